@@ -1,6 +1,6 @@
 //! Diagnosis of a capture, as `retx diagnose --json` prints it.
 
-use crate::between::Between;
+use crate::between::CaptureComparison;
 use crate::picture::Picture;
 use serde::Serialize;
 
@@ -279,7 +279,7 @@ pub struct Flow {
     pub reordered: u64,
     /// Path between two captures; none if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub between: Option<Between>,
+    pub between: Option<CaptureComparison>,
     /// Time–sequence diagram; none unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Comparison of two captures of a flow.
 #[derive(Debug, Clone, Serialize)]
-pub struct Between {
+pub struct CaptureComparison {
     /// Name of the capture nearer to the sender of the data. Frame numbers of the flow refer to it.
     pub file: String,
     /// File name of the other capture.
@@ -19,14 +19,14 @@ pub struct Between {
     /// Least round trip between the captures, seconds; it does not depend on the clocks.
     pub round_trip_min_s: f64,
     /// Path of the data, from sender to receiver.
-    pub forward: Way,
+    pub forward: OneWayComparison,
     /// Path of the acknowledgments.
-    pub backward: Way,
+    pub backward: OneWayComparison,
 }
 
 /// Packets of one direction between two captures.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Way {
+pub struct OneWayComparison {
     /// Packets that passed the first capture while the second was running.
     pub sent: u64,
     /// Packets that passed the second capture.

@@ -9,7 +9,7 @@ const WAITING_MAX: usize = 64;
 
 /// Newest packets of the file, sorted by time.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct ReorderBuffer {
     waiting: VecDeque<Packet>,
     last_ns: Option<i64>,
     /// Number of frames with an earlier time than a previous frame.
@@ -18,7 +18,7 @@ pub struct Order {
     pub late_max_ns: i64,
 }
 
-impl Order {
+impl ReorderBuffer {
     /// Adds a packet; returns the oldest one if enough packets are held back.
     pub fn push(&mut self, packet: Packet) -> Option<Packet> {
         let newest_ns = self.last_ns.map_or(packet.time_ns, |last| last.max(packet.time_ns));

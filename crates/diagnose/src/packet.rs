@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An IP address and a port.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct End {
+pub struct Endpoint {
     /// IP address; IPv4 addresses have the form ::ffff:a.b.c.d.
     pub address: [u8; 16],
     /// Port number.
     pub port: u16,
 }
 
-impl End {
+impl Endpoint {
     /// Endpoint with an IPv4 address.
     pub fn v4(address: [u8; 4], port: u16) -> Self {
         Self { address: Ipv4Addr::from(address).to_ipv6_mapped().octets(), port }
@@ -24,7 +24,7 @@ impl End {
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = Ipv6Addr::from(self.address);
         match address.to_ipv4_mapped() {
@@ -34,7 +34,7 @@ impl fmt::Display for End {
     }
 }
 
-impl fmt::Debug for End {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)
     }
@@ -42,12 +42,12 @@ impl fmt::Debug for End {
 
 /// SACK blocks of an acknowledgment, in their order: the first may be a DSACK.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Blocks {
+pub struct SackBlocks {
     blocks: [(u32, u32); 4],
     count: u8,
 }
 
-impl Blocks {
+impl SackBlocks {
     /// Adds a block. A fifth block is ignored, because no header has room for it.
     pub fn push(&mut self, left: u32, right: u32) {
         if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
@@ -74,19 +74,19 @@ pub struct Options {
     /// `TSval` and `TSecr`.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks of the segment.
-    pub sack: Blocks,
+    pub sack: SackBlocks,
     /// True if the packet has an option of Multipath TCP. Duplicate ACKs may then concern another
     /// subflow.
     pub multipath: bool,
     /// True if the capture truncated the options.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// The control bits FIN, SYN, RST, PSH, ACK, URG, ECE and CWR.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Control(pub u8);
+pub struct ControlBits(pub u8);
 
-impl Control {
+impl ControlBits {
     /// Control bit FIN.
     pub const FIN: u8 = 1;
     /// Control bit SYN.
@@ -114,9 +114,9 @@ pub struct Packet {
     /// Nanoseconds since 1970-01-01 00:00:00 UTC.
     pub time_ns: i64,
     /// End that sent the packet.
-    pub source: End,
+    pub source: Endpoint,
     /// Destination of the packet.
-    pub destination: End,
+    pub destination: Endpoint,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number.
@@ -130,11 +130,11 @@ pub struct Packet {
     /// TCP checksum; 0 if the header was cut before it.
     pub checksum: u16,
     /// Time to live, or hop limit.
-    pub hops: u8,
+    pub ttl: u8,
     /// The ECN field of the IP header.
     pub ecn: u8,
     /// Control bits.
-    pub control: Control,
+    pub control: ControlBits,
     /// Interface in the file.
     pub interface: u32,
     /// Fingerprint of the link-layer headers of the packet, such as addresses and tags.
@@ -147,7 +147,7 @@ impl Packet {
     /// Sequence space: payload, SYN and FIN.
     pub const fn seq_len(&self) -> u32 {
         self.payload_bytes
-            + self.control.any(Control::SYN) as u32
-            + self.control.any(Control::FIN) as u32
+            + self.control.any(ControlBits::SYN) as u32
+            + self.control.any(ControlBits::FIN) as u32
     }
 }

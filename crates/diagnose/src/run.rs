@@ -2,9 +2,9 @@
 
 use crate::answer::{Answer, Capture, Flow};
 use crate::flow::table::Flows;
-use crate::flow::watch::{Observed, Watched};
+use crate::flow::watch::{Observed, WatchedFlows};
 use crate::layers::{NoSegment, decode};
-use crate::order::Order;
+use crate::order::ReorderBuffer;
 use crate::packet::Packet;
 use crate::reader::{ReadError, Reader};
 use std::collections::HashMap;
@@ -52,13 +52,13 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    let wanted = Wanted { pictured, ..Wanted::default() };
+    let wanted = RequestedOutput { pictured, ..RequestedOutput::default() };
     Ok(read(source, name, wanted, |_, _| ())?.answer)
 }
 
 /// Diagnosis of a capture, and the packets of watched flows by the index of the flow.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct CaptureReading {
     /// Diagnosis of the capture.
     pub answer: Answer,
     /// Packets of the watched flows.
@@ -67,25 +67,25 @@ pub(crate) struct Reading {
 
 /// Flows with additional output, by number.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedOutput {
     /// Flow whose time–sequence picture is kept.
     pub pictured: Option<usize>,
     /// Flows whose packets are kept in order to measure the path.
-    pub watched: Watched,
+    pub watched: WatchedFlows,
 }
 
 /// Reads a capture, and passes each packet on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
     name: &str,
-    wanted: Wanted,
+    wanted: RequestedOutput,
     mut on_packet: impl FnMut(usize, &Packet),
-) -> Result<Reading, ReadError> {
+) -> Result<CaptureReading, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
-    (flows.pictured, flows.watched) = (wanted.pictured, wanted.watched);
+    (flows.picture_of, flows.watched) = (wanted.pictured, wanted.watched);
     let mut passed = Passed::default();
-    let mut order = Order::default();
+    let mut order = ReorderBuffer::default();
     let mut push = |packet: &Packet| {
         if let Some(index) = flows.push(packet) {
             on_packet(index, packet);
@@ -142,7 +142,7 @@ pub(crate) fn read<R: Read>(
         ));
     }
     let capture = Capture { files: vec![name.to_owned()], packets: reader.frames(), findings };
-    Ok(Reading { answer: Answer { capture, flows }, observed })
+    Ok(CaptureReading { answer: Answer { capture, flows }, observed })
 }
 
 fn flows_of(count: usize) -> String {

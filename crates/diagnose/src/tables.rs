@@ -5,9 +5,9 @@
 //! the capture and the endpoint. A capture does not show the congestion window.
 
 use crate::answer::{Kind, Needless};
-use crate::flow::watch::{Observed, Sample, Watched};
+use crate::flow::watch::{Observed, Sample, WatchedFlows};
 use crate::reader::ReadError;
-use crate::run::{self, Wanted};
+use crate::run::{self, RequestedOutput};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -65,7 +65,8 @@ pub struct Tables {
 /// # Errors
 /// The file is no capture.
 pub fn tables<R: Read>(source: R, name: &str, number: usize) -> Result<Option<Tables>, ReadError> {
-    let wanted = Wanted { watched: Watched::Flow(number), ..Wanted::default() };
+    let wanted =
+        RequestedOutput { watched: WatchedFlows::Flow(number), ..RequestedOutput::default() };
     let mut reading = run::read(source, name, wanted, |_, _| ())?;
     Ok(reading.observed.remove(&number.wrapping_sub(1)).map(|observed| Tables::of(&observed)))
 }

@@ -163,7 +163,7 @@ impl ExchangeOrder {
             response: plan.response.into(),
             think: plan.think.into(),
             count: plan.count,
-            each: plan.each,
+            each: plan.connection_per_exchange,
         }
     }
 
@@ -174,7 +174,7 @@ impl ExchangeOrder {
             response: self.response.law(),
             think: self.think.law(),
             count: self.count,
-            each: self.each,
+            connection_per_exchange: self.each,
         };
         Script::new(plan, self.draws.key(), &self.draws.name)
     }
@@ -206,7 +206,7 @@ mod tests {
             start: Time::from_nanos(12_345),
             route: 0,
             nodes: [0, 1],
-            after: 0,
+            flows_before: 0,
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             response: Law::Pareto(1e4 / 7.0, 1.2),
             think: Law::Exponential(0.1),
             count: Some(50),
-            each: false,
+            connection_per_exchange: false,
         };
         let mut here = Script::new(plan, draws().key(), "f");
         let mut there = through_json(&ExchangeOrder::new(&plan, draws())).script();

@@ -5,9 +5,9 @@ use crate::launch::Report;
 use crate::path::Sights;
 use crate::protocol::{FlowReport, ProxyReport};
 use crate::summary::{EmulatedDatagrams, EmulatedFlow, EmulatedRow};
-use retx_record::datagrams::DatagramFrame;
+use retx_record::datagrams::DatagramInputs;
 use retx_record::distribution::Distribution;
-use retx_record::summary::{ExchangeSummary, FlowFrame, RelaySummary};
+use retx_record::summary::{ExchangeSummary, FlowInputs, RelaySummary};
 use retx_record::tables::{Exchange, Exchanges};
 use retx_sim::plan::{Plan, ProxyPlan, Work};
 use retx_units::Time;
@@ -18,12 +18,12 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
     let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
         let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
-        let frame = FlowFrame { name, tcp, start: None, finish: None, from: plan.warmup, to };
+        let inputs = FlowInputs { name, tcp, start: None, finish: None, from: plan.warmup, to };
         let exchanges = match *flow.work {
             Work::Exchanges(_) => summary_of(&report, plan.warmup),
             _ => ExchangeSummary::default(),
         };
-        let mut flow = EmulatedFlow::new(frame, report, counts);
+        let mut flow = EmulatedFlow::new(inputs, report, counts);
         flow.summary.exchanges = exchanges;
         flow.is_split = plan.proxies.iter().any(|proxy| proxy.legs.contains(&(index as u32)));
         EmulatedRow::Tcp(flow)
@@ -32,15 +32,15 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     let udp = plan.datagrams.iter().zip(report.datagrams).zip(&seen.datagrams);
     for (before, ((flow, report), sight)) in udp.enumerate() {
         let of_tcp = rows.len() - before;
-        rows.extend(tcp.by_ref().take(flow.after as usize - of_tcp));
-        let frame = DatagramFrame {
+        rows.extend(tcp.by_ref().take(flow.flows_before as usize - of_tcp));
+        let inputs = DatagramInputs {
             name: flow.name.clone(),
             start: report.start,
             finish: sight.finish,
             from: plan.warmup,
             to,
         };
-        rows.push(EmulatedRow::Udp(EmulatedDatagrams::new(frame, report, sight)));
+        rows.push(EmulatedRow::Udp(EmulatedDatagrams::new(inputs, report, sight)));
     }
     rows.extend(tcp);
     rows

@@ -13,7 +13,7 @@ use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
-use retx_sim::path::{self, PathProduct};
+use retx_sim::path::{self, BandwidthDelayProduct};
 use retx_sim::plan::{FlowPlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
@@ -118,10 +118,11 @@ pub fn emulate(
 }
 
 fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
-    let loaded = path::find_loaded(plan);
+    let loaded = path::find_data_pipes(plan);
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
-        let limiter = Limiter::new(flow.work.clone(), PathProduct::of(plan, flow, &loaded), tcp);
+        let limiter =
+            Limiter::new(flow.work.clone(), BandwidthDelayProduct::of(plan, flow, &loaded), tcp);
         (flow.initiator, tcp, engine.full_segment(index), limiter)
     };
     let every_ack = plan.sampling == Sampling::EveryAck;
@@ -151,10 +152,10 @@ fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
 
 fn goal(layout: &Layout) -> Goal {
     let finite = layout.order.flows.iter().filter(|flow| flow.files.is_finite()).count()
-        + layout.plan.datagrams.iter().filter(|flow| flow.limits.are_any()).count();
+        + layout.plan.datagrams.iter().filter(|flow| flow.limits.has_limit()).count();
     let programs = layout.order.programs.iter().filter(|program| !program.background).count();
     // Without a finite flow or a program to wait for, only the duration ends the run.
-    let to_the_end = layout.plan.to_the_end || finite + programs == 0;
+    let to_the_end = layout.plan.runs_to_end || finite + programs == 0;
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }
 

@@ -6,11 +6,11 @@ use crate::lateness::LatenessSummary;
 use crate::path::DatagramSight;
 use crate::protocol::{DatagramReport, FlowReport};
 use crate::tcp_info::TcpInfo;
-use retx_record::datagrams::{DatagramFrame, DatagramSummary};
+use retx_record::datagrams::{DatagramInputs, DatagramSummary};
 use retx_record::empty_row;
 use retx_record::flow::FlowCounters;
 use retx_record::summary::{
-    EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, WlanSummary,
+    EngineSummary, FlowInputs, FlowSummary, LinkSummary, RelaySummary, WlanSummary,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -132,7 +132,7 @@ pub struct EmulatedDatagrams {
 
 impl EmulatedDatagrams {
     /// Combines a flow's results from its ends and the observations on the path.
-    pub fn new(frame: DatagramFrame, report: DatagramReport, sight: &DatagramSight) -> Self {
+    pub fn new(inputs: DatagramInputs, report: DatagramReport, sight: &DatagramSight) -> Self {
         // The kernel does not report drops of UDP packets at the socket, so they are inferred from
         // the difference of the two numbers.
         let missing = sight.handed.saturating_sub(report.received);
@@ -140,7 +140,7 @@ impl EmulatedDatagrams {
             format!("{missing} packets have reached the host and not the program: it was too slow")
         });
         Self {
-            summary: DatagramSummary::new(frame, &sight.counters),
+            summary: DatagramSummary::new(inputs, &sight.counters),
             kernel: None,
             fault: report.fault.or(unread),
         }
@@ -165,15 +165,15 @@ pub struct EmulatedFlow {
 
 impl EmulatedFlow {
     /// Combines a flow's results from its ends and the observations on the path.
-    pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
+    pub fn new(inputs: FlowInputs, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
-        let frame = FlowFrame { start, finish, ..frame };
+        let inputs = FlowInputs { start, finish, ..inputs };
         // The program counts bytes from the start of the run, whereas the record of the path counts
         // only after the warm-up.
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
         let counters = FlowCounters { bytes_delivered, ..counts.clone() };
         let FlowReport { kernel, fault, .. } = report;
-        Self { summary: FlowSummary::new(frame, &counters), kernel, fault, is_split: false }
+        Self { summary: FlowSummary::new(inputs, &counters), kernel, fault, is_split: false }
     }
 }
 

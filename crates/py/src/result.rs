@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 #[cfg(target_os = "linux")]
 use retx_emulate::Emulated;
-use retx_record::pcapng::{self, About, Snap};
+use retx_record::pcapng::{self, CaptureMetadata, SnapLength};
 use retx_record::{FlowRow, Table, write_atomically};
 use retx_scenario::Head;
 use retx_sim::Outcome;
@@ -137,7 +137,7 @@ impl RawResult {
                 let flows = part(&self.outcome.flows, first, count);
                 json(&flows.iter().map(FlowRow::Tcp).collect::<Vec<_>>())
             }
-            "flows" => json(part(&self.outcome.in_order(), first, count)),
+            "flows" => json(part(&self.outcome.flows_in_order(), first, count)),
             _ => json(part(&self.outcome.links, first, count)),
         }
     }
@@ -160,7 +160,7 @@ impl RawResult {
         let Some(summary) = &self.summary else {
             let mut summary = self.outcome.summary(&*scenario);
             if repeatable {
-                summary.engine = self.outcome.engine.repeatable();
+                summary.engine = self.outcome.engine.without_wall_time();
             }
             return write_text(&summary, file);
         };
@@ -226,7 +226,7 @@ impl RawResult {
         let comment =
             format!("seed {}, replication {}", self.scenario.seed, self.outcome.replication);
         let application = concat!("retx ", env!("CARGO_PKG_VERSION"));
-        let about = About::new(application, &comment, Snap::Full)
+        let about = CaptureMetadata::new(application, &comment, SnapLength::Full)
             .expect("the texts are short and nothing is cut");
         py.detach(|| write_atomically(&path, |file| pcapng::write(capture, &about, file))).map_err(
             |error| match error.source.raw_os_error() {

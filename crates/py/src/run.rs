@@ -5,7 +5,7 @@ use crate::errors::run_failed;
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use retx_sim::{Batch, CapturePoint, Options, Within};
+use retx_sim::{Batch, CapturePoint, Options, ThreadWrapper};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
@@ -65,7 +65,7 @@ pub fn run_many(
     let batch = Batch { first: 0, count: replications, threads };
     control.expect(replications, scenario.inner.duration.as_nanos());
     let known = scenario.inner.tcps.iter().any(|tcp| tcp.config.has_user_code());
-    let around = (&control.inner, if known { prepared as Within } else { within });
+    let around = (&control.inner, if known { prepared as ThreadWrapper } else { within });
     let outcomes = py
         .detach(|| retx_sim::run_many_within(&scenario.inner, &options, batch, around))
         .map_err(|error| run_failed(py, &error))?;

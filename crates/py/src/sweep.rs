@@ -146,7 +146,7 @@ impl Pool {
     #[new]
     #[pyo3(signature = (control, *, threads, user_code = false))]
     fn new(control: &Control, threads: NonZeroUsize, user_code: bool) -> Self {
-        let within: retx_sim::Within = if user_code { prepared } else { within };
+        let within: retx_sim::ThreadWrapper = if user_code { prepared } else { within };
         let pool = retx_sim::Pool::new(threads, Arc::clone(&control.inner), within);
         Self { inner: Mutex::new(Some(pool)) }
     }
@@ -181,7 +181,7 @@ impl Pool {
     /// failed runs.
     fn take(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
-        let found = py.detach(|| self.with(|pool| pool.take(timeout)))?;
+        let found = py.detach(|| self.with(|pool| pool.wait_for_results(timeout)))?;
         let batches = found.parts.into_iter().flat_map(TablesByJobKind::into_values).map(Batch::of);
         let failed = found
             .failures

@@ -1,10 +1,10 @@
-//! Measures taken during a run: counts, moments, and averages over time ([`TimeMean`], [`Level`]).
+//! Measures taken during a run: counts, moments, and averages over time ([`TimeMean`], [`Gauge`]).
 
 mod over_time;
 
-pub use over_time::{Level, SeldomLevel, TimeMean};
+pub use over_time::{Gauge, LazyGauge, TimeMean};
 
-use crate::reason::{Belief, Cause, EpisodeKind};
+use crate::reason::{Cause, EpisodeKind, SenderInference};
 use retx_units::{Duration, Time};
 
 /// Quantity that is one of a flow's counters.
@@ -57,7 +57,7 @@ impl Measure for Maximum {
     }
 }
 
-/// Recovery episodes by kind, by the sender's belief, and by true cause.
+/// Recovery episodes by kind, by the sender's inference, and by true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
     counts: [[[u32; 3]; 2]; 2],
@@ -69,9 +69,9 @@ impl Episodes {
         self.counts[kind as usize].iter().map(|causes| u64::from(causes[cause as usize])).sum()
     }
 
-    /// Number of episodes with this belief of the sender and this cause.
-    pub const fn believed(&self, belief: Belief, cause: Cause) -> u64 {
-        self.counts[belief.kind as usize][belief.inferred as usize][cause as usize] as u64
+    /// Number of episodes with this inference of the sender and this cause.
+    pub const fn count_inferred(&self, inference: SenderInference, cause: Cause) -> u64 {
+        self.counts[inference.kind as usize][inference.inferred as usize][cause as usize] as u64
     }
 
     /// Number of episodes of a kind.
@@ -80,13 +80,13 @@ impl Episodes {
     }
 
     /// Counts an episode.
-    pub fn add(&mut self, belief: Belief, cause: Cause) {
-        self.counts[belief.kind as usize][belief.inferred as usize][cause as usize] += 1;
+    pub fn add(&mut self, inference: SenderInference, cause: Cause) {
+        self.counts[inference.kind as usize][inference.inferred as usize][cause as usize] += 1;
     }
 
     /// Replaces the cause of an episode, so far counted as `spurious`, by the true one.
-    pub fn correct(&mut self, belief: Belief, cause: Cause) {
-        let causes = &mut self.counts[belief.kind as usize][belief.inferred as usize];
+    pub fn correct(&mut self, inference: SenderInference, cause: Cause) {
+        let causes = &mut self.counts[inference.kind as usize][inference.inferred as usize];
         causes[Cause::Spurious as usize] -= 1;
         causes[cause as usize] += 1;
     }

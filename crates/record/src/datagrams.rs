@@ -94,7 +94,7 @@ pub struct DatagramCounts {
 
 /// Inputs of a UDP flow's results in addition to its counters.
 #[derive(Debug, Clone)]
-pub struct DatagramFrame {
+pub struct DatagramInputs {
     /// Name of the flow.
     pub name: String,
     /// Start of the flow.
@@ -108,9 +108,9 @@ pub struct DatagramFrame {
 }
 
 impl DatagramSummary {
-    /// Results of a flow; `counters` must count from `frame.from` on.
-    pub fn new(frame: DatagramFrame, counters: &DatagramCounters) -> Self {
-        let DatagramFrame { name, start, finish, from, to } = frame;
+    /// Results of a flow; `counters` must count from `inputs.from` on.
+    pub fn new(inputs: DatagramInputs, counters: &DatagramCounters) -> Self {
+        let DatagramInputs { name, start, finish, from, to } = inputs;
         let begin = start.map_or(to, |start| start.max(from));
         let span = finish.unwrap_or(to).since(begin).as_secs_f64();
         let bits = counters.bytes_delivered as f64 * 8.0;

@@ -26,14 +26,14 @@ const OPTION_MAX_BYTES: usize = u16::MAX as usize;
 
 /// Snap length: the part of each packet that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Snap {
+pub enum SnapLength {
     /// Number of bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
     Bytes(u32),
     /// The whole packet.
     Full,
 }
 
-impl Default for Snap {
+impl Default for SnapLength {
     /// Snap length that keeps the usual headers and the start of the payload.
     fn default() -> Self {
         Self::Bytes(96)
@@ -42,15 +42,15 @@ impl Default for Snap {
 
 /// Metadata of a capture file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
+pub struct CaptureMetadata {
     application: String,
     comment: String,
-    snap: Snap,
+    snap: SnapLength,
 }
 
 /// Error: metadata that a capture file cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AboutError {
+pub enum CaptureMetadataError {
     /// A snap length that would truncate headers.
     #[error(
         "a snap length of {bytes} bytes would cut headers off; \
@@ -68,21 +68,25 @@ pub enum AboutError {
     },
 }
 
-impl About {
+impl CaptureMetadata {
     /// Creates metadata from `application`, the name and version of the program, and `comment`,
     /// which identifies the run.
     ///
     /// # Errors
     /// Metadata that cannot be written.
-    pub fn new(application: &str, comment: &str, snap: Snap) -> Result<Self, AboutError> {
-        if let Snap::Bytes(bytes) = snap
+    pub fn new(
+        application: &str,
+        comment: &str,
+        snap: SnapLength,
+    ) -> Result<Self, CaptureMetadataError> {
+        if let SnapLength::Bytes(bytes) = snap
             && bytes < SNAP_MIN_BYTES
         {
-            return Err(AboutError::Snap { bytes });
+            return Err(CaptureMetadataError::Snap { bytes });
         }
         for text in [application, comment] {
             if text.len() > OPTION_MAX_BYTES {
-                return Err(AboutError::Text { bytes: text.len() });
+                return Err(CaptureMetadataError::Text { bytes: text.len() });
             }
         }
         Ok(Self { application: application.to_owned(), comment: comment.to_owned(), snap })
@@ -93,11 +97,15 @@ impl About {
 ///
 /// # Errors
 /// The error of the writer.
-pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::Result<()> {
+pub fn write(
+    capture: &CaptureBuffer,
+    about: &CaptureMetadata,
+    writer: impl Write,
+) -> io::Result<()> {
     let snap_bytes = match about.snap {
-        Snap::Bytes(bytes) => bytes,
+        SnapLength::Bytes(bytes) => bytes,
         // Maximum length of an IPv4 packet.
-        Snap::Full => u32::from(u16::MAX),
+        SnapLength::Full => u32::from(u16::MAX),
     };
     let mut file = PcapNgWriter::with_section_header(writer, section(about)).map_err(to_io)?;
     let mut interfaces = Interfaces::default();
@@ -119,7 +127,7 @@ pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::
             timestamp: core::time::Duration::from_nanos(sighting.time.as_nanos()),
             original_len: bytes.len() as u32,
             data: Cow::Borrowed(&bytes[..bytes.len().min(snap_bytes as usize)]),
-            options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.truth(id)))],
+            options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.comment(id)))],
         };
         put(&mut file, block)?;
     }
@@ -145,7 +153,7 @@ impl Interfaces {
     }
 }
 
-fn section(about: &About) -> SectionHeaderBlock<'static> {
+fn section(about: &CaptureMetadata) -> SectionHeaderBlock<'static> {
     let mut options = vec![SectionHeaderOption::UserApplication(about.application.clone().into())];
     if !about.comment.is_empty() {
         options.push(SectionHeaderOption::Comment(about.comment.clone().into()));

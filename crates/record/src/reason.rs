@@ -85,7 +85,7 @@ names! {
 
 /// Belief of a sender about an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Belief {
+pub struct SenderInference {
     /// Kind of detection.
     pub kind: EpisodeKind,
     /// Inferred cause.

@@ -2,8 +2,8 @@
 //! other transport protocol has are null.
 
 use crate::collected::Rows;
-use crate::datagrams::{DatagramCounters, DatagramFrame, DatagramSummary};
-use crate::flow::{FlowCounters, FlowFrame, FlowSummary};
+use crate::datagrams::{DatagramCounters, DatagramInputs, DatagramSummary};
+use crate::flow::{FlowCounters, FlowInputs, FlowSummary};
 use crate::table::{Column, NO_INTEGER, NO_NAME};
 use retx_units::Time;
 use serde::{Serialize, Serializer};
@@ -192,14 +192,14 @@ fn taken<T: Copy>(
 
 fn no_tcp() -> FlowSummary {
     let (name, tcp, [from, to]) = (String::new(), String::new(), [Time::ZERO; 2]);
-    let frame = FlowFrame { name, tcp, start: None, finish: None, from, to };
-    FlowSummary::new(frame, &FlowCounters::default())
+    let inputs = FlowInputs { name, tcp, start: None, finish: None, from, to };
+    FlowSummary::new(inputs, &FlowCounters::default())
 }
 
 fn no_udp() -> DatagramSummary {
     let (name, [from, to]) = (String::new(), [Time::ZERO; 2]);
-    let frame = DatagramFrame { name, start: None, finish: None, from, to };
-    DatagramSummary::new(frame, &DatagramCounters::default())
+    let inputs = DatagramInputs { name, start: None, finish: None, from, to };
+    DatagramSummary::new(inputs, &DatagramCounters::default())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::FlowRow;
 pub use crate::drops::DropSummary;
 pub use crate::flow::{
-    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, FlowFrame, FlowSummary,
-    IdleSummary, InferredSummary,
+    CauseSummary, EpisodeSummary, ExchangeSummary, FlowInputs, FlowSummary, IdleSummary,
+    InferenceSummary, InferredSummary,
 };
 pub use crate::relay::RelaySummary;
 pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};
@@ -91,7 +91,7 @@ pub struct EngineSummary {
 
 impl EngineSummary {
     /// Copy without the time taken.
-    pub const fn repeatable(self) -> Cost {
+    pub const fn without_wall_time(self) -> Cost {
         Cost::Repeatable { events: self.events, simulated_s: self.simulated_s }
     }
 }

@@ -80,7 +80,7 @@ impl App {
     }
 
     /// Makes `bytes` more bytes available to the sender.
-    pub const fn give(&mut self, bytes: u64) {
+    pub const fn add_supply(&mut self, bytes: u64) {
         self.unwritten += bytes;
     }
 
@@ -90,7 +90,7 @@ impl App {
     }
 
     /// Adds `bytes` to the number of bytes that the receiver is to read.
-    pub const fn expect(&mut self, bytes: u64) {
+    pub const fn add_expected(&mut self, bytes: u64) {
         self.unread += bytes;
     }
 

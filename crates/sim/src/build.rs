@@ -27,7 +27,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan {
         seed: scenario.seed,
         end: instant(scenario.duration),
-        to_the_end: scenario.stop == Stop::Duration,
+        runs_to_end: scenario.stop == Stop::Duration,
         warmup: instant(scenario.warmup),
         sampling: match scenario.sample_interval {
             None => Sampling::Off,
@@ -154,7 +154,7 @@ fn datagram_plan(
         start,
         route,
         nodes,
-        after,
+        flows_before: after,
     }
 }
 
@@ -255,7 +255,7 @@ fn work(app: &App) -> Work {
             response: of.response.law(),
             think: of.think.law(),
             count: of.exchanges,
-            each: of.connection == Reuse::Each,
+            connection_per_exchange: of.connection == Reuse::Each,
         }),
         App::Cbr(_) | App::Poisson(_) | App::OnOff(_) => {
             unreachable!("{} has been refused over TCP", app.name())

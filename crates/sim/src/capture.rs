@@ -144,7 +144,7 @@ impl Capture {
             packets.note_captured(id, captured);
         }
         let seen = packets.get(id);
-        self.buffer.see(now, place, self.packets[seen.captured() as usize], seen.ecn());
+        self.buffer.add_sighting(now, place, self.packets[seen.captured() as usize], seen.ecn());
     }
 
     fn add(&mut self, packet: PacketRef<'_>, segment: Segment, twin: Option<u32>) -> u32 {

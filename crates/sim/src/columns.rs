@@ -108,7 +108,7 @@ fn summed_up<'a>(
 }
 
 fn add_flows(rows: &mut FlowRows, run: &[(&str, u64)], outcome: &Outcome) {
-    for flow in outcome.in_order() {
+    for flow in outcome.flows_in_order() {
         match flow {
             FlowRow::Tcp(flow) => rows.push_tcp(run, flow),
             FlowRow::Udp(flow) => rows.push_udp(run, flow),

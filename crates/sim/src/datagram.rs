@@ -1,9 +1,9 @@
 //! UDP flows: a source, and a receiver that counts the packets. There are no acknowledgments and no
 //! retransmissions.
 
-use crate::packet::{Others, PacketRef};
+use crate::packet::{OtherCopies, PacketRef};
 use crate::plan::{DatagramPlan, Limits};
-use crate::source::{HEADERS, Pace, Source};
+use crate::source::{Pace, Source, UDP_HEADERS_BYTES};
 use retx_record::datagrams::DatagramCounters;
 use retx_units::{Duration, StreamKey, Time};
 
@@ -12,7 +12,7 @@ pub const RETRY: Duration = Duration::from_millis(1);
 
 /// Value of `row` in a packet of a UDP flow until one of its copies has arrived. (UDP packets have
 /// no table, so the field is free.)
-pub const AWAITED: u32 = 0;
+pub const NOT_ARRIVED: u32 = 0;
 
 /// Sending endpoint: a state machine without a clock of its own, used by the engine and by
 /// emulations.
@@ -52,7 +52,7 @@ impl Sender {
             packets_left: limits.packets.unwrap_or(u64::MAX),
             bytes_left: limits.bytes.unwrap_or(u64::MAX),
             end: limits.end,
-            finite: limits.are_any(),
+            finite: limits.has_limit(),
             not_before: start,
             in_first_hop: 0,
             sent: 0,
@@ -77,7 +77,7 @@ impl Sender {
         let time = match self.source.pace() {
             Pace::Saturating { backlog } if self.in_first_hop >= backlog => return Time::NEVER,
             Pace::Saturating { .. } => self.not_before,
-            _ => self.source.next(),
+            _ => self.source.next_due(),
         };
         if self.is_used_up() || time >= self.end { Time::NEVER } else { time }
     }
@@ -103,7 +103,7 @@ impl Sender {
         if self.poll_timeout() > now {
             return None;
         }
-        let payload = u64::from(self.source.take() - HEADERS).min(self.bytes_left);
+        let payload = u64::from(self.source.next_packet() - UDP_HEADERS_BYTES).min(self.bytes_left);
         if self.packets_left != u64::MAX {
             self.packets_left -= 1;
         }
@@ -145,7 +145,7 @@ impl Sender {
     pub fn is_done(&self, now: Time) -> bool {
         let late = match self.source.pace() {
             Pace::Saturating { .. } => now >= self.end,
-            _ => self.source.next() >= self.end,
+            _ => self.source.next_due() >= self.end,
         };
         self.finite && self.start.is_some() && (self.is_used_up() || late)
     }
@@ -172,7 +172,7 @@ pub struct Arrival {
     /// UDP payload, bytes.
     pub payload_bytes: u32,
     /// True if another copy of the packet, made by the network, arrived earlier.
-    pub again: bool,
+    pub is_duplicate: bool,
 }
 
 impl DatagramAccounting {
@@ -184,8 +184,8 @@ impl DatagramAccounting {
 
     /// Counts a packet that has reached the receiver.
     pub fn arrived(&mut self, now: Time, arrival: Arrival) {
-        let Arrival { number, sent, payload_bytes, again } = arrival;
-        if again {
+        let Arrival { number, sent, payload_bytes, is_duplicate } = arrival;
+        if is_duplicate {
             self.counters.duplicated += 1;
             return;
         }
@@ -251,7 +251,7 @@ impl DatagramFlow {
             number: packet.position,
             sent: sent_at(packet),
             payload_bytes: packet.payload_bytes(),
-            again: packet.later(),
+            is_duplicate: packet.is_later_copy(),
         };
         self.accounting.arrived(now, arrival);
     }
@@ -262,7 +262,7 @@ impl DatagramFlow {
         if packet.hop() == self.first_hop && !is_copy(packet) {
             self.sender.dropped_in_first_hop(now, sent_at(packet));
         }
-        if packet.others() == Others::None {
+        if packet.others() == OtherCopies::None {
             self.accounting.lost();
         }
     }

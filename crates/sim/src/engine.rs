@@ -11,8 +11,8 @@ use crate::drop::Drop;
 use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
 use crate::options::{Options, RunError};
-use crate::packet::{Packets, Unpacked};
-use crate::path::{self, PathProduct};
+use crate::packet::{Packets, UnpackedSegment};
+use crate::path::{self, BandwidthDelayProduct};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
 use crate::recorder::Recorder;
@@ -80,7 +80,7 @@ pub struct Engine<'a> {
     /// Segment being sent.
     transmit: Transmit,
     /// Segment being delivered.
-    arriving: Unpacked,
+    arriving: UnpackedSegment,
     /// Source and sink of packets in an engine without flows.
     external: Option<Box<ExternalTraffic>>,
 }
@@ -128,18 +128,21 @@ impl<'a> Engine<'a> {
         let starts: Vec<u32> =
             plan.routes.iter().map(|route| builder.append_route(route)).collect();
         let tcps = prepared(plan, options);
-        let loaded = path::find_loaded(plan);
+        let loaded = path::find_data_pipes(plan);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
-            new.set_path(PathProduct::of(plan, flow, &loaded));
+            new.set_path(BandwidthDelayProduct::of(plan, flow, &loaded));
             if plan.sampling != Sampling::Off {
                 new.record.record_limit_history();
             }
             new
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
-        path::find_shared(flows.iter_mut().filter_map(Flow::path_mut), plan.pipes.len());
+        path::mark_shared_bottlenecks(
+            flows.iter_mut().filter_map(Flow::path_mut),
+            plan.pipes.len(),
+        );
         flows.iter_mut().for_each(Flow::set_share);
         let chains = relay::chains(plan, &mut flows);
         // UDP flows get routes of their own, after those of the plan. They cannot share routes
@@ -177,12 +180,12 @@ impl<'a> Engine<'a> {
         if is_express {
             express::find_followers(&mut pipes, &routes, &plan.pipes);
         }
-        let mut places = routes::find_private(&mut routes, &flows, &pipes);
+        let mut places = routes::mark_private(&mut routes, &flows, &pipes);
         // A reference run has funnels, too: they determine the order of packets that arrive at a
         // bottleneck in the same nanosecond.
         let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), is_express));
         if !is_express {
-            routes::forget_private(&mut routes, &mut places);
+            routes::unmark_private(&mut routes, &mut places);
         }
         flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
         let first_lane = owners.add_funnels(funnels.count());
@@ -215,7 +218,7 @@ impl<'a> Engine<'a> {
             events: 0,
             counts: Counts::default(),
             transmit: Transmit::default(),
-            arriving: Unpacked::default(),
+            arriving: UnpackedSegment::default(),
             external: None,
         };
         engine.keep_histories();
@@ -263,7 +266,7 @@ impl<'a> Engine<'a> {
     /// Bytes read by all receiving applications.
     pub fn bytes_delivered(&self) -> u64 {
         let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
-        let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
+        let proxies: u64 = self.proxies.iter().map(|proxy| proxy.bytes_forwarded).sum();
         let datagrams = self.datagrams.iter().map(|flow| flow.accounting.counters.bytes_delivered);
         // Bytes that cross a proxy are read twice, by the proxy and by the receiving application.
         flows - proxies + datagrams.sum::<u64>()
@@ -324,7 +327,7 @@ impl<'a> Engine<'a> {
         let flow = &mut self.flows[index as usize];
         if flow.is_done() && flow.is_finite() {
             self.unfinished -= 1;
-            self.over |= self.unfinished == 0 && !self.plan.to_the_end;
+            self.over |= self.unfinished == 0 && !self.plan.runs_to_end;
         }
         // The flow may open its next connection, so both endpoints have new wake-up times.
         flow.note_close();

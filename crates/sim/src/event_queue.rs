@@ -189,9 +189,9 @@ impl EventQueue {
         self.narrower += load.narrowed;
         // If insertions pass many other events within their slot, events come in clusters, and
         // slots derived from the mean time between events are too wide.
-        if load.passed > self.period / 2 {
-            self.narrower += 1 + (2 * load.passed / self.period).ilog2() / 2;
-        } else if load.passed < self.period / 64 {
+        if load.events_passed > self.period / 2 {
+            self.narrower += 1 + (2 * load.events_passed / self.period).ilog2() / 2;
+        } else if load.events_passed < self.period / 64 {
             self.narrower = self.narrower.saturating_sub(1);
         }
         self.narrower = self.narrower.min(widest);

@@ -67,7 +67,7 @@ impl Script {
 
     /// True if the current exchange is the last one on its connection.
     pub fn is_last_of_connection(&self) -> bool {
-        self.plan.each || self.is_last()
+        self.plan.connection_per_exchange || self.is_last()
     }
 }
 
@@ -86,7 +86,7 @@ pub struct Exchanges {
     pub think_until: Time,
     answered: u32,
     /// Bytes of responses that the server has written on this connection.
-    pub given: u64,
+    pub response_bytes_written: u64,
     /// Distribution of the times from a request to the last byte of its response.
     pub times: Distribution,
 }
@@ -103,14 +103,14 @@ impl Exchanges {
             unread: 0,
             think_until: Time::NEVER,
             answered: 0,
-            given: 0,
+            response_bytes_written: 0,
             times: Distribution::default(),
         })
     }
 
     /// Begins an exchange on a connection that is about to be opened.
     pub fn begin_connection(&mut self, now: Time, app: &mut App) {
-        self.given = 0;
+        self.response_bytes_written = 0;
         app.open_supply();
         self.send_request(now, app);
     }
@@ -120,7 +120,7 @@ impl Exchanges {
         (self.unwritten, self.unread) = (self.sizes.request, self.sizes.request);
         self.begun = now;
         self.think_until = Time::NEVER;
-        app.expect(self.sizes.response);
+        app.add_expected(self.sizes.response);
     }
 
     /// Lets the client send after an event of its connection: a request that is due, or the rest of
@@ -141,8 +141,8 @@ impl Exchanges {
         }
         self.unread -= connection.read(self.unread);
         if self.unread == 0 {
-            self.given += self.sizes.response;
-            app.give(self.sizes.response);
+            self.response_bytes_written += self.sizes.response;
+            app.add_supply(self.sizes.response);
             if self.script.is_last_of_connection() {
                 app.end_supply();
             }
@@ -150,7 +150,7 @@ impl Exchanges {
     }
 
     /// Records that the client has read a whole response.
-    pub fn note_answer(&mut self, now: Time, flow: u32, recorder: &mut Recorder) {
+    pub fn note_response(&mut self, now: Time, flow: u32, recorder: &mut Recorder) {
         self.answered += 1;
         self.times.add(now.since(self.begun));
         if let Some(exchanges) = &mut recorder.tables.exchanges {

@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
-use crate::packet::{ExternalPacket, PacketRef};
-use crate::path::{PathProduct, Share};
+use crate::packet::{ArrivedPacket, PacketRef};
+use crate::path::{BandwidthDelayProduct, Share};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
 use leg::Leg;
@@ -69,7 +69,7 @@ pub struct Flow {
     reader: Option<Box<Reader>>,
     app: App,
     /// Bandwidth-delay product of the flow's path, if defined.
-    path: Option<Box<PathProduct>>,
+    path: Option<Box<BandwidthDelayProduct>>,
     /// Record of the flow.
     pub record: FlowRecord,
     /// Time at which the next connection is opened.
@@ -248,7 +248,7 @@ impl Flow {
         match side {
             Side::Sender => self.drive_sender_out_of_line(now, context.recorder),
             Side::Receiver => {
-                self.read_on(now, context.recorder);
+                self.read_next_block(now, context.recorder);
                 self.drive_receiver(now, context.recorder);
             }
         }
@@ -260,7 +260,7 @@ impl Flow {
         &mut self,
         now: Time,
         side: Side,
-        arriving: ExternalPacket<'_>,
+        arriving: ArrivedPacket<'_>,
         recorder: &mut Recorder,
     ) {
         let packet = arriving.packet;
@@ -278,7 +278,7 @@ impl Flow {
             self.record.note_sender_wakes();
             arriving.hand_over(now, &mut self.ends[SENDER]);
             self.drive_sender(now, recorder);
-            if recorder.every_ack {
+            if recorder.samples_every_ack {
                 self.sample(now, recorder);
             }
         }
@@ -351,8 +351,8 @@ impl Flow {
             Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
             Event::EchoTaken { .. } => self.record.note_ecn_reduction(now),
             Event::Connected => self.connected = true,
-            Event::Closed => self.end_closed(now, recorder),
-            Event::Reset => self.reset(now, Side::Sender, recorder),
+            Event::Closed => self.handle_close(now, recorder),
+            Event::Reset => self.handle_reset(now, Side::Sender, recorder),
             Event::PeerClosed => {
                 self.peer_closed(Side::Sender);
             }

@@ -38,5 +38,5 @@ pub use drop::Drop;
 pub use many::{Batch, run, run_many, run_many_within};
 pub use options::{Options, RunError};
 pub use packet::Transmission;
-pub use pool::{Collect, Found, Job, Pool, Within};
+pub use pool::{Collect, Job, Pool, PoolResults, ThreadWrapper};
 pub use run::{Control, Outcome, run_plan};

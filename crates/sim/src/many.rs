@@ -2,7 +2,7 @@
 
 use crate::build;
 use crate::options::{Options, RunError};
-use crate::pool::{Job, Pool, Within};
+use crate::pool::{Job, Pool, ThreadWrapper};
 use crate::run::{Control, Outcome, run_plan};
 use retx_scenario::Scenario;
 use std::num::NonZeroUsize;
@@ -53,7 +53,7 @@ pub fn run_many_within(
     scenario: &Arc<Scenario>,
     options: &Options,
     Batch { first, count, threads }: Batch,
-    (control, within): (&Arc<Control>, Within),
+    (control, within): (&Arc<Control>, ThreadWrapper),
 ) -> Result<Vec<Outcome>, RunError> {
     let wanted = NonZeroUsize::new(usize::try_from(count).unwrap_or(usize::MAX));
     let threads = threads.min(wanted.unwrap_or(NonZeroUsize::MIN));

@@ -12,11 +12,11 @@ mod free;
 mod plain;
 
 use copies::Copies;
-pub use copies::Others;
-use fields::{Notes, Trail};
+pub use copies::OtherCopies;
 pub use fields::{PacketMut, PacketRef, Transmission};
-use free::Free;
-pub use plain::{ExternalPacket, Label};
+use fields::{RareFields, TrackingFields};
+use free::FreeIndices;
+pub use plain::{ArrivedPacket, PacketMetadata};
 
 /// Stands for no row in a table, no packet in a capture, or no group of copies.
 pub const NONE: u32 = u32::MAX;
@@ -45,8 +45,8 @@ pub struct Packet {
     payload_bytes: u16,
     /// Control bits of the header.
     pub flags: Flags,
-    /// The flags [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`] and [`TIMED`], and the ECN field from
-    /// bit [`ECN_SHIFT`] on.
+    /// The flags [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`HAS_RARE_FIELDS`] and [`TIMED`], and the ECN
+    /// field from bit [`ECN_SHIFT`] on.
     bits: u8,
 }
 
@@ -54,8 +54,8 @@ pub struct Packet {
 const HAS_OPTIONS: u8 = 1;
 /// Flag: the segment that this acknowledgment asks for was corrupted on a lossy link.
 const LOSS_NOTICE: u8 = 2;
-/// Flag: the packet has [`Notes`].
-const NOTED: u8 = 4;
+/// Flag: the packet has [`RareFields`].
+const HAS_RARE_FIELDS: u8 = 4;
 /// Flag: timestamps are the packet's only TCP option.
 const TIMED: u8 = 8;
 /// Length of the timestamps option with its padding, bytes.
@@ -64,7 +64,7 @@ const TIMESTAMPS_BYTES: u32 = 12;
 const ECN_SHIFT: u32 = 6;
 /// Mask of the bits that are 0 in a plain packet: one without loss notice, without options other
 /// than timestamps, and not ECN-capable.
-const PLAIN: u8 = !(NOTED | TIMED);
+const PLAIN: u8 = !(HAS_RARE_FIELDS | TIMED);
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
@@ -215,7 +215,7 @@ const fn kind_of(options: &Options) -> u8 {
 /// Reusable buffer for an unpacked segment. Options are written only if there are any; most
 /// segments have none.
 #[derive(Debug, Clone, Default)]
-pub struct Unpacked {
+pub struct UnpackedSegment {
     segment: Segment,
     has_options: bool,
 }
@@ -224,13 +224,13 @@ pub struct Unpacked {
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
-    trails: Vec<Trail>,
-    notes: Vec<Notes>,
+    tracking: Vec<TrackingFields>,
+    rare_fields: Vec<RareFields>,
     /// Options of the packets with [`HAS_OPTIONS`], by index.
     options: Vec<Options>,
     /// Timestamps of the packets with [`TIMED`], by index.
     timestamps: Vec<Timestamps>,
-    free: Free,
+    free: FreeIndices,
     copies: Vec<Copies>,
     free_groups: Vec<u32>,
 }
@@ -248,7 +248,7 @@ impl Packets {
             self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
-        self.trails[id as usize] = Trail::default();
+        self.tracking[id as usize] = TrackingFields::default();
         (id, self.get_mut(id))
     }
 
@@ -264,9 +264,9 @@ impl Packets {
     #[inline(never)]
     fn advance(&mut self) {
         self.free.advance();
-        if self.free.all() > self.slots.len() {
-            self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
-            self.trails.resize(self.free.all(), Trail::default());
+        if self.free.capacity() > self.slots.len() {
+            self.slots.resize(self.free.capacity(), Packet::new(&Segment::default(), Ecn::NotEct));
+            self.tracking.resize(self.free.capacity(), TrackingFields::default());
         }
     }
 
@@ -274,7 +274,7 @@ impl Packets {
     fn keep_options(&mut self, id: u32, options: &Options) {
         let place = id as usize;
         if place >= self.options.len() {
-            self.options.resize(self.free.all(), Options::default());
+            self.options.resize(self.free.capacity(), Options::default());
         }
         self.options[place] = *options;
     }
@@ -290,7 +290,7 @@ impl Packets {
     #[cold]
     #[inline(never)]
     fn add_timestamps(&mut self) {
-        self.timestamps.resize(self.free.all(), Timestamps::default());
+        self.timestamps.resize(self.free.capacity(), Timestamps::default());
     }
 
     /// Options of a packet.
@@ -325,34 +325,34 @@ impl Packets {
     pub fn get_mut(&mut self, id: u32) -> PacketMut<'_> {
         PacketMut {
             packet: &mut self.slots[id as usize],
-            trail: &mut self.trails[id as usize],
+            tracking: &mut self.tracking[id as usize],
             id,
-            notes: &mut self.notes,
+            rare_fields: &mut self.rare_fields,
         }
     }
 
     /// Position of a packet on its route.
     #[inline(always)]
     pub fn hop(&self, id: u32) -> u32 {
-        self.trails[id as usize].hop
+        self.tracking[id as usize].hop
     }
 
     /// Sets the position of a packet on its route.
     #[inline(always)]
     pub fn set_hop(&mut self, id: u32, hop: u32) {
-        self.trails[id as usize].hop = hop;
+        self.tracking[id as usize].hop = hop;
     }
 
     /// Segment of a packet.
     pub fn segment(&self, id: u32) -> Segment {
-        let mut unpacked = Unpacked::default();
+        let mut unpacked = UnpackedSegment::default();
         self.unpack(id, &mut unpacked);
         unpacked.segment
     }
 
     /// Like [`Self::segment`], into a reused buffer.
     #[inline]
-    pub fn unpack(&self, id: u32, to: &mut Unpacked) {
+    pub fn unpack(&self, id: u32, to: &mut UnpackedSegment) {
         let packet = &self.slots[id as usize];
         let with_options = packet.bits & (HAS_OPTIONS | TIMED) != 0;
         // Options are the largest part of a segment. They are written only if this segment has any,
@@ -378,6 +378,6 @@ impl Packets {
 
     /// Number of packets in the network.
     pub fn count(&self) -> u64 {
-        (self.free.all() - self.free.count()) as u64
+        (self.free.capacity() - self.free.count()) as u64
     }
 }

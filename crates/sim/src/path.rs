@@ -26,7 +26,7 @@ const ACK: u32 = 52;
 
 /// Bandwidth-delay product of a flow's path, to be compared with the bytes in flight.
 #[derive(Debug, Clone)]
-pub struct PathProduct {
+pub struct BandwidthDelayProduct {
     /// Index of the bottleneck pipe.
     pub pipe: u32,
     /// Share of the flow in a bottleneck that other flows use, too.
@@ -57,7 +57,7 @@ impl Share {
     /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`.
     /// Returns the sum; `None` if no other flow uses the bottleneck.
     #[inline(always)]
-    pub fn add_up(&mut self, flight: u64, in_flight: &mut [u64]) -> Option<u64> {
+    pub fn update_in_flight(&mut self, flight: u64, in_flight: &mut [u64]) -> Option<u64> {
         let all = in_flight.get_mut(self.pipe as usize)?;
         *all = *all + flight - std::mem::replace(&mut self.counted, flight);
         Some(*all)
@@ -76,7 +76,7 @@ struct Step {
     back: Duration,
 }
 
-impl PathProduct {
+impl BandwidthDelayProduct {
     /// Product of this flow's path, if defined. `loaded` tells which pipes carry data.
     pub fn of(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
         let ways = flow.routes.map(|route| pipes(plan, route));
@@ -132,7 +132,7 @@ impl PathProduct {
 
     /// Records that the sender knows everything before `snd_una` to be acknowledged.
     #[inline(always)]
-    pub fn ack_has_come(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
+    pub fn ack_arrived(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.acks.is_some() {
             self.note_wait(now, snd_una());
         }
@@ -142,7 +142,7 @@ impl PathProduct {
     fn note_wait(&mut self, now: Time, snd_una: u64) {
         let Step { bytes, rate, back, .. } = self.current(now);
         if let Some(acks) = &mut self.acks
-            && let Some(wait) = acks.come(now, snd_una, back)
+            && let Some(wait) = acks.arrived(now, snd_una, back)
         {
             let meanwhile = u128::from(rate) * u128::from(wait.as_nanos()) / 8_000_000_000;
             let meanwhile = u64::try_from(meanwhile).unwrap_or(u64::MAX);
@@ -241,7 +241,7 @@ fn part(rate: Rate, payload: u64, frame: u32) -> u64 {
 }
 
 /// True for each pipe that carries data of any flow.
-pub fn find_loaded(plan: &Plan) -> Vec<bool> {
+pub fn find_data_pipes(plan: &Plan) -> Vec<bool> {
     let mut loaded = vec![false; plan.pipes.len()];
     let flows = plan.flows.iter().map(|flow| flow.routes[0]);
     for route in flows.chain(plan.datagrams.iter().map(|flow| flow.route)) {
@@ -255,8 +255,11 @@ pub fn find_loaded(plan: &Plan) -> Vec<bool> {
 }
 
 /// Marks the paths whose bottleneck is also that of another flow.
-pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: usize) {
-    let mut over: Vec<Option<&mut PathProduct>> =
+pub fn mark_shared_bottlenecks<'a>(
+    paths: impl Iterator<Item = &'a mut BandwidthDelayProduct>,
+    pipes: usize,
+) {
+    let mut over: Vec<Option<&mut BandwidthDelayProduct>> =
         std::iter::repeat_with(|| None).take(pipes).collect();
     for path in paths {
         let place = path.pipe as usize;

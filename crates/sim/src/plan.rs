@@ -14,7 +14,7 @@ pub struct Plan {
     /// Latest end of the run.
     pub end: Time,
     /// True to run until `end` even if every finite flow is complete.
-    pub to_the_end: bool,
+    pub runs_to_end: bool,
     /// Start of the statistics.
     pub warmup: Time,
     /// Sampling of the senders.
@@ -225,7 +225,7 @@ pub struct DatagramPlan {
     /// Nodes of the sender and the receiver.
     pub nodes: [u32; 2],
     /// Number of [`Plan::flows`] that precede this flow in the scenario.
-    pub after: u32,
+    pub flows_before: u32,
 }
 
 /// Limits of a UDP flow; the first one reached ends it.
@@ -241,7 +241,7 @@ pub struct Limits {
 
 impl Limits {
     /// True if the flow ends by itself.
-    pub fn are_any(&self) -> bool {
+    pub fn has_limit(&self) -> bool {
         self.packets.is_some() || self.bytes.is_some() || self.end < Time::NEVER
     }
 }
@@ -294,7 +294,7 @@ pub struct ExchangePlan {
     /// Number of exchanges; `None`: unlimited.
     pub count: Option<u32>,
     /// True if each exchange has a connection of its own.
-    pub each: bool,
+    pub connection_per_exchange: bool,
 }
 
 /// Sizes of files, in bytes.
@@ -327,7 +327,9 @@ impl Work {
                 (number < *count).then_some(*bytes)
             }
             Self::Files { sizes: Sizes::Each(sizes), .. } => sizes.get(number as usize).copied(),
-            Self::Exchanges(ExchangePlan { each: false, .. }) => (number == 0).then_some(0),
+            Self::Exchanges(ExchangePlan { connection_per_exchange: false, .. }) => {
+                (number == 0).then_some(0)
+            }
             Self::Exchanges(exchanges) => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }

@@ -51,11 +51,11 @@ impl Collect for Vec<Outcome> {
 
 /// Wrapper around a thread's work: a function that calls its argument once, for example after
 /// preparing the thread.
-pub type Within = fn(&mut (dyn FnMut() + Send));
+pub type ThreadWrapper = fn(&mut (dyn FnMut() + Send));
 
 /// Results since the last call.
 #[derive(Debug)]
-pub struct Found<C> {
+pub struct PoolResults<C> {
     /// Results of each thread; the runs are in no particular order.
     pub parts: Vec<C>,
     /// True if no work is left.
@@ -137,7 +137,7 @@ impl Ord for Held {
 
 impl<C: Collect> Pool<C> {
     /// Starts the threads.
-    pub fn new(threads: NonZeroUsize, control: Arc<Control>, within: Within) -> Self {
+    pub fn new(threads: NonZeroUsize, control: Arc<Control>, within: ThreadWrapper) -> Self {
         let shared = Arc::new(Shared {
             control,
             state: Mutex::default(),
@@ -170,7 +170,7 @@ impl<C: Collect> Pool<C> {
     pub fn finish(&self) -> (Vec<C>, Vec<(u64, u64, RunError)>) {
         let (mut parts, mut failures) = (Vec::new(), Vec::new());
         loop {
-            let found = self.take(Duration::from_secs(3600));
+            let found = self.wait_for_results(Duration::from_secs(3600));
             parts.extend(found.parts);
             failures.extend(found.failures);
             if found.idle {
@@ -184,7 +184,7 @@ impl<C: Collect> Pool<C> {
     ///
     /// # Panics
     /// If a run panicked.
-    pub fn take(&self, timeout: Duration) -> Found<C> {
+    pub fn wait_for_results(&self, timeout: Duration) -> PoolResults<C> {
         let over = |state: &mut State| !state.is_idle() && state.failures.is_empty();
         let waited = self.shared.rest.wait_timeout_while(self.shared.state(), timeout, over);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -197,7 +197,7 @@ impl<C: Collect> Pool<C> {
         let (idle, failures) = (state.is_idle(), take(&mut state.failures));
         drop(state);
         let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
-        Found { parts, idle, failures }
+        PoolResults { parts, idle, failures }
     }
 }
 

@@ -19,7 +19,7 @@
 
 use crate::flow::{Context, Flow};
 use crate::plan::{ProxyPlan, Side};
-use retx_record::counters::{Level, Measure};
+use retx_record::counters::{Gauge, Measure};
 use retx_units::Time;
 
 /// Running proxy for one chain of connections.
@@ -27,18 +27,18 @@ use retx_units::Time;
 pub struct Proxy {
     plan: ProxyPlan,
     /// Bytes forwarded so far.
-    pub given: u64,
+    pub bytes_forwarded: u64,
     /// Bytes held over time: read from the first leg and not yet acknowledged on the second.
-    pub held: Level,
+    pub held: Gauge,
 }
 
 /// For each of the two legs, whether its endpoint at the proxy may have something to send.
-pub type Touched = [bool; 2];
+pub type LegsToPoll = [bool; 2];
 
 impl Proxy {
     /// Creates an empty proxy.
     pub fn new(plan: &ProxyPlan) -> Self {
-        Self { plan: *plan, given: 0, held: Level::default() }
+        Self { plan: *plan, bytes_forwarded: 0, held: Gauge::default() }
     }
 
     /// Starts the statistics; returns a snapshot of the counters.
@@ -55,7 +55,7 @@ impl Proxy {
 
     /// Handles an event of one of the two legs: opens the second connection, and forwards data,
     /// closes and resets.
-    pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> Touched {
+    pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> LegsToPoll {
         let legs = self.plan.legs.map(|leg| leg as usize);
         let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");
         let mut touched = open_second(now, [from, to], context);
@@ -72,7 +72,7 @@ impl Proxy {
         &mut self,
         now: Time,
         [from, to]: [&mut Flow; 2],
-        touched: &mut Touched,
+        touched: &mut LegsToPoll,
         context: &mut Context<'_>,
     ) {
         if to.is_open() && from.is_open() {
@@ -80,10 +80,10 @@ impl Proxy {
             let room = self.plan.buffer.checked_sub(held).expect("no more is read than fits");
             touched[0] |= from.make_room(now, room) > 0;
         }
-        let new = from.read_bytes() - self.given;
+        let new = from.read_bytes() - self.bytes_forwarded;
         if new > 0 {
-            self.given += new;
-            to.give(now, new, context.recorder);
+            self.bytes_forwarded += new;
+            to.supply_proxy(now, new, context.recorder);
             touched[1] = true;
         }
         let held = from.read_bytes() - to.acked_bytes();
@@ -94,7 +94,7 @@ impl Proxy {
 
 /// Opens the second connection once the first, which was opened by a peer of the proxy, is
 /// established.
-fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> Touched {
+fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> LegsToPoll {
     let ([first, second], side) = match from.initiator() {
         Side::Sender => ([from, to], Side::Receiver),
         Side::Receiver => ([to, from], Side::Sender),
@@ -108,7 +108,7 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
 }
 
 /// Resets the other connection if one of the two has failed.
-fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut Touched) {
-    touched[1] |= from.has_failed() && to.fail_along(Side::Sender);
-    touched[0] |= to.has_failed() && from.fail_along(Side::Receiver);
+fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut LegsToPoll) {
+    touched[1] |= from.has_failed() && to.reset_with_other_leg(Side::Sender);
+    touched[0] |= to.has_failed() && from.reset_with_other_leg(Side::Receiver);
 }

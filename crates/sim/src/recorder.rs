@@ -19,12 +19,12 @@ pub struct Recorder {
     /// Capture, if requested.
     pub capture: Option<Box<Capture>>,
     /// True to sample at each acknowledgment.
-    pub every_ack: bool,
+    pub samples_every_ack: bool,
     /// True if each packet sent by an endpoint is noted: in a table, or because acknowledgments of
     /// some flow wait in queues.
     pub notes_sent: bool,
     /// True if packets sent or received by endpoints are recorded, in a table or a capture.
-    pub notes_packets: bool,
+    pub records_packets: bool,
 }
 
 impl Recorder {
@@ -41,7 +41,7 @@ impl Recorder {
         };
         Ok(Self {
             notes_sent: options.segments || acks_wait,
-            notes_packets: capture.is_some() || options.segments,
+            records_packets: capture.is_some() || options.segments,
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
@@ -55,7 +55,7 @@ impl Recorder {
                 limits: (plan.sampling != Sampling::Off).then(tables::LimitSpans::default),
             },
             capture,
-            every_ack: plan.sampling == Sampling::EveryAck,
+            samples_every_ack: plan.sampling == Sampling::EveryAck,
         })
     }
 
@@ -75,7 +75,12 @@ impl Recorder {
 
     /// Records a packet sent by the data receiver.
     #[inline]
-    pub fn acknowledging(&mut self, now: Time, receiver: &Connection, packet: &mut PacketMut<'_>) {
+    pub fn sent_by_receiver(
+        &mut self,
+        now: Time,
+        receiver: &Connection,
+        packet: &mut PacketMut<'_>,
+    ) {
         if let Some(acks) = &mut self.tables.acks
             && packet.flags.contains(Flags::ACK)
         {
@@ -107,7 +112,7 @@ impl Recorder {
     /// Records that a packet has reached its host.
     #[inline(always)]
     pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
-        if self.notes_packets && (packet.row() != NONE || self.capture.is_some()) {
+        if self.records_packets && (packet.row() != NONE || self.capture.is_some()) {
             self.write_delivered(now, packet.for_rare_call());
         }
     }

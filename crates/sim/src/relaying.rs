@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::plan::{Plan, StagePlan};
 use crate::stage::{RelaySnapshot, Snapshot};
-use retx_record::counters::{Level, Measure};
+use retx_record::counters::{Gauge, Measure};
 use retx_record::flow::FlowCounters;
 use retx_record::summary::RelaySummary;
 use retx_units::Time;
@@ -15,7 +15,7 @@ pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
     let mut relays: Vec<RelaySummary> = plan.relays.iter().map(named).collect();
     for (proxy, start) in engine.proxies.iter().zip(&engine.baseline.proxies) {
         let of = &mut relays[proxy.plan().relay as usize];
-        of.bytes_relayed += proxy.given - start.given;
+        of.bytes_relayed += proxy.bytes_forwarded - start.bytes_forwarded;
         add_level(of, &proxy.held.since(&start.held));
     }
     let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
@@ -54,7 +54,7 @@ fn named(plan: &crate::plan::RelayPlan, lasted: bool) -> RelaySummary {
 
 /// Adds a flow's buffer to the summary of a relay. Each flow has a buffer of its own, so the
 /// relay's mean and maximum are sums over the flows.
-fn add_level(of: &mut RelaySummary, level: &Level) {
+fn add_level(of: &mut RelaySummary, level: &Gauge) {
     of.buffer_mean_bytes = of.buffer_mean_bytes.map(|mean| mean + level.mean());
     of.buffer_max_bytes += level.max;
     of.buffer_end_bytes += level.value();
@@ -62,7 +62,7 @@ fn add_level(of: &mut RelaySummary, level: &Level) {
 
 /// A flow's counters, start and finish, across all its legs.
 #[derive(Debug, Clone)]
-pub struct EndToEnd {
+pub struct EndToEndResults {
     /// Counters from the end of the warm-up on.
     pub counters: FlowCounters,
     /// Time at which the initiator opened the connection.
@@ -73,11 +73,11 @@ pub struct EndToEnd {
 
 /// Results of a flow. The first leg of a chain gets the results of the whole chain, from the
 /// initiator's opening to the delivery at the receiving application.
-pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
+pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEndResults {
     let of = |index: usize| {
         let record = &engine.flows[index].record;
         let counters = record.counters.since(&engine.baseline.flow(index));
-        EndToEnd { counters, start: record.start(), finish: record.finish() }
+        EndToEndResults { counters, start: record.start(), finish: record.finish() }
     };
     let own = of(index);
     let chain = engine.flows[index].chain().map(|chain| &engine.chains[chain as usize]);
@@ -93,5 +93,5 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let bytes_delivered = last.counters.bytes_delivered;
     let counters = FlowCounters { bytes_delivered, limited_by, ..own.counters };
     let start = own.start.into_iter().chain(last.start).min();
-    EndToEnd { counters, start, finish: last.finish }
+    EndToEndResults { counters, start, finish: last.finish }
 }

@@ -4,12 +4,12 @@ use crate::datagram::DatagramFlow;
 use crate::engine::Engine;
 use crate::options::{Options, RunError};
 use crate::plan::{DatagramPlan, FlowPlan, Plan};
-use crate::relaying::{self, EndToEnd};
+use crate::relaying::{self, EndToEndResults};
 use retx_link::pipe::Statistics;
 use retx_record::capture::CaptureBuffer;
-use retx_record::datagrams::{DatagramFrame, DatagramSummary};
+use retx_record::datagrams::{DatagramInputs, DatagramSummary};
 use retx_record::summary::{
-    Cost, DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
+    Cost, DropSummary, EngineSummary, FlowInputs, FlowSummary, LinkSummary, RelaySummary, Summary,
     WlanSummary,
 };
 use retx_record::tables::{LimitSpans, Tables};
@@ -93,7 +93,7 @@ impl Outcome {
             replication: options.replication,
             flows: flow_summaries(plan, &engine),
             datagrams: datagram_summaries(plan, &engine),
-            datagrams_after: plan.datagrams.iter().map(|flow| flow.after).collect(),
+            datagrams_after: plan.datagrams.iter().map(|flow| flow.flows_before).collect(),
             links: link_summaries(plan, &engine),
             wlans: crate::wireless::summaries(plan, &engine),
             relays: relaying::summaries(plan, &engine),
@@ -112,7 +112,7 @@ impl Outcome {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.seed,
             replication: self.replication,
-            flows: self.in_order(),
+            flows: self.flows_in_order(),
             links: &self.links,
             wlans: &self.wlans,
             relays: &self.relays,
@@ -126,7 +126,7 @@ impl Outcome {
     }
 
     /// TCP and UDP flows in the order of the scenario.
-    pub fn in_order(&self) -> Vec<FlowRow<'_>> {
+    pub fn flows_in_order(&self) -> Vec<FlowRow<'_>> {
         let mut rows = Vec::with_capacity(self.flows.len() + self.datagrams.len());
         let mut udp = self.datagrams.iter().zip(&self.datagrams_after).peekable();
         for index in 0..=self.flows.len() {
@@ -210,8 +210,8 @@ fn places(plan: &Plan) -> Vec<String> {
 
 fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
     let summary = |(index, of): (usize, &FlowPlan)| {
-        let EndToEnd { counters, start, finish } = relaying::end_to_end(engine, index);
-        let frame = FlowFrame {
+        let EndToEndResults { counters, start, finish } = relaying::end_to_end(engine, index);
+        let inputs = FlowInputs {
             name: of.name.clone(),
             tcp: plan.tcps[of.tcp as usize].name.clone(),
             start,
@@ -222,7 +222,7 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
         let exchanges = engine.flows[index].exchanges.as_ref();
         FlowSummary {
             exchanges: exchanges.map(|all| (&all.times).into()).unwrap_or_default(),
-            ..FlowSummary::new(frame, &counters)
+            ..FlowSummary::new(inputs, &counters)
         }
     };
     // A run for external packets has no flows.
@@ -243,14 +243,14 @@ fn limit_spans(engine: &Engine<'_>) -> Option<LimitSpans> {
 fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> {
     let flows = plan.datagrams.iter().zip(&engine.datagrams);
     let summary = |(plan, flow): (&DatagramPlan, &DatagramFlow)| {
-        let frame = DatagramFrame {
+        let inputs = DatagramInputs {
             name: plan.name.clone(),
             start: flow.sender.start,
             finish: flow.finish,
             from: engine.baseline.at,
             to: engine.now(),
         };
-        DatagramSummary::new(frame, &flow.accounting.counters)
+        DatagramSummary::new(inputs, &flow.accounting.counters)
     };
     flows.map(summary).collect()
 }

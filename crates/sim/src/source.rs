@@ -35,13 +35,13 @@ pub struct Sizes {
 }
 
 /// IPv4 and UDP headers, bytes.
-pub const HEADERS: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
+pub const UDP_HEADERS_BYTES: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
 
 impl Sizes {
     /// Mean of the packet sizes, after they are limited to at least the headers and at most
     /// `largest`.
     fn mean(&self) -> f64 {
-        self.law.mean_within(f64::from(HEADERS), f64::from(self.largest))
+        self.law.mean_within(f64::from(UDP_HEADERS_BYTES), f64::from(self.largest))
     }
 }
 
@@ -88,7 +88,7 @@ impl Source {
 
     /// Due time of the next packet, if the source is paced by time.
     #[inline]
-    pub const fn next(&self) -> Time {
+    pub const fn next_due(&self) -> Time {
         self.next
     }
 
@@ -99,9 +99,9 @@ impl Source {
 
     /// Takes the next packet, schedules the one after it, and returns its size.
     #[inline]
-    pub fn take(&mut self) -> u32 {
+    pub fn next_packet(&mut self) -> u32 {
         let bytes = self.sizes.law.draw(&mut self.packets).round();
-        let bytes = bytes.clamp(f64::from(HEADERS), f64::from(self.sizes.largest)) as u32;
+        let bytes = bytes.clamp(f64::from(UDP_HEADERS_BYTES), f64::from(self.sizes.largest)) as u32;
         match self.pace {
             Pace::Saturating { .. } => {}
             Pace::Constant(rate) => self.next = self.after(rate, bytes),
@@ -164,8 +164,8 @@ mod tests {
 
     fn times(source: &mut Source, count: usize) -> Vec<Time> {
         let mut packet = || {
-            let time = source.next();
-            source.take();
+            let time = source.next_due();
+            source.next_packet();
             time
         };
         (0..count).map(|_| packet()).collect()
@@ -210,8 +210,8 @@ mod tests {
             let mut source = source(pace, Law::Constant(1000.0));
             let seconds = 20_000.0;
             let mut count = 0.0;
-            while source.next() < Time::ZERO + Duration::from_secs(20_000) {
-                source.take();
+            while source.next_due() < Time::ZERO + Duration::from_secs(20_000) {
+                source.next_packet();
                 count += 1.0;
             }
             let cycle = on.mean() + off.mean();
@@ -259,8 +259,8 @@ mod tests {
         for law in laws {
             let mut source = source(Pace::Poisson(Rate::from_bit_s(8_000_000)), law);
             let (mut bytes, mut squares) = (0.0, 0.0);
-            while source.next() < Time::ZERO + Duration::from_secs(200) {
-                let size = f64::from(source.take());
+            while source.next_due() < Time::ZERO + Duration::from_secs(200) {
+                let size = f64::from(source.next_packet());
                 bytes += size;
                 squares += size * size;
             }
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn sizes_are_cut_to_what_can_be_carried() {
         let mut source = source(Pace::Saturating { backlog: 1 }, Law::Exponential(1000.0));
-        let sizes: Vec<u32> = (0..10_000).map(|_| source.take()).collect();
+        let sizes: Vec<u32> = (0..10_000).map(|_| source.next_packet()).collect();
         assert_eq!(sizes.iter().min(), Some(&28));
         assert_eq!(sizes.iter().max(), Some(&1500));
         // Sizes are rounded to whole bytes: the share that becomes 1500 is exp(-1.4995) = 0.223.

@@ -163,7 +163,7 @@ impl Stage {
 
 impl Snapshot {
     /// Number of packets in the stage.
-    pub fn inside(&self) -> u64 {
+    pub fn packets_inside(&self) -> u64 {
         match self {
             Self::Wlan(cell) => {
                 cell.stations.iter().map(|it| it.queued + it.in_service + it.delayed).sum()

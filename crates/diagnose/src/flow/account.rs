@@ -146,7 +146,7 @@ impl Account {
 
     /// Adds `length` before the first packet: the time that the opener's SYN took to reach the
     /// capture.
-    pub fn begin_before(&mut self, length: i64) {
+    pub fn add_syn_time(&mut self, length: i64) {
         self.plain[Limit::Handshake as usize] += length;
     }
 
@@ -157,7 +157,7 @@ impl Account {
             (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
             return end_ns;
         }
-        self.until(end_ns, self.limit, episode);
+        self.end_interval_at(end_ns, self.limit, episode);
         self.since_ns
     }
 
@@ -167,7 +167,7 @@ impl Account {
     }
 
     /// Ends the current interval at this time, and counts it for this limit and episode.
-    pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
+    pub fn end_interval_at(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
         // Times at the sender are estimates, so a later call may have an earlier time. The time of
         // the account never decreases.
         let length = (time_ns - self.since_ns).max(0);
@@ -200,7 +200,7 @@ impl Account {
 
     /// Reassigns a part of an interval from one limit and episode to another. Returns the length
     /// that was reassigned.
-    pub fn shift(
+    pub fn reassign(
         &mut self,
         length: i64,
         (from, episode): (Limit, Option<usize>),

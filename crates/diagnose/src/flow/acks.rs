@@ -1,14 +1,14 @@
 //! Acknowledgments of one direction's data, and their evidence on whether retransmissions were
 //! needed.
 
-use super::half::{Half, Now};
-use super::path::{Acknowledged, Delivered};
+use super::half::{Direction, PacketContext};
+use super::path::{DeliveredData, FullSegmentAck};
 use super::patterns::pauses;
-use super::record::Record;
+use super::record::RetransmissionRecord;
 use super::sender::Ack;
 use super::watch::ObservedAck;
 use crate::answer::{Evidence, Needless, Proof};
-use crate::packet::{Control, Packet};
+use crate::packet::{ControlBits, Packet};
 
 /// Segments that one delayed ACK covers.
 pub const DELAYED_SEGMENTS: i64 = 2;
@@ -37,39 +37,39 @@ struct Echo {
 
 impl Echo {
     /// Ticks by which the timestamp of a retransmission is later than the echoed one.
-    fn age_of(&self, record: &Record) -> Option<i32> {
+    fn age_of(&self, record: &RetransmissionRecord) -> Option<i32> {
         let (echoed, value) = self.echoed.zip(record.value)?;
         Some(value.wrapping_sub(echoed) as i32)
     }
 
     /// True if the ACK echoes a timestamp from before this retransmission, although the
     /// retransmission would have filled the gap.
-    fn is_older_than(&self, record: &Record) -> bool {
+    fn is_older_than(&self, record: &RetransmissionRecord) -> bool {
         record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
     }
 }
 
-impl Half {
+impl Direction {
     /// Handles an acknowledgment of this direction's data. Returns the time since the newest data
     /// that it acknowledges for the first time were sent.
-    pub fn on_ack(&mut self, packet: &Packet, now: &Now) -> Option<i64> {
-        if !packet.control.any(Control::ACK) {
+    pub fn on_ack(&mut self, packet: &Packet, now: &PacketContext) -> Option<i64> {
+        if !packet.control.any(ControlBits::ACK) {
             return None;
         }
         // Data may have waited in queues before the capture, so they were sent earlier. The limit
         // at the earlier time then applies to them.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
-        let is_syn = packet.control.any(Control::SYN);
+        let is_syn = packet.control.any(ControlBits::SYN);
         let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
         let is_known = self.scale.is_some() || is_syn;
         // RFC 5681 §2: a duplicate ACK leaves the window unchanged. An ACK with SACK blocks counts
         // as a duplicate even if the window has changed.
         let is_duplicate = packet.payload_bytes == 0
-            && !packet.control.any(Control::SYN | Control::FIN | Control::RST)
-            && ack == self.passed_ack
-            && self.board.first().is_some()
+            && !packet.control.any(ControlBits::SYN | ControlBits::FIN | ControlBits::RST)
+            && ack == self.highest_ack
+            && self.scoreboard.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
         if self.watch.is_some() {
             self.watch_ack(packet, (ack, window), now);
@@ -80,13 +80,13 @@ impl Half {
         let (sacked_from, sacked_to) = self.selective(packet, ack, now);
         // An ACK that responds to duplicate data does not report a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
-        let advances = ack > self.passed_ack;
+        let advances = ack > self.highest_ack;
         self.longest_acked = 0;
         let sample = self.cumulative(packet, ack, now);
         let fills_gap = advances && self.has_gap;
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
-        self.passed_ack = self.passed_ack.max(ack);
+        self.highest_ack = self.highest_ack.max(ack);
         self.window = window;
         let sender_loop = now.sender_loop.unwrap_or(0);
         if self.is_established {
@@ -113,7 +113,7 @@ impl Half {
     }
 
     /// Records an acknowledgment for the measurement of the flow.
-    fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &Now) {
+    fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &PacketContext) {
         let mut blocks = packet.options.sack.as_slice().iter();
         let blocks = std::array::from_fn(|_| {
             blocks
@@ -126,36 +126,36 @@ impl Half {
             blocks,
             window,
             payload_bytes: packet.payload_bytes,
-            is_syn: packet.control.any(Control::SYN),
+            is_syn: packet.control.any(ControlBits::SYN),
         };
         self.watch.iter_mut().for_each(|watch| watch.acks.push(observed));
     }
 
     /// Evaluates an acknowledgment as evidence of a pattern (a known fault or habit).
-    fn on_evidence_of_ack(&mut self, packet: &Packet, now: &Now) {
+    fn on_evidence_of_ack(&mut self, packet: &Packet, now: &PacketContext) {
         self.ecn.on_ack(packet);
-        if packet.control.any(Control::SYN | Control::RST) {
+        if packet.control.any(ControlBits::SYN | ControlBits::RST) {
             return;
         }
         let longest = self.longest_acked.min(self.segment_bytes(packet));
-        self.evidences.black_hole.on_ack(self.passed_ack, longest, now.time_ns);
-        self.evidences.pauses.on_ack(&pauses::ReceiverPacket {
+        self.detectors.black_hole.on_ack(self.highest_ack, longest, now.time_ns);
+        self.detectors.pauses.on_ack(&pauses::ReceiverPacket {
             packet: now.packet,
             time_ns: now.time_ns,
             window: self.window,
             payload_bytes: packet.payload_bytes,
-            is_all: self.passed_ack >= self.board.end,
+            acks_all_data: self.highest_ack >= self.scoreboard.end,
             sender_loop_ns: now.sender_loop.unwrap_or(0),
         });
     }
 
     /// Evaluates the SACK blocks; returns the start and end of the highest one.
-    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
+    fn selective(&mut self, packet: &Packet, ack: i64, now: &PacketContext) -> (i64, i64) {
         let blocks = packet.options.sack.as_slice();
         let mut highest = (0, ack);
         for (index, (left, right)) in blocks.iter().enumerate() {
             let (left, right) = (self.position(*left, false), self.position(*right, false));
-            if left >= right || right > self.board.end || right - left > 1 << 30 {
+            if left >= right || right > self.scoreboard.end || right - left > 1 << 30 {
                 continue;
             }
             let outer = blocks
@@ -166,7 +166,7 @@ impl Half {
             let is_within = outer.is_some_and(|(from, to)| from <= left && right <= to);
             if index == 0 && (right <= ack || is_within) {
                 self.has_dsack = true;
-                self.records.duplicate(left, right, now.packet);
+                self.records.on_dsack(left, right, now.packet);
                 continue;
             }
             // Only blocks above the acknowledgment show a gap.
@@ -174,15 +174,15 @@ impl Half {
                 highest = (left, right);
             }
             let mut news = Vec::new();
-            let has_news = self.board.range(left, right).any(|span| !span.sacked);
+            let has_news = self.scoreboard.range(left, right).any(|span| !span.sacked);
             if has_news {
-                for span in self.board.range_mut(left, right) {
+                for span in self.scoreboard.range_mut(left, right) {
                     if !span.sacked {
                         self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
                         self.longest_acked = self.longest_acked.max(span.end - span.start);
                         span.sacked = true;
                         if span.retransmission.is_some() {
-                            self.resent_bytes -= span.end - span.start;
+                            self.retransmitted_bytes -= span.end - span.start;
                         } else {
                             self.original_end = self.original_end.min(span.end);
                         }
@@ -200,8 +200,8 @@ impl Half {
     /// Evaluates the cumulative acknowledgment. Returns two times for the newest acknowledged data
     /// that were sent only once: since they passed the capture, and since they would have passed it
     /// without queues.
-    fn cumulative(&mut self, packet: &Packet, ack: i64, now: &Now) -> Option<(i64, i64)> {
-        let before = self.passed_ack;
+    fn cumulative(&mut self, packet: &Packet, ack: i64, now: &PacketContext) -> Option<(i64, i64)> {
+        let before = self.highest_ack;
         if ack <= before {
             return None;
         }
@@ -212,22 +212,22 @@ impl Half {
         let mut echo = Echo {
             before,
             is_jump: ack - before > DELAYED_SEGMENTS * self.largest,
-            head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
+            head_ns: self.scoreboard.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
         // An ACK of many segments is no evidence if these first data are missing in the capture,
         // because an earlier ACK may be missing, too.
-        if self.board.first().is_none_or(|span| span.copies == 0) {
+        if self.scoreboard.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
-        while let Some(span) = self.board.pop_acked(ack) {
+        while let Some(span) = self.scoreboard.pop_acked(ack) {
             delivered += span.end - span.start;
             segments += 1;
             are_full &= span.end - span.start == self.largest;
             first_ns = first_ns.or(Some(span.sent_ns));
             is_clean &= !span.sacked && span.copies == 1;
             if span.retransmission.is_some() && !span.sacked {
-                self.resent_bytes -= span.end - span.start;
+                self.retransmitted_bytes -= span.end - span.start;
             }
             if !span.sacked {
                 self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
@@ -247,7 +247,7 @@ impl Half {
                 self.acknowledged(index, Some(&echo), now);
             }
         }
-        self.resent_bytes = self.resent_bytes.max(0);
+        self.retransmitted_bytes = self.retransmitted_bytes.max(0);
         // Data that waited beyond a gap have no RTT from a cumulative acknowledgment.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {
@@ -257,16 +257,16 @@ impl Half {
         // An acknowledgment that ends a gap covers data that arrived much earlier.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
-            self.path.on_round_trip(&Acknowledged {
+            self.path.on_round_trip(&FullSegmentAck {
                 segment: self.largest,
                 segments,
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
             });
         }
-        if ack > self.board.end {
-            self.skipped = (self.board.end, ack, now.time_ns);
-            self.not_captured += ack - self.board.end;
-            self.board.skip_to(ack);
+        if ack > self.scoreboard.end {
+            self.acked_before_captured = (self.scoreboard.end, ack, now.time_ns);
+            self.not_captured += ack - self.scoreboard.end;
+            self.scoreboard.skip_to(ack);
         }
         rtt
     }
@@ -279,24 +279,24 @@ impl Half {
     }
 
     /// Updates the estimates of the path from an acknowledgment.
-    fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &Now) {
+    fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &PacketContext) {
         let (Some(rtt), true) = (rtt, is_clean) else {
-            self.path.interrupt();
+            self.path.discard_last_ack();
             return;
         };
         let (time_ns, sent_ns) = (now.time_ns, now.time_ns - rtt);
         let least_ns = now.receiver_loop.unwrap_or(rtt);
-        self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, least_ns });
+        self.path.on_delivered(&DeliveredData { time_ns, sent_ns, bytes, least_ns });
     }
 
     /// Judges a retransmission whose data have been acknowledged, and earlier retransmissions of
     /// the same data.
-    fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &Now) {
+    fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &PacketContext) {
         let thins_acks = self.thins_acks();
         let mut next = Some(index);
         while let Some(index) = next {
             let record = &mut self.records.all[index as usize];
-            next = record.before.filter(|before| *before < index);
+            next = record.previous.filter(|before| *before < index);
             if record.is_acked {
                 return;
             }
@@ -309,7 +309,7 @@ impl Half {
                 needless_evidence(record, echo, now, least, thins_acks)
             {
                 let proof = Proof { evidence, packet: Some(now.packet) };
-                record.prove(needless, confidence, proof);
+                record.add_proof(needless, confidence, proof);
             }
         }
     }
@@ -324,9 +324,9 @@ pub fn slack_ns(sender_loop: i64) -> i64 {
 /// Verdict on a retransmission from the first acknowledgment of its data, with its confidence and
 /// its evidence.
 fn needless_evidence(
-    record: &Record,
+    record: &RetransmissionRecord,
     echo: Option<&Echo>,
-    now: &Now,
+    now: &PacketContext,
     least: Option<i64>,
     thins_acks: bool,
 ) -> Option<(Needless, f64, Evidence)> {

@@ -87,7 +87,7 @@ pub struct Rtts {
 
 /// Evidence from the RTT before a loss.
 #[derive(Debug, Clone, Copy)]
-pub struct Judgment {
+pub struct LossEvidence {
     /// Probability of congestion rather than a loss of the channel.
     pub congestion: f64,
     /// Minimum RTT, seconds.
@@ -98,7 +98,7 @@ pub struct Judgment {
     pub above: f64,
 }
 
-impl Judgment {
+impl LossEvidence {
     /// Combines this judgment with the rank of the RTT among those since the previous episode, and
     /// with the number of segments lost.
     pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
@@ -115,7 +115,7 @@ impl Judgment {
 /// RTTs as well, the few at a large RTT are less likely to be overflows. The share of overflows is
 /// estimated together with the probabilities (expectation–maximisation). `times_ns` are the times
 /// of the losses.
-pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
+pub fn adjust_to_all_losses(judgments: &mut [Option<LossEvidence>], times_ns: &[i64]) {
     let (ratio, least) =
         if are_regular(times_ns) { (REGULAR_RATIO, REGULAR_MIN) } else { (1.0, 0.0) };
     let odds: Vec<f64> = judgments
@@ -187,7 +187,7 @@ impl Rtts {
     }
 
     /// Judges a loss by the RTT before it.
-    pub fn judge(&self, rtt_ns: i64) -> Option<Judgment> {
+    pub fn evaluate(&self, rtt_ns: i64) -> Option<LossEvidence> {
         if self.count < SAMPLES_MIN || rtt_ns <= 0 {
             return None;
         }
@@ -200,7 +200,7 @@ impl Rtts {
         let above = f64::from(above) / f64::from(self.count);
         let range = largest - least;
         if range < RANGE_MIN * least {
-            return Some(Judgment { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
+            return Some(LossEvidence { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
         // Each part begins with one sample, because an RTT that has not occurred yet is not
@@ -212,7 +212,7 @@ impl Rtts {
         let own = part(middle(own));
         let channel = shares[own] / shares.iter().sum::<f64>();
         let congestion = OVERFLOW[own] / (OVERFLOW[own] + channel);
-        Some(Judgment { congestion, least_s, largest_s, above })
+        Some(LossEvidence { congestion, least_s, largest_s, above })
     }
 
     /// Least and median RTT in seconds, once there are enough samples.

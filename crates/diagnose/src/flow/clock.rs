@@ -30,7 +30,7 @@ impl Clock {
     }
 
     /// Time at which a packet would have passed the capture without waiting in any queue.
-    pub fn unqueued(&mut self, value: u32, time_ns: i64) -> i64 {
+    pub fn time_without_queueing(&mut self, value: u32, time_ns: i64) -> i64 {
         let (first, first_ns) = *self.first.get_or_insert((value, time_ns));
         let ticks = i64::from(value.wrapping_sub(first) as i32);
         let elapsed = time_ns - first_ns;
@@ -67,7 +67,7 @@ mod tests {
         let mut clock = Clock::default();
         for ms in 0..20_000_i64 {
             let queue_ns = ((ms - 200).max(0) * 300_000).min(1_300_000_000);
-            let unqueued_ns = clock.unqueued(ms as u32, ms * 1_000_000 + queue_ns);
+            let unqueued_ns = clock.time_without_queueing(ms as u32, ms * 1_000_000 + queue_ns);
             if ms > 1_000 {
                 assert!((unqueued_ns - ms * 1_000_000).abs() < 2_000_000, "{ms} ms: {unqueued_ns}");
             }

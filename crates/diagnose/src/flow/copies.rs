@@ -15,14 +15,14 @@ const BARE_COPY_NS: i64 = 50_000;
 
 /// The last packets of a direction.
 #[derive(Debug, Default)]
-pub struct Copies {
+pub struct DuplicateFilter {
     recent: Vec<Packet>,
     next: usize,
     /// Number of copies found.
     pub count: u64,
 }
 
-impl Copies {
+impl DuplicateFilter {
     /// True if this packet is another copy of an earlier one.
     pub fn is_copy(&mut self, packet: &Packet) -> bool {
         let is_copy = self.recent.iter().any(|earlier| is_copy(earlier, packet));
@@ -44,7 +44,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         return false;
     }
     let other_link = earlier.link != packet.link
-        || earlier.hops != packet.hops
+        || earlier.ttl != packet.ttl
         || earlier.interface != packet.interface;
     let counted = packet.ip_id != 0;
     // An unchanged IP identification or timestamp shows that the sender sent the packet only once.

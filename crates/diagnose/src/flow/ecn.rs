@@ -1,7 +1,7 @@
 //! Window reductions by explicit congestion notification (RFC 3168 §6.1.2).
 
 use crate::answer::Pattern;
-use crate::packet::{Control, Packet};
+use crate::packet::{ControlBits, Packet};
 
 /// ECN of one direction's data.
 #[derive(Debug, Default)]
@@ -18,7 +18,10 @@ impl Ecn {
     /// Records an echo of congestion (ECE).
     pub fn on_ack(&mut self, packet: &Packet) {
         // A SYN carries ECE to negotiate ECN (RFC 3168 §6.1.1), not to echo a mark.
-        if self.is_agreed && packet.control.any(Control::ECE) && !packet.control.any(Control::SYN) {
+        if self.is_agreed
+            && packet.control.any(ControlBits::ECE)
+            && !packet.control.any(ControlBits::SYN)
+        {
             self.echo.get_or_insert(packet.number);
         }
     }
@@ -27,7 +30,7 @@ impl Ecn {
     /// reduced its window because of an ECN-Echo. Senders also set CWR after a reduction in fast
     /// recovery (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
     pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
-        if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
+        if !packet.control.any(ControlBits::CWR) || packet.control.any(ControlBits::SYN) {
             return false;
         }
         // The echo is cleared in any case, because CWR is the response to it. One reduction answers

@@ -1,9 +1,9 @@
 //! Diagnosis of a flow after its last packet.
 
 use super::account::Limit;
-use super::cause::{self, Judgment};
-use super::half::{EpisodeRecord, Half};
-use super::record::Record;
+use super::cause::{self, LossEvidence};
+use super::half::{Direction, EpisodeRecord};
+use super::record::RetransmissionRecord;
 use super::watch::{Observed, Verdict};
 use super::{Flow, Loop};
 use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
@@ -92,9 +92,9 @@ impl Flow {
         let half = &mut self.halves[data];
         let watch = *half.watch.take()?;
         let heads: HashSet<usize> = half.timeouts.iter().map(|it| it.index as usize).collect();
-        let verdict = |(index, record): (usize, &Record)| Verdict {
+        let verdict = |(index, record): (usize, &RetransmissionRecord)| Verdict {
             kind: record.kind,
-            is_swept: record.kind == Kind::Timeout
+            is_by_timeout_alone: record.kind == Kind::Timeout
                 && !heads.contains(&index)
                 && record.proof.evidence == Evidence::None,
             needless: record.needless,
@@ -133,8 +133,8 @@ impl Flow {
             half.advance_to_end(end_ns);
             *end = before_ns + half.account.close(end_ns, half.episode_now());
             half.correct_limits();
-            half.tail_was(Limit::Application);
-            half.account.begin_before(before_ns);
+            half.reassign_time_since_data(Limit::Application);
+            half.account.add_syn_time(before_ns);
         }
         ends
     }
@@ -201,7 +201,7 @@ impl Flow {
             life_s,
             packets: self.packets.iter().sum(),
             is_one_way,
-            has_cut_syn: self.syns.iter().flatten().any(|syn| syn.is_cut),
+            has_cut_syn: self.syns.iter().flatten().any(|syn| syn.is_truncated),
             bytes,
             goodput_bit_s: if life_s > 0.0 { bytes as f64 * 8.0 / life_s } else { 0.0 },
             timer: half.sender.estimator.profile(),
@@ -221,7 +221,7 @@ impl Flow {
     }
 }
 
-impl Half {
+impl Direction {
     /// Adds the evidence that depends on the place of the capture, and judges the retransmissions
     /// that have no other evidence.
     fn judge(&mut self, place: &str) {
@@ -229,31 +229,32 @@ impl Half {
         let is_remote = place != "sender";
         let is_receiver = place == "receiver";
         let most = if is_receiver { RECEIVER_WITHOUT_SACK } else { MIDDLE_WITHOUT_SACK };
-        self.is_blind = is_receiver && self.records.all.iter().all(|record| record.value.is_none());
+        self.hides_queues =
+            is_receiver && self.records.all.iter().all(|record| record.value.is_none());
         for record in &mut self.records.all {
             if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
                 record.kind_confidence = record.kind_confidence.min(most);
             }
             if is_receiver && record.kind == Kind::Timeout {
                 // A silence may also be caused by a queue, so the kind is less certain.
-                let most = if self.is_blind { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
+                let most = if self.hides_queues { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
                 record.kind_confidence = record.kind_confidence.min(most);
             }
             let sure = |evidence, packet| Proof { evidence, packet };
             match (place, record.original) {
                 ("receiver", Some(original)) => {
                     let proof = sure(Evidence::ArrivedBefore, Some(original));
-                    record.prove(Needless::Yes, 0.995, proof);
+                    record.add_proof(Needless::Yes, 0.995, proof);
                 }
                 ("receiver" | "middle", None) => {
-                    record.prove(Needless::No, 0.991, sure(Evidence::NotSeen, None));
+                    record.add_proof(Needless::No, 0.991, sure(Evidence::NotSeen, None));
                 }
                 _ => {}
             }
             if record.needless == Needless::Unknown && record.is_acked {
                 let (confidence, evidence) =
                     if has_dsack { (0.95, Evidence::NoDsack) } else { (0.8, Evidence::None) };
-                record.prove(Needless::No, confidence, sure(evidence, None));
+                record.add_proof(Needless::No, confidence, sure(evidence, None));
             }
         }
     }
@@ -279,15 +280,15 @@ impl Half {
     }
 
     /// Judgment of each episode, from the RTT before its loss and those before the other losses.
-    fn judgments(&self, counts: &[Counts]) -> Vec<Option<Judgment>> {
+    fn judgments(&self, counts: &[Counts]) -> Vec<Option<LossEvidence>> {
         let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];
-            let is_known = !self.is_blind && trigger.needless != Needless::Yes;
-            let judgment = is_known.then(|| self.sender.rtts.judge(episode.rtt_ns)).flatten();
+            let is_known = !self.hides_queues && trigger.needless != Needless::Yes;
+            let judgment = is_known.then(|| self.sender.rtts.evaluate(episode.rtt_ns)).flatten();
             judgment.map(|it| it.with(episode.rank, counts.sent - counts.unnecessary))
         };
         let mut judgments: Vec<_> = self.episodes.iter().zip(counts).map(one).collect();
-        let is_known = |(judgment, _): &(&Option<Judgment>, _)| judgment.is_some();
+        let is_known = |(judgment, _): &(&Option<LossEvidence>, _)| judgment.is_some();
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
         let mut times_ns: Vec<i64> = Vec::new();
         for (_, episode) in losses {
@@ -297,7 +298,7 @@ impl Half {
                 times_ns.push(episode.start_ns);
             }
         }
-        cause::weigh(&mut judgments, &times_ns);
+        cause::adjust_to_all_losses(&mut judgments, &times_ns);
         judgments
     }
 
@@ -305,7 +306,7 @@ impl Half {
         &self,
         index: usize,
         counts: Counts,
-        judgment: Option<&Judgment>,
+        judgment: Option<&LossEvidence>,
     ) -> answer::Episode {
         let episode = &self.episodes[index];
         let records = &self.records.all;
@@ -323,7 +324,7 @@ impl Half {
                 _ if self.is_policed => (Cause::Congestion, POLICED),
                 // Congestion is named only if the bottleneck was filled before, because a queue
                 // overflows only if a sender fills it.
-                Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
+                Some(share) if share >= SURE_CONGESTION && episode.was_bottleneck_limited => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }
                 Some(share) if share <= 1.0 - SURE => (Cause::Wireless, 1.0 - share),
@@ -359,7 +360,7 @@ impl Half {
     }
 }
 
-fn spurious(trigger: &Record) -> String {
+fn spurious(trigger: &RetransmissionRecord) -> String {
     let tells = trigger.proof.packet.map(|packet| format!(": frame {packet} tells"));
     format!(
         "frame {} was sent again although its data arrive{}",
@@ -368,7 +369,7 @@ fn spurious(trigger: &Record) -> String {
     )
 }
 
-fn before(trigger: &Record, rtt_ns: i64, judgment: &Judgment) -> String {
+fn before(trigger: &RetransmissionRecord, rtt_ns: i64, judgment: &LossEvidence) -> String {
     format!(
         "before frame {} the RTT was {:.1} ms; the flow's RTTs go from {:.1} to {:.1} ms, and \
          {:.0} % of them are as long",
@@ -380,7 +381,7 @@ fn before(trigger: &Record, rtt_ns: i64, judgment: &Judgment) -> String {
     )
 }
 
-fn answer_of(record: &Record, from: &str) -> answer::Retransmission {
+fn answer_of(record: &RetransmissionRecord, from: &str) -> answer::Retransmission {
     answer::Retransmission {
         packet: record.packet,
         time_s: record.time_ns as f64 * NS,

@@ -1,26 +1,26 @@
 //! One direction of a flow: its data, and the acknowledgments for them.
 
 use super::account::{Account, Limit};
-use super::board::{Board, Span, Stamp};
-use super::bound::Bound;
+use super::busy::BusyPeriod;
 use super::ecn::Ecn;
-use super::limit::Held;
+use super::growth::FlightGrowth;
+use super::limit::DelayedAckInterval;
 use super::path::Path;
-use super::patterns::{Evidences, Sent};
+use super::patterns::{PatternDetectors, Sent};
 use super::record::Records;
 use super::relation::{Identification, Relation};
-use super::run::Run;
+use super::scoreboard::{Scoreboard, SendOrder, Span};
 use super::sender::Sender;
-use super::tail::Tail;
-use super::watch::Watch;
-use super::weigh::{Decision, UndecidedTimes};
+use super::since_data::IntervalSinceData;
+use super::watch::PacketLog;
+use super::weigh::{TentativeLimit, UndecidedTimes};
 use crate::answer::{Evidence, Kind, Needless, Proof};
-use crate::packet::{Control, Packet};
+use crate::packet::{ControlBits, Packet};
 use std::collections::VecDeque;
 
 /// Time and place of a packet.
 #[derive(Debug, Clone, Copy)]
-pub struct Now {
+pub struct PacketContext {
     /// Time since the flow's first packet.
     pub time_ns: i64,
     /// Time at which the packet would have passed the capture if it had not waited in queues before
@@ -45,7 +45,7 @@ const TIMESTAMPS_BYTES: i64 = 12;
 /// fraction of the RTT.
 const AT_RECEIVER: i64 = 8;
 
-impl Now {
+impl PacketContext {
     /// True if the capture is at the receiver's end, behind the queues of the path.
     pub fn is_at_receiver(&self) -> bool {
         self.receiver_loop.zip(self.rtt()).is_some_and(|(ns, rtt)| ns < rtt / AT_RECEIVER)
@@ -61,7 +61,7 @@ impl Now {
 #[derive(Debug, Clone, Copy)]
 pub struct EpisodeRecord {
     /// True if the bottleneck was the limit before the episode.
-    pub is_filled: bool,
+    pub was_bottleneck_limited: bool,
     /// True if a timeout started it.
     pub is_timeout: bool,
     /// Index of its first retransmission.
@@ -73,7 +73,7 @@ pub struct EpisodeRecord {
     /// Time of the first retransmission.
     pub start_ns: i64,
     /// Position whose acknowledgment ends the episode.
-    pub until: i64,
+    pub end_position: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
     /// True if the sender had reduced its window before this episode.
@@ -95,11 +95,11 @@ pub struct TimeoutRecord {
 
 /// State of one direction of a connection.
 #[derive(Default)]
-pub struct Half {
+pub struct Direction {
     /// Sequence number of position 0, the SYN.
     origin: Option<u32>,
     /// Sequence space.
-    pub board: Board,
+    pub scoreboard: Scoreboard,
     /// Model of the sender.
     pub sender: Sender,
     /// Retransmissions so far.
@@ -111,7 +111,7 @@ pub struct Half {
     /// Account of time.
     pub account: Account,
     /// Highest cumulative acknowledgment that has passed the capture.
-    pub passed_ack: i64,
+    pub highest_ack: i64,
     /// Lowest end of a segment that was sent only once and that the current acknowledgment covers
     /// for the first time; `i64::MAX` without such data.
     pub(super) original_end: i64,
@@ -127,14 +127,14 @@ pub struct Half {
     /// True if the receiver reports duplicates (DSACK).
     pub has_dsack: bool,
     /// True if queues before the capture are invisible: at the receiver's end, without timestamps.
-    pub(super) is_blind: bool,
+    pub(super) hides_queues: bool,
     /// Window scale that the receiver announced; none if its SYN was not captured.
     pub scale: Option<u8>,
     pub(super) is_established: bool,
     has_syn: bool,
     /// Range of data whose acknowledgment was captured before the data, and the time of the
     /// acknowledgment.
-    pub(super) skipped: (i64, i64, i64),
+    pub(super) acked_before_captured: (i64, i64, i64),
     pub(super) window: i64,
     /// Longest segment that the current acknowledgment covers for the first time.
     pub(super) longest_acked: i64,
@@ -149,7 +149,7 @@ pub struct Half {
     /// Position after the payload.
     pub(super) payload_end: i64,
     /// Retransmitted and unacknowledged bytes.
-    pub(super) resent_bytes: i64,
+    pub(super) retransmitted_bytes: i64,
     /// Estimates of the path.
     pub(super) path: Path,
     /// Time at which the bottleneck has transmitted all data sent so far.
@@ -160,46 +160,46 @@ pub struct Half {
     pub(super) queued_ns: i64,
     /// Current busy period of the bottleneck; only at the receiver's end, where queues are
     /// invisible.
-    pub(super) run: Option<Run>,
+    pub(super) run: Option<BusyPeriod>,
     /// Earliest time at which the last acknowledgment took effect at the sender, and the limit
     /// before it.
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may delay its acknowledgment.
-    pub(super) held: VecDeque<Held>,
+    pub(super) held: VecDeque<DelayedAckInterval>,
     /// Growth of the bytes in flight.
-    pub(super) bound: Bound,
+    pub(super) bound: FlightGrowth,
     /// Limit since the last event.
-    pub(super) decision: Decision,
+    pub(super) decision: TentativeLimit,
     /// Times whose limit depends on the final estimate of the path.
-    pub(super) weighing: UndecidedTimes,
+    pub(super) undecided_times: UndecidedTimes,
     /// Intervals since data were last sent.
-    pub(super) tail: Vec<Tail>,
+    pub(super) since_data: Vec<IntervalSinceData>,
     pub(super) ids: Identification,
     /// Evidence for the place of the current packet in the order of sending.
-    pub(super) stamp: Stamp,
+    pub(super) send_order: SendOrder,
     /// Evidence of known faults and habits.
-    pub(super) evidences: Evidences,
+    pub(super) detectors: PatternDetectors,
     /// True if a policer explains the losses.
     pub(super) is_policed: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
     /// Record of all packets, if the path is measured.
-    pub watch: Option<Box<Watch>>,
+    pub watch: Option<Box<PacketLog>>,
 }
 
-impl Half {
+impl Direction {
     /// Position of a sequence number; of the possible ones, that nearest to the highest position
     /// sent.
     pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
         let origin = *self.origin.get_or_insert_with(|| {
             let first = i64::from(!is_syn);
-            self.board = Board::at(first);
-            (self.passed_ack, self.sender.una) = (first, first);
+            self.scoreboard = Scoreboard::at(first);
+            (self.highest_ack, self.sender.una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
         // Sequence numbers wrap, so one number stands for many positions. The one nearest to the
         // highest position sent is correct.
-        let near = self.board.end;
+        let near = self.scoreboard.end;
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }
 
@@ -209,34 +209,30 @@ impl Half {
     }
 
     /// Handles a packet of this direction.
-    pub fn on_packet(&mut self, packet: &Packet, now: &Now) {
-        let start = self.position(packet.seq, packet.control.any(Control::SYN));
+    pub fn on_packet(&mut self, packet: &Packet, now: &PacketContext) {
+        let start = self.position(packet.seq, packet.control.any(ControlBits::SYN));
         let id = self.ids.next(packet.ip_id, packet.payload_bytes, now);
         let end = start + i64::from(packet.seq_len());
         // Pure acknowledgments and resets carry no data.
-        if start == end || packet.control.any(Control::RST) {
+        if start == end || packet.control.any(ControlBits::RST) {
             return;
         }
         self.queued_ns = self.queued_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
         self.advance_to(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
-        let stamp = Stamp { value, ip_id: id };
-        self.stamp = stamp;
-        self.hidden(start, now, stamp);
-        let is_first_syn = packet.control.any(Control::SYN) && !self.has_syn;
+        let stamp = SendOrder { value, ip_id: id };
+        self.send_order = stamp;
+        self.append_hole(start, now, stamp);
+        let is_first_syn = packet.control.any(ControlBits::SYN) && !self.has_syn;
         self.has_syn |= is_first_syn;
         let relation = match self.relation((start, end), stamp, now) {
             // The response to this SYN was captured before the SYN itself.
             Relation::Again(_) if is_first_syn => Relation::Late,
             // The acknowledgment was captured before the data, so the data are not a
             // retransmission.
-            Relation::Again(_) if self.was_skipped(start, end, now) => {
-                if end > self.board.end {
-                    Relation::New
-                } else {
-                    Relation::Late
-                }
+            Relation::Again(_) if self.was_acked_first(start, end, now) => {
+                if end > self.scoreboard.end { Relation::New } else { Relation::Late }
             }
             relation => relation,
         };
@@ -248,38 +244,41 @@ impl Half {
                 self.reordered += 1;
                 self.late_original(start, end, now);
             }
-            Relation::Copied => self.note(packet, (start, end), Kind::NetworkDuplicate, now),
-            Relation::Again(original) => self.again(packet, (start, end), original, now),
+            Relation::Copied => self.add_record(packet, (start, end), Kind::NetworkDuplicate, now),
+            Relation::Again(original) => {
+                self.on_retransmission(packet, (start, end), original, now)
+            }
         }
         self.arrived(packet, (start, relation), now);
         if self.ecn.is_reduced(packet, self.sender.is_open()) {
             self.sender.on_ecn_reduction();
         }
-        self.on_evidence(packet, (start, relation), now);
-        self.mark(start, end, stamp, (now, relation));
+        self.on_data(packet, (start, relation), now);
+        self.mark(start, end, (now, relation));
         self.watch(packet, (start, end), relation, now);
         self.largest = self.largest.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_length = i64::from(packet.payload_bytes);
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
-            self.payload_end = end - i64::from(packet.control.any(Control::FIN));
+            self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));
             self.account.resume();
         }
         // A late original was sent before data that are already counted, so it does not lengthen
         // the busy period.
         if relation != Relation::Late {
-            self.occupy(now.sent_ns, end - start);
+            self.add_transmission(now.sent_ns, end - start);
         }
         if matches!(relation, Relation::Again(_)) {
             self.held.retain(|held| held.end <= start);
-            self.resent_bytes += end - start;
+            self.retransmitted_bytes += end - start;
         }
         self.set_limit(now.sent_ns);
     }
 
     /// Evaluates data as evidence of a pattern (a known fault or habit).
-    fn on_evidence(&mut self, packet: &Packet, (start, relation): (i64, Relation), now: &Now) {
+    fn on_data(&mut self, packet: &Packet, at: (i64, Relation), now: &PacketContext) {
+        let (start, relation) = at;
         if packet.payload_bytes > 0 && !matches!(relation, Relation::Late | Relation::Copied) {
             let sent = Sent {
                 packet: now.packet,
@@ -288,7 +287,7 @@ impl Half {
                 payload_bytes: packet.payload_bytes.into(),
                 is_retransmission: matches!(relation, Relation::Again(_)),
             };
-            self.evidences.on_data(&sent, self.segment_bytes(packet));
+            self.detectors.on_data(&sent, self.segment_bytes(packet));
         }
     }
 
@@ -299,25 +298,25 @@ impl Half {
         self.mss.unwrap_or(ETHERNET_MSS) - options
     }
 
-    fn new_data(&mut self, payload_bytes: i64, now: &Now) {
-        let was_idle = self.sender.una >= self.board.end;
-        let (limit, since) = (self.limit_until(now), self.sender.active_ns());
-        let length = self.pass(now.sent_ns, limit);
+    fn new_data(&mut self, payload_bytes: i64, now: &PacketContext) {
+        let was_idle = self.sender.una >= self.scoreboard.end;
+        let (limit, since) = (self.limit_until(now), self.sender.last_activity_ns());
+        let length = self.end_interval(now.sent_ns, limit);
         if was_idle && self.is_pause(now) {
-            self.tail_was(Limit::Application);
-            self.bound.begin_period(self.board.end);
+            self.reassign_time_since_data(Limit::Application);
+            self.bound.begin_period(self.scoreboard.end);
         } else if was_idle && payload_bytes < self.largest {
             // A partial segment was sent when everything was acknowledged: Nagle's algorithm had
             // held it back.
-            self.tail_was(Limit::Nagle);
+            self.reassign_time_since_data(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
-            self.tail_was(Limit::Pacing);
-            self.bound.begin_period(self.board.end);
+            self.reassign_time_since_data(Limit::Pacing);
+            self.bound.begin_period(self.scoreboard.end);
         }
-        self.tail.clear();
+        self.since_data.clear();
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
-        let flight = self.board.end + payload_bytes - self.sender.una;
+        let flight = self.scoreboard.end + payload_bytes - self.sender.una;
         self.sender.on_flight(flight, self.largest.max(payload_bytes));
     }
 
@@ -334,31 +333,32 @@ impl Half {
         self.episodes.len().checked_sub(1)
     }
 
-    pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
+    pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &PacketContext) {
         let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
         if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
             self.account.stall(since, length, limit, now.packet);
         }
     }
 
-    fn late_original(&mut self, start: i64, end: i64, now: &Now) {
+    fn late_original(&mut self, start: i64, end: i64, now: &PacketContext) {
         let mut indices: Vec<u32> =
-            self.board.range(start, end).filter_map(|span| span.retransmission).collect();
+            self.scoreboard.range(start, end).filter_map(|span| span.retransmission).collect();
         indices.extend(self.records.index_at(start));
         let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
         for index in indices {
-            self.records.all[index as usize].prove(Needless::Yes, 0.992, proof);
+            self.records.all[index as usize].add_proof(Needless::Yes, 0.992, proof);
         }
     }
 
     /// Records on the scoreboard that a range of data has passed the capture.
-    fn mark(&mut self, start: i64, end: i64, stamp: Stamp, (now, as_what): (&Now, Relation)) {
+    fn mark(&mut self, start: i64, end: i64, (now, as_what): (&PacketContext, Relation)) {
+        let stamp = self.send_order;
         let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
         let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
-        let (time, old_end) = (now.time_ns, self.board.end);
-        let sent_bytes = self.evidences.policing.sent();
+        let (time, old_end) = (now.time_ns, self.scoreboard.end);
+        let sent_bytes = self.detectors.policing.sent();
         if start < old_end {
-            for span in self.board.range_mut(start, end.min(old_end)) {
+            for span in self.scoreboard.range_mut(start, end.min(old_end)) {
                 // These data were missing until now, so this is their first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
@@ -387,11 +387,11 @@ impl Half {
             sent_bytes,
         };
         if start > old_end {
-            self.board.append(blank);
+            self.scoreboard.append(blank);
         }
         if end > old_end {
             let start = start.max(old_end);
-            self.board.append(Span { start, end, copies: 1, retransmission, ..blank });
+            self.scoreboard.append(Span { start, end, copies: 1, retransmission, ..blank });
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::account::Limit;
 use super::acks::{self, DELAYED_SEGMENTS};
-use super::half::{Half, Now};
-use super::record::Record;
+use super::half::{Direction, PacketContext};
+use super::record::RetransmissionRecord;
 use super::relation::Relation;
 use super::sender::{Ack, State};
-use super::tail::Tail;
-use super::weigh::Decision;
+use super::since_data::IntervalSinceData;
+use super::weigh::TentativeLimit;
 use crate::answer::Needless;
 use crate::packet::Packet;
 
@@ -32,7 +32,7 @@ const RELEASED_NS: i64 = 100_000;
 
 /// Interval in which all data sent may have arrived while the receiver delays the acknowledgment.
 #[derive(Debug, Clone, Copy)]
-pub struct Held {
+pub struct DelayedAckInterval {
     /// Position after everything sent.
     pub(super) end: i64,
     /// Time at which the acknowledgment would take effect without the delay.
@@ -45,10 +45,10 @@ const fn may_wait(limit: Limit) -> bool {
     matches!(limit, Limit::Window | Limit::EcnWindow | Limit::SlowStart | Limit::Recovery)
 }
 
-impl Half {
+impl Direction {
     /// Processes the acknowledgments that take effect at the sender by this time.
     pub fn advance_to(&mut self, until_ns: i64) {
-        while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
+        while let Some(ack) = self.sender.pop(until_ns, self.scoreboard.end) {
             self.take(&ack);
         }
     }
@@ -57,7 +57,7 @@ impl Half {
     /// the sender by then, it counts only if it ends the flow's life.
     pub fn advance_to_end(&mut self, end_ns: i64) {
         self.advance_to(end_ns);
-        if self.payload_end > 0 && self.passed_ack >= self.payload_end {
+        if self.payload_end > 0 && self.highest_ack >= self.payload_end {
             self.advance_to(i64::MAX);
         }
     }
@@ -69,10 +69,10 @@ impl Half {
         // Data that pass the capture soon after this acknowledgment took effect may have been sent
         // before.
         self.before_ack = (ack.effective_ns, self.account.limit());
-        self.pass(ack.effective_ns, self.account.limit());
+        self.end_interval(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
             && episode.end_ns.is_none()
-            && self.sender.una >= episode.until
+            && self.sender.una >= episode.end_position
         {
             episode.end_ns = Some(ack.effective_ns);
             self.sender.rtts.rank(0);
@@ -86,7 +86,7 @@ impl Half {
         self.release(ack);
         self.bound_queue(ack);
         self.set_limit(ack.effective_ns);
-        self.watch_sender(ack);
+        self.log_sender_state(ack);
     }
 
     /// Ends a fast recovery as Linux does, if DSACK blocks or timestamps show that all
@@ -99,9 +99,10 @@ impl Half {
             return;
         }
         let mut own = self.records.all[episode.trigger as usize..].iter();
-        let is_known =
-            |record: &Record| record.sender_knows.is_some_and(|packet| packet <= ack.packet);
-        let is_needless = |record: &Record| {
+        let is_known = |record: &RetransmissionRecord| {
+            record.sender_knows.is_some_and(|packet| packet <= ack.packet)
+        };
+        let is_needless = |record: &RetransmissionRecord| {
             is_known(record) || (record.is_acked && record.needless == Needless::Yes)
         };
         if own.next().is_some_and(is_known) && own.all(is_needless) {
@@ -127,7 +128,7 @@ impl Half {
     /// be queued, because earlier data have passed or were lost.
     fn bound_queue(&mut self, ack: &Ack) {
         let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else { return };
-        let left = (self.board.end - ack.ack).max(0) as f64;
+        let left = (self.scoreboard.end - ack.ack).max(0) as f64;
         let passed_ns = ack.effective_ns - least + (left / rate * 1e9) as i64;
         let sent_ns = ack.effective_ns - self.sender.idle_ns(ack.effective_ns)[1];
         self.busy_ns = self.busy_ns.min(passed_ns.max(sent_ns));
@@ -135,15 +136,15 @@ impl Half {
 
     /// Ends an interval, and records whether the receiver may be delaying the acknowledgment of all
     /// data sent.
-    pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
+    pub(super) fn end_interval(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_of(limit);
-        let length = self.account.until(time_ns, limit, episode);
+        let length = self.account.end_interval_at(time_ns, limit, episode);
         if limit == self.decision.limit {
-            self.weighing.add(self.decision, episode, length);
+            self.undecided_times.add(self.decision, episode, length);
         }
         if length > 0 {
             let is_open = matches!(self.sender.state, State::Open);
-            self.extend_time_since_data(Tail {
+            self.extend_time_since_data(IntervalSinceData {
                 limit,
                 episode,
                 length,
@@ -153,7 +154,7 @@ impl Half {
         }
         let (highest, duplicates) = self.sender.reported_arrivals();
         let is_whole = duplicates == 0 && highest <= self.sender.una;
-        let end = self.board.end;
+        let end = self.scoreboard.end;
         let is_known = self.held.back().is_some_and(|held| held.end == end);
         if !is_whole || is_known || !may_wait(limit) {
             return length;
@@ -161,7 +162,7 @@ impl Half {
         if let Some(least) = self.sender.rtt_min_ns
             && time_ns > self.busy_ns + least / 2
         {
-            self.held.push_back(Held { end, due_ns: self.busy_ns + least });
+            self.held.push_back(DelayedAckInterval { end, due_ns: self.busy_ns + least });
             if self.held.len() > HELD_MAX {
                 self.held.pop_front();
             }
@@ -174,28 +175,28 @@ impl Half {
         let flight = self.pipe();
         let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
         self.account.set(limit);
-        self.bound.on_flight(self.sender.una, self.board.end, self.largest);
+        self.bound.on_flight(self.sender.una, self.scoreboard.end, self.largest);
         let mut period = 0;
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
             period = self.bound.period();
         } else if otherwise != Limit::Application {
             // The application is excluded: with nothing in flight it is the limit only
             // provisionally, until a pause shows whether it really is.
-            self.bound.begin_period(self.board.end);
+            self.bound.begin_period(self.scoreboard.end);
         }
-        self.decision = Decision { limit, otherwise, flight, period };
+        self.decision = TentativeLimit { limit, alternative: otherwise, flight, period };
     }
 
     /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in
     /// flight reached the final estimate of the path's bandwidth-delay product; in other periods a
     /// send buffer or a clamp of the window may have been.
     pub(super) fn correct_limits(&mut self) {
-        let weighing = std::mem::take(&mut self.weighing);
+        let undecided = std::mem::take(&mut self.undecided_times);
         let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());
         let enough = product.map(|product| FILLED * product);
         // Where queues are invisible, the bytes in flight are not known well enough.
         let bound = if self.run.is_none() { self.bound.periods() } else { &[] };
-        weighing.correct(&mut self.account, enough, bound);
+        undecided.correct(&mut self.account, enough, bound);
     }
 
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
@@ -212,11 +213,11 @@ impl Half {
             let length = ack.effective_ns - from_ns;
             // If more data have been sent since, another acknowledgment released them, and the
             // delay was not the limit.
-            let is_all = held.end == self.board.end;
+            let is_all = held.end == self.scoreboard.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 let of = (limit, self.episode_of(limit));
-                let moved = self.account.shift(length, of, (Limit::DelayedAck, None));
-                self.shorten_tail(moved, of);
+                let moved = self.account.reassign(length, of, (Limit::DelayedAck, None));
+                self.shorten_time_since_data(moved, of);
             }
         }
         if is_gap {
@@ -234,13 +235,13 @@ impl Half {
         let due_ns = (self.busy_ns + least).max(self.account.since_ns());
         let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
-        self.pass(arrival_ns, self.account.limit());
+        self.end_interval(arrival_ns, self.account.limit());
         self.account.pause(arrival_ns);
     }
 
     /// Records an arrival at the receiver's end. Without timestamps, only the spacing of arrivals
     /// reveals a queue.
-    pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &Now) {
+    pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &PacketContext) {
         let Some(rtt) = now.rtt() else { return };
         let bytes = i64::from(packet.payload_bytes);
         let is_blind = now.is_at_receiver() && packet.options.timestamps.is_none();
@@ -252,7 +253,7 @@ impl Half {
             self.path.on_arrived(now.time_ns, bytes, rtt);
         }
         if let Some(rate) = self.path.rate() {
-            let missing = (start - self.board.end).max(0);
+            let missing = (start - self.scoreboard.end).max(0);
             let ns = |bytes: i64| bytes as f64 / rate * 1e9;
             self.run.get_or_insert_default().on_arrived(now.time_ns, ns(bytes), ns(missing));
         }
@@ -260,16 +261,16 @@ impl Half {
 
     /// True if the sender had nothing to send, since it was silent for a long time after the last
     /// packet or acknowledgment.
-    pub(super) fn is_pause(&self, now: &Now) -> bool {
+    pub(super) fn is_pause(&self, now: &PacketContext) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let since_ns = now.sent_ns - self.sender.active_ns() - self.blur_ns(now);
+        let since_ns = now.sent_ns - self.sender.last_activity_ns() - self.blur_ns(now);
         since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
     /// Limit that ended when these data were sent. At a capture away from the sender, an
     /// acknowledgment may have reached the sender a little later than assumed. Data that it
     /// released then end the limit that was in force before it.
-    pub(super) fn limit_until(&self, now: &Now) -> Limit {
+    pub(super) fn limit_until(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
         // The least round trip is that of the shortest packet, and a full segment takes longer, so
@@ -285,7 +286,7 @@ impl Half {
     /// Uncertainty of the time at which data were sent. It is one timestamp tick, because the
     /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
     /// one segment is added.
-    fn blur_ns(&self, now: &Now) -> i64 {
+    fn blur_ns(&self, now: &PacketContext) -> i64 {
         let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
         now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
@@ -293,7 +294,7 @@ impl Half {
     /// True if pacing delayed this segment: no acknowledgment came just before it, and other data
     /// were sent within the preceding half round trip. At the receiver's end this is unknown,
     /// because queues delay the segment.
-    pub(super) fn is_paced(&self, now: &Now) -> bool {
+    pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
@@ -302,7 +303,7 @@ impl Half {
     }
 
     /// Adds the transmission time of data to the busy time of the bottleneck.
-    pub(super) fn occupy(&mut self, sent_ns: i64, bytes: i64) {
+    pub(super) fn add_transmission(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
         // The minimum round trip already contains the transmission time of one segment.
         self.busy_ns = self.busy_ns.max(sent_ns - length) + length;
@@ -310,21 +311,21 @@ impl Half {
 
     /// Bytes in flight.
     pub(super) fn pipe(&self) -> i64 {
-        let flight = self.board.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.una;
         if let State::Loss(until) = self.sender.state {
             // The timeout has marked everything before it lost (RFC 6675 §5.1).
-            let sent_since = self.board.end - until.max(self.sender.una);
-            return (sent_since + self.resent_bytes).clamp(0, flight);
+            let sent_since = self.scoreboard.end - until.max(self.sender.una);
+            return (sent_since + self.retransmitted_bytes).clamp(0, flight);
         }
         let (highest, duplicates) = self.sender.reported_arrivals();
         let left = if highest > self.sender.una {
-            self.board.end - highest
+            self.scoreboard.end - highest
         } else {
             // Without SACK each duplicate ACK stands for a segment that has left the network (RFC
             // 5681 §3.2).
             flight - duplicates * self.largest
         };
-        (left + self.resent_bytes).clamp(0, flight)
+        (left + self.retransmitted_bytes).clamp(0, flight)
     }
 
     /// True if the window keeps the bottleneck busy.
@@ -339,7 +340,7 @@ impl Half {
     /// ends a burst with a short segment at the end of the peer's window (`tcp_mss_split_point`).
     const fn is_last(&self) -> bool {
         let fills_window = match self.sender.window {
-            Some(window) => window > 0 && self.board.end >= self.sender.una + window,
+            Some(window) => window > 0 && self.scoreboard.end >= self.sender.una + window,
             None => false,
         };
         self.last_length < self.largest && !fills_window
@@ -354,13 +355,13 @@ impl Half {
 
     /// True if the peer's window has no room for another segment.
     fn fills_peer_window(&self) -> bool {
-        let flight = self.board.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.una;
         self.sender.window.is_some_and(|window| flight + self.room() > window)
     }
 
     /// Limit of the sender; `is_filled` is true if the window keeps the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
-        let flight = self.board.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.una;
         let product = self.path.bandwidth_delay_bytes();
         let is_open = matches!(self.sender.state, State::Open);
         let is_small = |window: i64| product.is_none_or(|product| (window as f64) < product);

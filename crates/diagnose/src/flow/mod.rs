@@ -2,14 +2,14 @@
 
 mod account;
 mod acks;
-mod board;
-mod bound;
+mod busy;
 mod cause;
 mod clock;
 mod copies;
 mod ecn;
 mod estimator;
 mod finish;
+mod growth;
 mod half;
 mod limit;
 mod path;
@@ -17,18 +17,18 @@ pub(crate) mod patterns;
 mod record;
 mod relation;
 mod retransmission;
-mod run;
+mod scoreboard;
 mod sender;
+mod since_data;
 pub mod table;
-mod tail;
 pub mod watch;
 mod weigh;
 
-use crate::packet::{Control, End, Options, Packet};
+use crate::packet::{ControlBits, Endpoint, Options, Packet};
 use crate::picture::Recorder;
 use clock::Clock;
-use copies::Copies;
-use half::{Half, Now};
+use copies::DuplicateFilter;
+use half::{Direction, PacketContext};
 use patterns::Negotiation;
 
 use std::collections::VecDeque;
@@ -88,14 +88,14 @@ const QUEUED_NS: i64 = 3_000_000;
 
 /// TCP connection in a capture.
 pub struct Flow {
-    ends: [End; 2],
+    ends: [Endpoint; 2],
     start_ns: i64,
     last_ns: i64,
     packets: [u64; 2],
-    halves: [Half; 2],
+    halves: [Direction; 2],
     loops: [Loop; 2],
     clocks: [Clock; 2],
-    copies: [Copies; 2],
+    copies: [DuplicateFilter; 2],
     /// Time at which each end's SYN passed.
     syn_ns: [Option<i64>; 2],
     scales: [Option<u8>; 2],
@@ -146,7 +146,7 @@ impl Flow {
     /// True if this packet opens another connection between the same endpoints.
     fn is_other(&self, packet: &Packet) -> bool {
         let side = self.side(packet);
-        let opens = packet.control.any(Control::SYN) && !packet.control.any(Control::ACK);
+        let opens = packet.control.any(ControlBits::SYN) && !packet.control.any(ControlBits::ACK);
         // A SYN within a connection that is not over is a retransmission.
         opens && self.is_over && self.syn_ns[side].is_none_or(|_| self.halves[side].is_new(packet))
     }
@@ -169,31 +169,31 @@ impl Flow {
         if let Some((value, echo)) = packet.options.timestamps {
             self.has_stamps = true;
             self.loops[1 - side].sent(value, time_ns);
-            if packet.control.any(Control::ACK) {
+            if packet.control.any(ControlBits::ACK) {
                 self.loops[side].echoed(echo, time_ns);
             }
         }
         let mut sending = self.now(packet, side);
         if let Some((value, _)) = packet.options.timestamps {
-            let unqueued = self.clocks[side].unqueued(value, time_ns);
+            let unqueued = self.clocks[side].time_without_queueing(value, time_ns);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = unqueued;
                 sending.tick_ns = self.clocks[side].tick_ns();
             }
         }
-        let before = self.halves[side].board.end;
+        let before = self.halves[side].scoreboard.end;
         self.halves[side].on_packet(packet, &sending);
         // SYN and FIN occupy sequence numbers.
         let control = i64::from(packet.seq_len() - packet.payload_bytes);
-        self.payload[side] += (self.halves[side].board.end - before - control).max(0);
+        self.payload[side] += (self.halves[side].scoreboard.end - before - control).max(0);
         let answering = self.now(packet, 1 - side);
         let sample = self.halves[1 - side].on_ack(packet, &answering);
         if let Some(ns) = sample {
             self.loops[side].sample(ns);
         }
         self.record(packet, side, time_ns);
-        self.fins[side] |= packet.control.any(Control::FIN);
-        self.is_over |= packet.control.any(Control::RST) || self.fins == [true; 2];
+        self.fins[side] |= packet.control.any(ControlBits::FIN);
+        self.is_over |= packet.control.any(ControlBits::RST) || self.fins == [true; 2];
         true
     }
 
@@ -203,27 +203,28 @@ impl Flow {
             let start = self.halves[side].position(packet.seq, false);
             recorders[side].data(time_ns, start, start + i64::from(packet.seq_len()));
         }
-        if packet.control.any(Control::ACK) {
+        if packet.control.any(ControlBits::ACK) {
             let half = &self.halves[1 - side];
-            recorders[1 - side].ack(time_ns, half.passed_ack, half.passed_ack + half.window);
+            recorders[1 - side].ack(time_ns, half.highest_ack, half.highest_ack + half.window);
         }
     }
 
     /// Evaluates the handshake: its times and the negotiated options.
     fn handshake(&mut self, packet: &Packet, side: usize, time_ns: i64) {
-        if packet.control.any(Control::SYN) {
+        if packet.control.any(ControlBits::SYN) {
             self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
             self.syns[side] = Some(packet.options);
             let is_first = self.syn_ns[side].is_none();
             self.halves[1 - side].mss = packet.options.mss.map(i64::from);
-            self.offers_ecn |= packet.control.any(Control::ECE) && packet.control.any(Control::CWR);
+            self.offers_ecn |=
+                packet.control.any(ControlBits::ECE) && packet.control.any(ControlBits::CWR);
             self.syn_ns[side] = Some(time_ns);
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 // The SYN/ACK answers the SYN, which gives the round trip from the capture to this
                 // endpoint.
                 self.loops[side].sample(time_ns - other);
                 self.handshake_ns[side] = Some(time_ns - other);
-                let is_cut = self.syns.iter().flatten().any(|syn| syn.is_cut);
+                let is_cut = self.syns.iter().flatten().any(|syn| syn.is_truncated);
                 // Window scaling requires the option from both ends.
                 let is_scaled = packet.options.window_scale.is_some();
                 let scales = self.scales;
@@ -250,8 +251,8 @@ impl Flow {
 
     /// Evaluates the answer to a SYN: ECE alone accepts ECN (RFC 3168 §6.1.1).
     fn agree_on_ecn(&mut self, answer: &Packet) {
-        let is_agreed = answer.control.any(Control::ECE)
-            && !answer.control.any(Control::CWR)
+        let is_agreed = answer.control.any(ControlBits::ECE)
+            && !answer.control.any(ControlBits::CWR)
             && self.offers_ecn;
         for half in &mut self.halves {
             half.ecn.is_agreed = is_agreed;
@@ -259,8 +260,8 @@ impl Flow {
     }
 
     /// Time and place of this packet, for the data that the side `sender` sends.
-    fn now(&self, packet: &Packet, sender: usize) -> Now {
-        Now {
+    fn now(&self, packet: &Packet, sender: usize) -> PacketContext {
+        PacketContext {
             time_ns: packet.time_ns - self.start_ns,
             sent_ns: packet.time_ns - self.start_ns,
             tick_ns: 0,

@@ -41,7 +41,7 @@ pub struct Path {
 
 /// Data that an acknowledgment covers for the first time.
 #[derive(Debug, Clone, Copy)]
-pub struct Delivered {
+pub struct DeliveredData {
     /// Time of the acknowledgment.
     pub time_ns: i64,
     /// Time at which the newest of the data were sent.
@@ -68,7 +68,7 @@ struct RoundTrips {
 
 /// An acknowledgment of full segments.
 #[derive(Debug, Clone, Copy)]
-pub struct Acknowledged {
+pub struct FullSegmentAck {
     /// Payload of each segment.
     pub segment: i64,
     /// Number of segments.
@@ -79,7 +79,7 @@ pub struct Acknowledged {
 
 impl Path {
     /// Handles an acknowledgment of full segments that were sent once.
-    pub fn on_round_trip(&mut self, it: &Acknowledged) {
+    pub fn on_round_trip(&mut self, it: &FullSegmentAck) {
         let trips = &mut self.round_trips;
         // A longer segment shows that the earlier ones were not full, so the minima are reset.
         if it.segment > trips.segment {
@@ -119,7 +119,7 @@ impl Path {
     }
 
     /// Handles an acknowledgment of data that were sent once.
-    pub fn on_delivered(&mut self, it: &Delivered) {
+    pub fn on_delivered(&mut self, it: &DeliveredData) {
         let last = self.last.replace((it.time_ns, it.sent_ns));
         let Some((time_ns, sent_ns)) = last else { return };
         let (gap, sent_gap) = (it.time_ns - time_ns, it.sent_ns - sent_ns);
@@ -166,7 +166,7 @@ impl Path {
     }
 
     /// Discards the last acknowledgment, because losses lie between it and the next one.
-    pub fn interrupt(&mut self) {
+    pub fn discard_last_ack(&mut self) {
         self.last = None;
         self.arrived_ns = None;
     }

@@ -1,12 +1,12 @@
 //! Retransmissions of one direction, and the evidence that later packets add to them.
 
-use super::board::Stamp;
+use super::scoreboard::SendOrder;
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use std::collections::BTreeMap;
 
 /// A retransmission.
 #[derive(Debug, Clone, Copy)]
-pub struct Record {
+pub struct RetransmissionRecord {
     /// Number of the frame in the capture.
     pub packet: u64,
     /// Time since the flow's first packet.
@@ -20,7 +20,7 @@ pub struct Record {
     /// Timestamp value.
     pub value: Option<u32>,
     /// Evidence for its place in the order of sending.
-    pub stamp: Stamp,
+    pub send_order: SendOrder,
     /// Timestamp value of the previous copy.
     pub previous_value: Option<u32>,
     /// Mechanism that caused the retransmission.
@@ -45,14 +45,14 @@ pub struct Record {
     /// the retransmission was needless.
     pub sender_knows: Option<u64>,
     /// Previous retransmission of the same data.
-    pub before: Option<u32>,
+    pub previous: Option<u32>,
     /// True once its data are acknowledged.
     pub is_acked: bool,
 }
 
-impl Record {
+impl RetransmissionRecord {
     /// Replaces the present evidence if the new one is stronger.
-    pub fn prove(&mut self, needless: Needless, confidence: f64, proof: Proof) {
+    pub fn add_proof(&mut self, needless: Needless, confidence: f64, proof: Proof) {
         if self.needless == Needless::Unknown || confidence > self.confidence {
             (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
         }
@@ -63,14 +63,14 @@ impl Record {
 #[derive(Debug, Default)]
 pub struct Records {
     /// Retransmissions in the order of the capture.
-    pub all: Vec<Record>,
+    pub all: Vec<RetransmissionRecord>,
     /// Index of the last retransmission that begins at a position.
     by_start: BTreeMap<i64, u32>,
 }
 
 impl Records {
     /// Adds a retransmission; returns its index.
-    pub fn push(&mut self, record: Record) -> u32 {
+    pub fn push(&mut self, record: RetransmissionRecord) -> u32 {
         let index = self.all.len() as u32;
         self.by_start.insert(record.start, index);
         self.all.push(record);
@@ -83,13 +83,13 @@ impl Records {
     }
 
     /// The last retransmission that begins at `start`.
-    pub fn last_at(&self, start: i64) -> Option<&Record> {
+    pub fn last_at(&self, start: i64) -> Option<&RetransmissionRecord> {
         self.index_at(start).map(|index| &self.all[index as usize])
     }
 
     /// Handles a DSACK block in frame `packet`, which reports that a retransmission arrived as a
     /// duplicate.
-    pub fn duplicate(&mut self, start: i64, end: i64, packet: u64) {
+    pub fn on_dsack(&mut self, start: i64, end: i64, packet: u64) {
         let mut found = None;
         for (_, index) in self.by_start.range(start..end) {
             let record = &self.all[*index as usize];
@@ -108,7 +108,7 @@ impl Records {
             record.has_dsack = true;
             record.sender_knows = record.sender_knows.or(Some(packet));
             let proof = Proof { evidence: Evidence::Dsack, packet: Some(packet) };
-            record.prove(Needless::Yes, 0.995, proof);
+            record.add_proof(Needless::Yes, 0.995, proof);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Relation of a packet to earlier ones: new data, a retransmission, or a late original.
 
-use super::board::{Span, Stamp};
-use super::half::{Half, Now};
+use super::half::{Direction, PacketContext};
+use super::scoreboard::{SendOrder, Span};
 
 /// If at least this number of packets is missing before the first retransmission, they count as new
 /// data that were lost before the capture.
@@ -52,7 +52,7 @@ pub(super) struct Identification {
 }
 
 impl Identification {
-    pub(super) fn next(&mut self, id: u16, length: u32, now: &Now) -> Option<u16> {
+    pub(super) fn next(&mut self, id: u16, length: u32, now: &PacketContext) -> Option<u16> {
         // If a network card splits a packet, each of the segments takes a number of its own.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
@@ -83,20 +83,20 @@ impl Identification {
     }
 }
 
-impl Half {
+impl Direction {
     /// Appends a hole for data that were lost before the capture, as skipped numbers of the IP
     /// identification show. There are two cases: numbers are skipped although this packet directly
     /// continues the captured data, or several numbers are skipped between the newest data and the
     /// first retransmission.
-    pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
+    pub(super) fn append_hole(&mut self, start: i64, now: &PacketContext, stamp: SendOrder) {
         let lost = i64::from(self.ids.skipped);
-        let end = self.board.end;
+        let end = self.scoreboard.end;
         let is_turn = start < end && self.was_new && lost >= TAIL_MIN;
         self.was_new = start >= end;
         if lost == 0 {
             return;
         }
-        let is_next = start == end && !self.board.has_hole();
+        let is_next = start == end && !self.scoreboard.has_hole();
         // Payloads above this size are super-segments, which take several numbers each.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
         // A capture close to the sender contains all packets, so nothing was lost before it.
@@ -114,24 +114,29 @@ impl Half {
             sent_ns: now.sent_ns,
             copies: 0,
             packet: now.packet,
-            stamp: Stamp { value: None, ip_id: id },
+            stamp: SendOrder { value: None, ip_id: id },
             sacked: false,
             retransmission: None,
             sent_bytes: 0,
         };
-        self.board.append(hole);
+        self.scoreboard.append(hole);
     }
 
-    pub(super) fn relation(&self, range: (i64, i64), stamp: Stamp, now: &Now) -> Relation {
+    pub(super) fn relation(
+        &self,
+        range: (i64, i64),
+        stamp: SendOrder,
+        now: &PacketContext,
+    ) -> Relation {
         let (start, end) = range;
-        if start >= self.board.end {
+        if start >= self.scoreboard.end {
             return Relation::New;
         }
-        if end <= self.board.start {
+        if end <= self.scoreboard.start {
             return self.relation_of_acked(range, stamp, now);
         }
         let mut late = false;
-        for span in self.board.range(start, end) {
+        for span in self.scoreboard.range(start, end) {
             let is_after = stamp.is_after(span.stamp);
             if span.copies == 0 {
                 let age = now.time_ns - span.first_ns;
@@ -163,20 +168,25 @@ impl Half {
 
     /// True if the acknowledgment of these data was captured just before the data. This happens if
     /// a network card aggregates segments (LRO, GRO) and delivers them to the capture later.
-    pub(super) fn was_skipped(&mut self, start: i64, end: i64, now: &Now) -> bool {
-        let (from, to, since_ns) = self.skipped;
+    pub(super) fn was_acked_first(&mut self, start: i64, end: i64, now: &PacketContext) -> bool {
+        let (from, to, since_ns) = self.acked_before_captured;
         let limit_ns = now.rtt().unwrap_or(0).max(SKIPPED_MIN_NS);
         let is_it = (from..to).contains(&start) && now.time_ns - since_ns < limit_ns;
         if is_it {
             self.not_captured -= end.min(to) - start;
-            self.skipped.0 = end.min(to);
+            self.acked_before_captured.0 = end.min(to);
         }
         is_it
     }
 
     /// Relation of a packet whose data are already acknowledged.
-    fn relation_of_acked(&self, (start, end): (i64, i64), stamp: Stamp, now: &Now) -> Relation {
-        if end > self.passed_ack {
+    fn relation_of_acked(
+        &self,
+        (start, end): (i64, i64),
+        stamp: SendOrder,
+        now: &PacketContext,
+    ) -> Relation {
+        if end > self.highest_ack {
             // These data were discarded without a captured acknowledgment, so there is no evidence
             // of a loss.
             return Relation::Late;
@@ -185,7 +195,7 @@ impl Half {
         else {
             return Relation::Again(None);
         };
-        let is_after = stamp.is_after(record.stamp);
+        let is_after = stamp.is_after(record.send_order);
         let is_soon = now.rtt().is_some_and(|rtt| now.time_ns - record.time_ns < rtt);
         if is_after.unwrap_or(!is_soon) { Relation::Again(None) } else { Relation::Late }
     }

@@ -2,80 +2,80 @@
 //! available at that time.
 
 use super::account::Limit;
-use super::half::{EpisodeRecord, Half, Now, TimeoutRecord};
-use super::record::Record;
-use super::sender::Attempt;
+use super::half::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};
+use super::record::RetransmissionRecord;
+use super::sender::UnclassifiedRetransmission;
 use crate::answer::{Evidence, Kind, Needless, Proof};
-use crate::packet::{Control, Packet};
+use crate::packet::{ControlBits, Packet};
 
-impl Half {
+impl Direction {
     /// Handles a retransmission.
-    pub(super) fn again(
+    pub(super) fn on_retransmission(
         &mut self,
         packet: &Packet,
         at: (i64, i64),
         original: Option<u64>,
-        now: &Now,
+        now: &PacketContext,
     ) {
         let (start, end) = at;
         let has_data = packet.payload_bytes > 0;
-        let kind = if packet.control.any(Control::SYN) {
+        let kind = if packet.control.any(ControlBits::SYN) {
             Kind::Syn
         } else if !has_data {
             Kind::Fin
-        } else if packet.payload_bytes == 1 && end <= self.passed_ack {
+        } else if packet.payload_bytes == 1 && end <= self.highest_ack {
             Kind::KeepAlive
         } else if self.is_established && self.sender.window == Some(0) && start <= self.sender.una {
             Kind::WindowProbe
         } else {
-            return self.recover(packet, at, original, now);
+            return self.repair(packet, at, original, now);
         };
         let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
-        self.pass(now.sent_ns, limit);
+        self.end_interval(now.sent_ns, limit);
         self.sender.on_new(now.sent_ns, true);
-        self.note(packet, at, kind, now);
+        self.add_record(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
             last.original = original;
         }
     }
 
-    fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
+    fn repair(&mut self, packet: &Packet, at: (i64, i64), first: Option<u64>, now: &PacketContext) {
         let (start, end) = at;
-        let copies = self.board.range(start, end).map(|span| (span.sent_ns, span.sent_bytes));
+        let copies = self.scoreboard.range(start, end).map(|span| (span.sent_ns, span.sent_bytes));
         let previous = copies.max();
-        let attempt = Attempt {
+        let attempt = UnclassifiedRetransmission {
             time_ns: now.sent_ns,
             start,
             end,
             previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
             // Far from the sender and without its timestamps, the time of sending is unknown:
             // queues before the capture have delayed the packet.
-            is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
+            is_time_unknown: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
-            sent_to: self.board.end,
+            sent_to: self.scoreboard.end,
         };
-        let since = self.sender.active_ns();
+        let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
-        if verdict.begins && verdict.kind != Kind::TailLossProbe {
+        if verdict.begins_episode && verdict.kind != Kind::TailLossProbe {
             self.sender.is_reduced_by_ecn = false;
             // A repeated timeout continues the episode of the first.
             let continues = is_timeout && verdict.number > 1;
             if !continues {
-                let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
+                let (trigger, start_ns, end_position) = (index, now.sent_ns, self.scoreboard.end);
                 let (rtt_ns, end_ns) = (self.sender.rtts.current_ns(), None);
                 let rank = self.sender.rtts.rank(rtt_ns);
-                let is_filled = self.account.limit() == Limit::Bottleneck;
+                let was_bottleneck_limited = self.account.limit() == Limit::Bottleneck;
                 let episode = EpisodeRecord {
                     is_timeout,
-                    is_filled,
+                    was_bottleneck_limited,
                     trigger,
                     rtt_ns,
                     rank,
                     start_ns,
-                    until,
+                    end_position,
                     end_ns,
                     had_reduced,
                     is_undone: false,
@@ -83,25 +83,25 @@ impl Half {
                 self.episodes.push(episode);
             }
         }
-        let limit = if is_timeout && verdict.begins {
+        let limit = if is_timeout && verdict.begins_episode {
             let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
             self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
             // A timeout marks everything in flight lost, including earlier retransmissions.
-            self.resent_bytes = 0;
+            self.retransmitted_bytes = 0;
             Limit::Timeout
         } else {
             self.account.limit()
         };
-        let length = self.pass(now.sent_ns, limit);
-        self.tail_was_repaired(limit == Limit::Timeout);
+        let length = self.end_interval(now.sent_ns, limit);
+        self.attribute_time_since_data(limit == Limit::Timeout);
         self.stall((since, length), limit, now);
-        self.note(packet, at, verdict.kind, now);
+        self.add_record(packet, at, verdict.kind, now);
         if let Some((sent_ns, sent_bytes)) = previous {
-            self.evidences.policing.on_loss(index, sent_ns, sent_bytes, end - start);
+            self.detectors.policing.on_loss(index, sent_ns, sent_bytes, end - start);
         }
         let episode = self.episode_now();
         if let Some(record) = self.records.all.last_mut() {
-            record.original = original;
+            record.original = first;
             record.number = if is_timeout { verdict.number } else { 0 };
             record.kind_confidence = verdict.confidence;
             record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
@@ -109,29 +109,29 @@ impl Half {
     }
 
     /// Adds a retransmission to the records, with the evidence available at this time.
-    pub(super) fn note(
+    pub(super) fn add_record(
         &mut self,
         packet: &Packet,
         (start, end): (i64, i64),
         kind: Kind,
-        now: &Now,
+        now: &PacketContext,
     ) {
-        let stamp = self.stamp;
+        let stamp = self.send_order;
         let value = packet.options.timestamps.map(|(value, _)| value);
-        let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
+        let previous = self.scoreboard.range(start, end).find_map(|span| span.stamp.value);
         let all_sacked = {
-            let mut spans = self.board.range(start, end).peekable();
+            let mut spans = self.scoreboard.range(start, end).peekable();
             // The test for a first span is needed, because `all` is true for an empty range.
             spans.peek().is_some() && spans.all(|span| span.sacked)
         };
-        let mut record = Record {
+        let mut record = RetransmissionRecord {
             packet: packet.number,
             time_ns: now.time_ns,
             start,
             end,
             length_bytes: packet.payload_bytes,
             value,
-            stamp,
+            send_order: stamp,
             previous_value: previous,
             kind,
             number: 0,
@@ -143,14 +143,14 @@ impl Half {
             episode: None,
             has_dsack: false,
             sender_knows: None,
-            is_acked: end <= self.passed_ack,
-            before: self.board.range(start, end).find_map(|span| span.retransmission),
+            is_acked: end <= self.highest_ack,
+            previous: self.scoreboard.range(start, end).find_map(|span| span.retransmission),
         };
         let sure = |evidence| Proof { evidence, packet: None };
-        if kind == Kind::NetworkDuplicate || end <= self.passed_ack {
-            record.prove(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
+        if kind == Kind::NetworkDuplicate || end <= self.highest_ack {
+            record.add_proof(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
         } else if all_sacked {
-            record.prove(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
+            record.add_proof(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
         }
         self.records.push(record);
     }

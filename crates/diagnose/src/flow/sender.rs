@@ -72,7 +72,7 @@ pub enum State {
 
 /// A retransmission to classify.
 #[derive(Debug, Clone, Copy)]
-pub struct Attempt {
+pub struct UnclassifiedRetransmission {
     /// Time of the retransmission.
     pub time_ns: i64,
     /// First position.
@@ -85,12 +85,12 @@ pub struct Attempt {
     pub sent_to: i64,
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
-    pub is_remote: bool,
+    pub is_time_unknown: bool,
 }
 
 /// Kind of a retransmission, with its confidence.
 #[derive(Debug, Clone, Copy)]
-pub struct Verdict {
+pub struct Classification {
     /// Kind of the retransmission.
     pub kind: Kind,
     /// Number of consecutive timeouts, which is the backoff.
@@ -98,7 +98,7 @@ pub struct Verdict {
     /// Probability that `kind` is correct.
     pub confidence: f64,
     /// True for the first retransmission of an episode.
-    pub begins: bool,
+    pub begins_episode: bool,
     /// Time since the timer was set.
     pub waited_ns: i64,
     /// RTO predicted, backoff included.
@@ -279,7 +279,7 @@ impl Sender {
     }
 
     /// Classifies a retransmission, and updates the state of the sender.
-    pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
+    pub fn on_retransmission(&mut self, attempt: &UnclassifiedRetransmission) -> Classification {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.after_partial(silence < AT_ONCE_NS);
@@ -294,7 +294,7 @@ impl Sender {
         };
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
         // Queues of unknown length change the measured wait.
-        if is_first && !attempt.is_remote && silence > waited_ns / 5 * 4 {
+        if is_first && !attempt.is_time_unknown && silence > waited_ns / 5 * 4 {
             self.estimator.learn(waited_ns);
         }
         // The timer is that of the first unacknowledged segment; other retransmissions do not
@@ -304,7 +304,14 @@ impl Sender {
         }
         self.sent_ns = attempt.time_ns;
         (self.resent_to, self.resent_ns) = (attempt.end, attempt.time_ns);
-        Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
+        Classification {
+            kind,
+            number: self.timeouts,
+            confidence,
+            begins_episode: begins,
+            waited_ns,
+            rto_ns,
+        }
     }
 
     /// End of the highest SACK block, and number of duplicate ACKs, that have reached the sender.
@@ -318,7 +325,7 @@ impl Sender {
     }
 
     /// Time of the last packet or acknowledgment.
-    pub fn active_ns(&self) -> i64 {
+    pub fn last_activity_ns(&self) -> i64 {
         self.ack_ns.max(self.sent_ns)
     }
 }

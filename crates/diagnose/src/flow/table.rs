@@ -1,20 +1,20 @@
 //! The flows of a capture.
 
 use super::Flow;
-use super::watch::{Observed, Watched};
+use super::watch::{Observed, WatchedFlows};
 use crate::answer;
-use crate::packet::{End, Packet};
+use crate::packet::{Endpoint, Packet};
 use std::collections::HashMap;
 
 /// Flows, found by their endpoints.
 #[derive(Default)]
 pub struct Flows {
-    index: HashMap<(End, End), usize>,
+    index: HashMap<(Endpoint, Endpoint), usize>,
     flows: Vec<Flow>,
     /// Number of the flow whose picture is requested.
-    pub pictured: Option<usize>,
+    pub picture_of: Option<usize>,
     /// Flows whose paths are measured.
-    pub watched: Watched,
+    pub watched: WatchedFlows,
 }
 
 impl Flows {
@@ -33,10 +33,12 @@ impl Flows {
         }
         if index == count {
             self.flows.push(Flow::new(packet));
-            if self.pictured == Some(count + 1) {
+            if self.picture_of == Some(count + 1) {
                 self.flows[index].recorders = Some(Box::default());
             }
-            if matches!(self.watched, Watched::All) || self.watched == Watched::Flow(count + 1) {
+            if matches!(self.watched, WatchedFlows::All)
+                || self.watched == WatchedFlows::Flow(count + 1)
+            {
                 self.flows[index].watch();
             }
         }

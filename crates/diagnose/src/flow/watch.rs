@@ -1,6 +1,6 @@
 //! Recording of all packets of a flow whose path is measured.
 
-use super::half::{Half, Now};
+use super::half::{Direction, PacketContext};
 use super::relation::Relation;
 use super::sender::{Ack, State};
 use crate::answer::{Kind, Needless};
@@ -11,7 +11,7 @@ const BACKOFF_MAX: u32 = 16;
 
 /// Flows whose packets are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchedFlows {
     /// No flow.
     #[default]
     None,
@@ -23,7 +23,7 @@ pub enum Watched {
 
 /// Data, a SYN or a FIN that passed the capture.
 #[derive(Debug, Clone, Copy)]
-pub struct Passed {
+pub struct CapturedData {
     /// Number of the frame in the capture.
     pub packet: u64,
     /// Time since the flow's first packet.
@@ -64,9 +64,9 @@ pub struct ObservedAck {
 
 /// Packets of one direction, and the acknowledgments for them.
 #[derive(Debug, Clone, Default)]
-pub struct Watch {
+pub struct PacketLog {
     /// Data packets.
-    pub sent: Vec<Passed>,
+    pub sent: Vec<CapturedData>,
     /// Acknowledgments for the data.
     pub acks: Vec<ObservedAck>,
     /// State of the sender after each acknowledgment.
@@ -101,7 +101,7 @@ pub struct Verdict {
     pub kind: Kind,
     /// True if only a timeout caused the retransmission, and no acknowledgment indicated the loss
     /// of these data.
-    pub is_swept: bool,
+    pub is_by_timeout_alone: bool,
     /// Needless if an earlier copy of the data arrived.
     pub needless: Needless,
     /// Probability that `needless` is correct.
@@ -115,8 +115,8 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 pub struct Observed {
     /// Packets of both directions.
-    pub watch: Watch,
-    /// Verdicts, by the index in [`Passed::record`].
+    pub watch: PacketLog,
+    /// Verdicts, by the index in [`CapturedData::record`].
     pub verdicts: Vec<Verdict>,
     /// Options of the SYN of the data's sender, and of the SYN of the receiver.
     pub syns: [Option<Options>; 2],
@@ -139,19 +139,19 @@ impl Observed {
     }
 }
 
-impl Half {
+impl Direction {
     /// Keeps a packet with data, a SYN or a FIN, if the flow is watched.
     pub(super) fn watch(
         &mut self,
         packet: &Packet,
         (start, end): (i64, i64),
         relation: Relation,
-        now: &Now,
+        now: &PacketContext,
     ) {
         let Some(watch) = &mut self.watch else { return };
         // If the packet is a retransmission, its record is the one that was added last.
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
-        watch.sent.push(Passed {
+        watch.sent.push(CapturedData {
             packet: now.packet,
             time_ns: now.time_ns,
             sent_ns: now.sent_ns,
@@ -165,7 +165,7 @@ impl Half {
     }
 
     /// Keeps the state of the sender after an acknowledgment, if the flow is watched.
-    pub(super) fn watch_sender(&mut self, ack: &Ack) {
+    pub(super) fn log_sender_state(&mut self, ack: &Ack) {
         if let Some(mut watch) = self.watch.take() {
             watch.samples.push(self.sample(ack));
             self.watch = Some(watch);

@@ -7,7 +7,7 @@
 //! only after several rounds, so these intervals are corrected at the end, too.
 
 use super::account::{Account, Limit};
-use super::bound::Period;
+use super::growth::Period;
 use std::collections::HashMap;
 
 /// Maximum number of entries. Intervals beyond this number keep their first limit.
@@ -15,11 +15,11 @@ const ENTRIES_MAX: usize = 1 << 16;
 
 /// Two possible limits of an interval, and the bytes in flight that decide between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Decision {
+pub struct TentativeLimit {
     /// Limit according to the estimate at that time.
     pub limit: Limit,
     /// Limit if the bottleneck was not busy all the time.
-    pub otherwise: Limit,
+    pub alternative: Limit,
     /// Bytes in flight.
     pub flight: i64,
     /// Number of the period between two increases of the maximum number of bytes in flight.
@@ -29,12 +29,12 @@ pub struct Decision {
 /// Nanoseconds by decision and episode.
 #[derive(Debug, Default)]
 pub struct UndecidedTimes {
-    times: HashMap<(Decision, Option<usize>), i64>,
+    times: HashMap<(TentativeLimit, Option<usize>), i64>,
 }
 
 impl UndecidedTimes {
     /// Adds an interval.
-    pub fn add(&mut self, decision: Decision, episode: Option<usize>, length: i64) {
+    pub fn add(&mut self, decision: TentativeLimit, episode: Option<usize>, length: i64) {
         // Only these limits depend on the bandwidth-delay product.
         let is_open = matches!(
             decision.limit,
@@ -50,17 +50,17 @@ impl UndecidedTimes {
     /// `bound`, which are in ascending order.
     pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[Period]) {
         for ((decision, episode), length) in self.times {
-            let Decision { limit, otherwise, flight, period } = decision;
+            let TentativeLimit { limit, alternative, flight, period } = decision;
             let is_filled = enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
-            let is_bound = otherwise == Limit::SlowStart && bound.binary_search(&period).is_ok();
+            let is_bound = alternative == Limit::SlowStart && bound.binary_search(&period).is_ok();
             let known = match (is_filled, is_bound) {
                 (true, _) => (Limit::Bottleneck, None),
                 (false, true) => (Limit::SendBuffer, None),
-                (false, false) => (otherwise, episode),
+                (false, false) => (alternative, episode),
             };
             let was = if limit == Limit::Bottleneck { (limit, None) } else { (limit, episode) };
             if known.0 != limit {
-                account.shift(length, was, known);
+                account.reassign(length, was, known);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! IPv4, IPv6 with extension headers, and the tunnels that they carry.
 
 use super::{NoSegment, View, link, tcp, word};
-use crate::packet::{End, Packet};
+use crate::packet::{Endpoint, Packet};
 
 const TCP: u8 = 6;
 /// The port of VXLAN (RFC 7348).
@@ -30,9 +30,9 @@ fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     }
     packet.ecn = head[1] & 3;
     packet.ip_id = word(head, 4);
-    packet.hops = head[8];
-    packet.source = End::v4([head[12], head[13], head[14], head[15]], 0);
-    packet.destination = End::v4([head[16], head[17], head[18], head[19]], 0);
+    packet.ttl = head[8];
+    packet.source = Endpoint::v4([head[12], head[13], head[14], head[15]], 0);
+    packet.destination = Endpoint::v4([head[16], head[17], head[18], head[19]], 0);
     // With segmentation offload the length can exceed the field, which is then 0.
     let body = if total == 0 { view } else { view.shortened(total) };
     carried(head[9], body.after(header)?, packet)
@@ -42,9 +42,9 @@ fn version_6(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(40)?;
     packet.ecn = (head[1] >> 4) & 3;
     packet.ip_id = 0;
-    packet.hops = head[7];
-    packet.source = End { address: address(head, 8), port: 0 };
-    packet.destination = End { address: address(head, 24), port: 0 };
+    packet.ttl = head[7];
+    packet.source = Endpoint { address: address(head, 8), port: 0 };
+    packet.destination = Endpoint { address: address(head, 24), port: 0 };
     let payload = u32::from(word(head, 4));
     let jumbo = if payload == 0 && head[6] == 0 { jumbo_bytes(view) } else { None };
     let body = match (payload, jumbo) {

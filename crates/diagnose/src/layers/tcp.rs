@@ -1,7 +1,7 @@
 //! TCP headers, as far as they were captured.
 
 use super::{NoSegment, View, word};
-use crate::packet::{Control, Options, Packet};
+use crate::packet::{ControlBits, Options, Packet};
 
 /// Length of the header up to the control bits. A header that was truncated before their end is not
 /// used.
@@ -22,7 +22,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     packet.destination.port = word(head, 2);
     packet.seq = number(4);
     packet.ack = number(8);
-    packet.control = Control(head[13]);
+    packet.control = ControlBits(head[13]);
     packet.payload_bytes = view.original - header as u32;
     packet.link = view.link;
     let field = |at: usize| view.data.get(at..at + 2).map_or(0, |bytes| word(bytes, 0));
@@ -31,7 +31,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     if let Some(bytes) = view.data.get(HEADER_BYTES..header.min(view.data.len())) {
         packet.options = options(bytes);
     }
-    packet.options.is_cut = header > view.data.len();
+    packet.options.is_truncated = header > view.data.len();
     Ok(())
 }
 

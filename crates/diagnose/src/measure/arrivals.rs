@@ -1,8 +1,8 @@
 //! Trace of a flow captured at the receiver's end: arrivals, and the holes between them.
 
-use super::copies::{Copy, Delivery, FlowTrace};
+use super::copies::{Delivery, FlowTrace, SegmentCopy};
 use crate::answer::Needless;
-use crate::flow::watch::{Observed, Passed};
+use crate::flow::watch::{CapturedData, Observed};
 use std::collections::BTreeMap;
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
@@ -16,7 +16,7 @@ const LEAST_NS: i64 = 300_000_000;
 const HOLE_MAX: i64 = 4_096;
 
 /// Trace of a flow, from captured arrivals.
-pub fn of_arrivals(observed: &Observed) -> FlowTrace {
+pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
     let clock = Clock::of(&observed.watch.sent);
     let mut builder = Builder { trace: FlowTrace::of(observed), clock, ..Builder::default() };
     for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
@@ -36,7 +36,7 @@ struct Clock {
 
 impl Clock {
     /// Clock of the timestamps; none if their tick is not a known one.
-    fn of(sent: &[Passed]) -> Option<Self> {
+    fn of(sent: &[CapturedData]) -> Option<Self> {
         let first = sent.iter().find_map(|it| Some((it.value?, it.time_ns)))?;
         let last = sent.iter().rev().find_map(|it| Some((it.value?, it.time_ns)))?;
         let (ticks, elapsed) = (last.0.wrapping_sub(first.0) as i32, last.1 - first.1);
@@ -66,7 +66,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn arrive(&mut self, observed: &Observed, passed: &Passed) {
+    fn arrive(&mut self, observed: &Observed, passed: &CapturedData) {
         let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
             // Most losses hit the last packets of a burst, so a missing packet gets the
@@ -75,7 +75,7 @@ impl Builder {
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
         self.end = Some(self.end.map_or(passed.end, |end| end.max(passed.end)));
-        let pieces: Vec<_> = self.trace.pieces(passed).collect();
+        let pieces: Vec<_> = self.trace.segments_of(passed).collect();
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
             if let (Some(hole), true) = (hole, passed.is_late) {
@@ -99,7 +99,7 @@ impl Builder {
 
     /// Adds copies for a range of sequence numbers that has not arrived.
     fn miss(&mut self, (start, end): (i64, i64), sent_ns: Option<i64>, time_ns: i64) {
-        let unit = i64::from(self.trace.unit);
+        let unit = i64::from(self.trace.segment_bytes);
         if end <= start || (end - start) / unit > HOLE_MAX {
             return;
         }
@@ -108,7 +108,7 @@ impl Builder {
             let payload_bytes = (end - at).min(unit) as u32;
             let index = self.trace.copies.len();
             self.missing.insert(at, index);
-            self.trace.copies.push(Copy {
+            self.trace.copies.push(SegmentCopy {
                 sent_ns,
                 time_ns,
                 start: at,
@@ -120,7 +120,7 @@ impl Builder {
         }
     }
 
-    fn push(&mut self, passed: &Passed, piece: (i64, u32), sent_ns: Option<i64>) {
+    fn push(&mut self, passed: &CapturedData, piece: (i64, u32), sent_ns: Option<i64>) {
         let index = self.trace.copies.len();
         let mut copy = self.trace.copy(passed, piece);
         copy.sent_ns = sent_ns;
@@ -132,7 +132,7 @@ impl Builder {
             wire_bytes: u64::from(copy.wire_bytes),
             newest: index,
             segments: 1,
-            follows,
+            is_consecutive: follows,
             is_plain: true,
         });
         self.trace.copies.push(copy);

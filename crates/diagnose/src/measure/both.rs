@@ -1,11 +1,11 @@
 //! Trace of a flow captured at both ends. All delays and fates are exact.
 
-use super::copies::{Copy, Delivery, FlowTrace};
+use super::copies::{Delivery, FlowTrace, SegmentCopy};
 use crate::flow::watch::Observed;
 use crate::pair::{Matched, way};
 
 /// Trace of a flow, from its captures at both ends.
-pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
+pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
     let Matched { forward, backward, line, .. } = matched;
     let mut trace = FlowTrace::of(observed);
     let missed = way::missed(forward, backward);
@@ -24,7 +24,7 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
         let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
         let time_ns = entry.time_ns - start_ns;
         arrivals.extend(delay_ns.map(|delay| (time_ns + delay, trace.copies.len())));
-        trace.copies.push(Copy {
+        trace.copies.push(SegmentCopy {
             sent_ns: Some(time_ns),
             time_ns,
             start: origin + i64::from(ahead),
@@ -51,7 +51,7 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
             wire_bytes: u64::from(trace.copies[index].wire_bytes),
             newest: index,
             segments: 1,
-            follows: before.is_some_and(|before| before + 1 == index),
+            is_consecutive: before.is_some_and(|before| before + 1 == index),
             is_plain: true,
         });
     }

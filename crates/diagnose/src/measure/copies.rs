@@ -5,7 +5,7 @@
 //! path, the delivery is visible by the acknowledgment; at the receiver's end, by the arrival.
 
 use crate::answer::Needless;
-use crate::flow::watch::{Observed, ObservedAck, Passed, Verdict};
+use crate::flow::watch::{CapturedData, Observed, ObservedAck, Verdict};
 use crate::packet::Options;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const NEAR: i64 = 20;
 
 /// One copy of a segment.
 #[derive(Debug, Clone, Copy)]
-pub struct Copy {
+pub struct SegmentCopy {
     /// Transmission time of the copy, by the capture's clock; none if queues before the capture
     /// hide it.
     pub sent_ns: Option<i64>,
@@ -54,7 +54,7 @@ pub struct Delivery {
     pub segments: u32,
     /// True if the delivered segments are consecutive, were sent once each, and directly follow
     /// those of the previous delivery.
-    pub follows: bool,
+    pub is_consecutive: bool,
     /// True if no earlier data are missing.
     pub is_plain: bool,
 }
@@ -63,7 +63,7 @@ pub struct Delivery {
 #[derive(Debug, Clone, Default)]
 pub struct FlowTrace {
     /// Copies, in the order of sending.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<SegmentCopy>,
     /// Deliveries, in the order of time.
     pub deliveries: Vec<Delivery>,
     /// Bytes on the wire of a full segment.
@@ -73,13 +73,13 @@ pub struct FlowTrace {
     /// Bytes on the wire of a SYN.
     pub syn_wire_bytes: u32,
     /// Payload of a full segment.
-    pub unit: u32,
+    pub segment_bytes: u32,
     /// True if delays are measured over a round trip; false for one direction.
     pub is_round_trip: bool,
     /// Minimum time from transmission to delivery, as seen at the capture.
     pub least_ns: i64,
     /// For each delayed acknowledgment, its delay in excess of `least_ns`.
-    pub held_ns: Vec<i64>,
+    pub ack_delays_ns: Vec<i64>,
     /// Overtaken segments: for each, the number of segments that overtook it.
     pub overtaken: Vec<u32>,
 }
@@ -102,7 +102,7 @@ struct Unit {
 }
 
 /// Trace of a flow from its acknowledgments.
-pub fn of_acknowledgments(observed: &Observed) -> FlowTrace {
+pub fn trace_from_acks(observed: &Observed) -> FlowTrace {
     let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::of(observed) };
     let mut builder = Builder::default();
     let (sent, acks) = (&observed.watch.sent, &observed.watch.acks);
@@ -135,7 +135,7 @@ impl FlowTrace {
         let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
         let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
         Self {
-            unit,
+            segment_bytes: unit,
             syn_wire_bytes: ip + TCP_BYTES + syn + OVERHEAD_BYTES,
             empty_wire_bytes,
             segment_wire_bytes: empty_wire_bytes + unit,
@@ -150,8 +150,12 @@ impl FlowTrace {
     }
 
     /// Entry for a segment of a packet: its position, and its payload in bytes.
-    pub(super) fn copy(&self, passed: &Passed, (start, payload_bytes): (i64, u32)) -> Copy {
-        Copy {
+    pub(super) fn copy(
+        &self,
+        passed: &CapturedData,
+        (start, payload_bytes): (i64, u32),
+    ) -> SegmentCopy {
+        SegmentCopy {
             sent_ns: Some(passed.sent_ns),
             time_ns: passed.time_ns,
             start,
@@ -170,7 +174,7 @@ impl FlowTrace {
             return;
         }
         for delivery in self.deliveries.iter().filter(|delivery| delivery.segments == 1) {
-            let arrives = |copy: &&Copy| copy.lost.is_none_or(|lost| lost < 0.5);
+            let arrives = |copy: &&SegmentCopy| copy.lost.is_none_or(|lost| lost < 0.5);
             let next = self.copies[delivery.newest + 1..].iter().find(arrives);
             let next = next.and_then(|copy| copy.sent_ns);
             let own = self.copies[delivery.newest].sent_ns;
@@ -179,15 +183,19 @@ impl FlowTrace {
             });
             if !is_near {
                 let held = self.copies[delivery.newest].delay_ns.take();
-                self.held_ns.extend(held.map(|delay| delay - self.least_ns));
+                self.ack_delays_ns.extend(held.map(|delay| delay - self.least_ns));
             }
         }
     }
 
     /// Segments of a packet, each with its position and payload; there are several if a network
     /// card has merged them.
-    pub(super) fn pieces(&self, passed: &Passed) -> impl Iterator<Item = (i64, u32)> + use<> {
-        let (start, payload, unit) = (passed.start, passed.payload_bytes, self.unit.max(1));
+    pub(super) fn segments_of(
+        &self,
+        passed: &CapturedData,
+    ) -> impl Iterator<Item = (i64, u32)> + use<> {
+        let (start, payload, unit) =
+            (passed.start, passed.payload_bytes, self.segment_bytes.max(1));
         (0..payload.div_ceil(unit))
             .map(move |index| (start + i64::from(index * unit), unit.min(payload - index * unit)))
     }
@@ -208,8 +216,8 @@ struct Builder {
 }
 
 impl Builder {
-    fn send(&mut self, trace: &mut FlowTrace, passed: &Passed) {
-        for (start, payload) in trace.pieces(passed) {
+    fn send(&mut self, trace: &mut FlowTrace, passed: &CapturedData) {
+        for (start, payload) in trace.segments_of(passed) {
             let index = trace.copies.len();
             let end = start + i64::from(payload);
             trace.copies.push(trace.copy(passed, (start, payload)));
@@ -287,7 +295,7 @@ impl Builder {
             wire_bytes,
             newest,
             segments,
-            follows,
+            is_consecutive: follows,
             is_plain,
         });
     }
@@ -308,7 +316,7 @@ impl Builder {
                     Some(0.0)
                 } else if let Some(verdict) = verdict {
                     match verdict.needless {
-                        Needless::No if verdict.is_swept => None,
+                        Needless::No if verdict.is_by_timeout_alone => None,
                         Needless::No => Some(verdict.confidence),
                         Needless::Yes if none > 0.5 => Some(1.0 - verdict.confidence),
                         _ => None,

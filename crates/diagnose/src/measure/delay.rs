@@ -1,7 +1,7 @@
 //! Propagation delay: the minimum round trip minus the transmission times of its packets.
 
 use super::Estimate;
-use super::copies::{Copy, FlowTrace, OVERHEAD_BYTES};
+use super::copies::{FlowTrace, OVERHEAD_BYTES, SegmentCopy};
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ const FOLLOWED: f64 = 0.01;
 
 /// Part of the delays that the bottleneck's queue does not explain.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Beyond {
+pub struct ExtraDelays {
     /// Seconds since the flow's first packet.
     pub times_s: Vec<f64>,
     /// Delays minus the minimum and minus the queueing delay, seconds.
@@ -27,21 +27,21 @@ pub struct Beyond {
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
 /// was last empty. A delay is left out if the error of the reconstructed queue may exceed
 /// `FOLLOWED`, because the error of the rate accumulates.
-pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
+pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> ExtraDelays {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
-        return Beyond::default();
+        return ExtraDelays::default();
     };
     let relative = (high - low) / 2.0 / rate;
     let least_ns = trace.least_ns as f64;
-    let mut found = Beyond::default();
+    let mut found = ExtraDelays::default();
     let (mut free_ns, mut busy_since_ns) = (f64::MIN, 0.0);
     for (copy, by_queue) in trace.copies.iter().zip(by_queue) {
         let Some(sent) = copy.sent_ns.map(|sent| sent as f64) else { continue };
         if sent >= free_ns {
             (free_ns, busy_since_ns) = (sent, sent);
         }
-        let own = sending_ns(copy.wire_bytes, Some(rate));
+        let own = transmission_ns(copy.wire_bytes, Some(rate));
         let waits = free_ns - sent;
         // A packet that a full queue dropped was not transmitted; a packet that the channel lost
         // was.
@@ -60,17 +60,17 @@ pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) 
 }
 
 /// Transmission time of this many bytes.
-pub fn sending_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
+pub fn transmission_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
     rate_bit_s.map_or(0.0, |rate| f64::from(bytes) * 8e9 / rate)
 }
 
 /// Sum of the propagation delays of both directions, from the handshake, or from data and their
 /// acknowledgments.
 pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64>) -> Estimate {
-    let back_ns = sending_ns(trace.empty_wire_bytes, rate_bit_s);
+    let back_ns = transmission_ns(trace.empty_wire_bytes, rate_bit_s);
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
-        .map(|ns| ns - 2.0 * sending_ns(trace.syn_wire_bytes, rate_bit_s));
+        .map(|ns| ns - 2.0 * transmission_ns(trace.syn_wire_bytes, rate_bit_s));
     // At the receiver's end, the round trip is measured from acknowledgments to the data that echo
     // their timestamps. The segment with the shortest round trip may not have been a full one, so
     // no transmission time is subtracted.
@@ -80,8 +80,8 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
         })
         .map(|ns| ns - 2.0 * back_ns);
     let here_ns = observed.loops_ns[0].unwrap_or(0) as f64;
-    let own = |copy: &Copy| {
-        let ns = copy.delay_ns? as f64 - sending_ns(copy.wire_bytes, rate_bit_s);
+    let own = |copy: &SegmentCopy| {
+        let ns = copy.delay_ns? as f64 - transmission_ns(copy.wire_bytes, rate_bit_s);
         Some(ns + here_ns - back_ns)
     };
     let mut of_data: Vec<f64> = match trace.is_round_trip {
@@ -97,7 +97,7 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
     let is_syn = Some(least) == of_syn;
     // The overhead per frame is an assumption, so the interval is widened by the transmission time
     // of two overheads.
-    let assumed = 2.0 * sending_ns(OVERHEAD_BYTES, rate_bit_s);
+    let assumed = 2.0 * transmission_ns(OVERHEAD_BYTES, rate_bit_s);
     let below = match of_data.as_slice() {
         [first, .., last] if !is_syn => GAPS * (last - first) / (of_data.len() - 1) as f64,
         _ => 0.0,

@@ -65,7 +65,7 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
     });
     Endpoints {
         sender_opened: observed.syn_ns[0].zip(observed.syn_ns[1]).map(|(own, other)| own < other),
-        segment_bytes: trace.unit,
+        segment_bytes: trace.segment_bytes,
         mss,
         sack: both(|syn| syn.sack_permitted),
         timestamps: observed.has_timestamps,
@@ -91,7 +91,7 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     // round trip (between capture and sender) after the acknowledgment.
     let first = data.iter().take_while(|it| it.time_ns < first_ack.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
-    Some(bytes.div_ceil(trace.unit.max(1)))
+    Some(bytes.div_ceil(trace.segment_bytes.max(1)))
 }
 
 fn receive_window(acks: &[ObservedAck]) -> Option<(i64, i64)> {
@@ -118,7 +118,7 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
     let mut counts: Vec<u32> = trace
         .deliveries
         .iter()
-        .filter(|delivery| delivery.follows)
+        .filter(|delivery| delivery.is_consecutive)
         .map(|delivery| delivery.segments)
         .collect();
     counts.sort_unstable();
@@ -126,7 +126,7 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
 }
 
 fn ack_delay(trace: &FlowTrace) -> Option<f64> {
-    let mut held = trace.held_ns.clone();
+    let mut held = trace.ack_delays_ns.clone();
     held.sort_unstable();
     // The longest twentieth is ignored, because some acknowledgments may have waited for another
     // reason.

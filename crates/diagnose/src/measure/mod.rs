@@ -13,10 +13,10 @@ mod tests;
 mod way;
 
 use crate::answer::{self, Answer};
-use crate::flow::watch::{Observed, Watched};
+use crate::flow::watch::{Observed, WatchedFlows};
 use crate::pair;
 use crate::reader::ReadError;
-use crate::run::{self, Wanted};
+use crate::run::{self, RequestedOutput};
 use copies::{FlowTrace, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
@@ -97,7 +97,7 @@ pub struct Path {
     /// Sum of the propagation delays of both directions.
     pub round_trip_s: Estimate,
     /// Delays that the queue does not explain.
-    pub beyond_queue: delay::Beyond,
+    pub beyond_queue: delay::ExtraDelays,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
     /// Cross traffic at the bottleneck while it was busy, in bits per second (frames).
@@ -135,14 +135,14 @@ pub fn measure_pair<R: Read>(
     names: [&str; 2],
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
-    let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
+    let wanted = RequestedOutput { pictured: None, watched: WatchedFlows::Flow(number) };
     let (answer, kept) = pair::read(sources, names, wanted)?;
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let path = flow.zip(kept).map(|(flow, (observed, matched))| {
-        let own = copies::of_acknowledgments(&observed);
+        let own = copies::trace_from_acks(&observed);
         let path = from_trace(flow, &observed, &own);
         match matched {
-            Some(matched) => of_both(path, flow, &both::of_both_ends(&observed, &matched)),
+            Some(matched) => of_both(path, flow, &both::trace_from_both_ends(&observed, &matched)),
             None => path,
         }
     });
@@ -156,10 +156,10 @@ fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     let back = flow.between.as_ref().map(|between| &between.backward);
     let acks_lost = back.map_or(path.acks_lost, |back| {
         let evidence = format!("{} of {} packets, both ends captured", back.lost, back.sent);
-        way::share(back.lost as f64, back.sent as f64, evidence)
+        way::proportion(back.lost as f64, back.sent as f64, evidence)
     });
     Path {
-        cross_bit_s: rate::cross(trace, &rate_bit_s),
+        cross_bit_s: rate::cross_traffic(trace, &rate_bit_s),
         beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
         queue,
         rate_bit_s,
@@ -180,8 +180,8 @@ pub fn measure<R: Read>(
     name: &str,
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
-    let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
-    let run::Reading { answer, observed } = run::read(source, name, wanted, |_, _| ())?;
+    let wanted = RequestedOutput { pictured: None, watched: WatchedFlows::Flow(number) };
+    let run::CaptureReading { answer, observed } = run::read(source, name, wanted, |_, _| ())?;
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let observed = observed.into_values().next();
     let path = flow.zip(observed).map(|(flow, observed)| of_flow(flow, &observed));
@@ -190,9 +190,9 @@ pub fn measure<R: Read>(
 
 fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
     let trace = if flow.place == "receiver" {
-        arrivals::of_arrivals(observed)
+        arrivals::trace_from_arrivals(observed)
     } else {
-        copies::of_acknowledgments(observed)
+        copies::trace_from_acks(observed)
     };
     from_trace(flow, observed, &trace)
 }

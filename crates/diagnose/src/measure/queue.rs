@@ -10,8 +10,8 @@
 //! are tried, because measured lengths are noisy.
 
 use super::Estimate;
-use super::copies::{Copy, FlowTrace};
-use super::delay::sending_ns;
+use super::copies::{FlowTrace, SegmentCopy};
+use super::delay::transmission_ns;
 use serde::Serialize;
 
 /// Thresholds from which on a queue counts as full, in segments relative to the greatest length.
@@ -73,15 +73,15 @@ struct Split {
 }
 
 /// Bytes on the wire that were queued when each copy arrived; none if unknown.
-pub fn waiting(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
-    let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
-    let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));
+pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
+    let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
+    let sample = |copy: &SegmentCopy| Some(copy.delay_ns? as f64 - own(copy));
     let Some(base) = trace.copies.iter().filter_map(sample).reduce(f64::min) else {
         return vec![None; trace.copies.len()];
     };
     let per_ns = rate_bit_s / 8e9;
     let mut last: Option<(i64, f64)> = None;
-    let mut one = |copy: &Copy| {
+    let mut one = |copy: &SegmentCopy| {
         let sent = copy.sent_ns?;
         let now = match (sample(copy), last) {
             (Some(delay), _) => (delay - base) * per_ns,
@@ -96,7 +96,7 @@ pub fn waiting(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
 }
 
 /// True if the copy is more likely lost than not.
-pub fn is_lost(copy: &Copy) -> bool {
+pub fn is_lost(copy: &SegmentCopy) -> bool {
     copy.lost.is_some_and(|lost| lost > 0.5)
 }
 
@@ -109,7 +109,7 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         (queue, vec![0.0; trace.copies.len()])
     };
     let Some(rate) = rate_bit_s else { return none("the rate is not known") };
-    let waiting = waiting(trace, rate);
+    let waiting = queued_bytes(trace, rate);
     let wire = f64::from(trace.segment_wire_bytes);
     let both = || trace.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
     let mut samples: Vec<f64> =

@@ -98,7 +98,7 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
 }
 
 /// Cross traffic at the bottleneck while it was busy.
-pub fn cross(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
+pub fn cross_traffic(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
     let busy = busy_chunks(trace, false, LONG);
     let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
         return Estimate::unknown("the bottleneck was seldom busy");
@@ -160,7 +160,7 @@ fn busy_chunks(trace: &FlowTrace, plain_only: bool, segments: (u32, u32)) -> Vec
         let [before, delivery] = pair else { continue };
         let sent = trace.copies[delivery.newest].sent_ns;
         let is_plain = !plain_only || (delivery.is_plain && before.is_plain);
-        let is_busy = delivery.follows
+        let is_busy = delivery.is_consecutive
             && is_plain
             && sent.is_some_and(|sent| sent + trace.least_ns <= before.time_ns);
         if is_busy {
@@ -190,7 +190,7 @@ fn bursts(trace: &FlowTrace) -> Vec<Chunk> {
             _ => true,
         };
         let is_full = delivery.segments > 1 || before.segments == 1;
-        (delivery.follows && gap > 0 && is_burst && is_full)
+        (delivery.is_consecutive && gap > 0 && is_burst && is_full)
             .then_some(Chunk { seconds: gap as f64 * 1e-9, bytes: delivery.wire_bytes as f64 })
     };
     trace.deliveries.windows(2).filter_map(spread).collect()

@@ -1,6 +1,6 @@
 //! Measurements of a drop-tail queue with known packets.
 
-use super::copies::{Copy, Delivery, FlowTrace};
+use super::copies::{Delivery, FlowTrace, SegmentCopy};
 use super::{queue, rate, way};
 
 const WIRE: u32 = 1_538;
@@ -20,7 +20,7 @@ fn trace(
         segment_wire_bytes: WIRE,
         empty_wire_bytes: 90,
         is_round_trip: true,
-        unit: 1_448,
+        segment_bytes: 1_448,
         ..FlowTrace::default()
     };
     let (mut free_ns, mut last) = (0, None);
@@ -34,7 +34,7 @@ fn trace(
             free_ns = free_ns.max(sent) + OWN_NS;
         }
         let time_ns = free_ns + BASE_NS;
-        trace.copies.push(Copy {
+        trace.copies.push(SegmentCopy {
             sent_ns: Some(sent),
             time_ns: sent,
             start: number * 1_448 + 1,
@@ -48,7 +48,7 @@ fn trace(
                 wire_bytes: u64::from(WIRE),
                 newest: index,
                 segments: 1,
-                follows: last.is_some_and(|last| last + 1 == index),
+                is_consecutive: last.is_some_and(|last| last + 1 == index),
                 is_plain: true,
             });
             last = Some(index);
@@ -99,8 +99,8 @@ fn losses_at_any_length_show_no_limit() {
 
 #[test]
 fn intervals_of_shares_hold_none_and_all() {
-    let none = way::share(0.0, 100.0, String::new());
+    let none = way::proportion(0.0, 100.0, String::new());
     assert_eq!(none.value, Some(0.0));
     assert!(none.high.is_some_and(|high| (0.03..0.04).contains(&high)));
-    assert_eq!(way::share(0.0, 0.0, String::new()).value, None);
+    assert_eq!(way::proportion(0.0, 0.0, String::new()).value, None);
 }

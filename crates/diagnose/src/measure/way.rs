@@ -8,7 +8,7 @@ use crate::flow::watch::ObservedAck;
 const Z: f64 = 1.96;
 
 /// Share `count`/`of`, with Wilson's interval.
-pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
+pub fn proportion(count: f64, of: f64, evidence: String) -> Estimate {
     if of <= 0.0 {
         return Estimate { evidence, ..Estimate::default() };
     }
@@ -24,7 +24,7 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
 /// Fraction of the data that was overtaken by later data.
 pub fn reordered(trace: &FlowTrace) -> Estimate {
     let evidence = format!("{} of {} segments", trace.overtaken.len(), trace.copies.len());
-    share(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
+    proportion(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
 }
 
 /// Median number of segments that overtook a late segment.
@@ -43,7 +43,7 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     let follow: Vec<u32> = trace
         .deliveries
         .iter()
-        .filter(|delivery| delivery.follows)
+        .filter(|delivery| delivery.is_consecutive)
         .map(|delivery| delivery.segments)
         .collect();
     let mut sorted = follow.clone();
@@ -54,7 +54,7 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     let usual = usual.max(1);
     let missing: u32 = follow.iter().map(|it| it.div_ceil(usual) - 1).sum();
     let all = follow.len() as f64 + f64::from(missing);
-    let bound = share(f64::from(missing), all, String::new());
+    let bound = proportion(f64::from(missing), all, String::new());
     Estimate {
         value: None,
         low: Some(0.0),

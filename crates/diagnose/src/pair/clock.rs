@@ -9,14 +9,14 @@ const POINTS_MIN: usize = 50;
 
 /// Minimum delay as a linear function of time.
 #[derive(Debug, Clone, Copy)]
-pub struct Line {
+pub struct MinimumDelay {
     start_ns: i64,
     slope: f64,
     /// Least delay at the start, including the difference of the clocks.
     pub least_ns: i64,
 }
 
-impl Line {
+impl MinimumDelay {
     /// Highest line of this slope below all delays, which are given with their times.
     pub fn below(points: &[(i64, i64)], slope: f64) -> Self {
         let start_ns = points.first().map_or(0, |point| point.0);
@@ -67,7 +67,7 @@ fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, lower_slope};
+    use super::{MinimumDelay, lower_slope};
 
     /// Delays above a line of 40 ppm; the line is found, however they lie above it.
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         }
         let slope = lower_slope(&points).expect("enough points");
         assert!((slope - 40e-6).abs() < 0.5e-6, "{slope}");
-        let line = Line::below(&points, slope);
+        let line = MinimumDelay::below(&points, slope);
         assert!((line.least_ns - 5_000_000).abs() < 20_000, "{}", line.least_ns);
     }
 }

@@ -9,13 +9,13 @@ pub(crate) mod matching;
 pub(crate) mod way;
 
 use crate::answer::{self, Answer, Evidence, Needless, Proof};
-use crate::between::{Between, Way};
+use crate::between::{CaptureComparison, OneWayComparison};
 use crate::flow::patterns::options;
-use crate::flow::watch::{Observed, Watched};
-use crate::packet::{Control, End, Packet};
+use crate::flow::watch::{Observed, WatchedFlows};
+use crate::packet::{ControlBits, Endpoint, Packet};
 use crate::reader::ReadError;
-use crate::run::{self, Wanted};
-use clock::Line;
+use crate::run::{self, RequestedOutput};
+use clock::MinimumDelay;
 use matching::{Key, Matches};
 use std::collections::HashMap;
 use std::io::Read;
@@ -45,8 +45,8 @@ impl Entry {
 
 /// Packets of a flow, by the endpoint that sent them.
 #[derive(Debug)]
-pub struct Passing {
-    ends: [End; 2],
+pub struct FlowPackets {
+    ends: [Endpoint; 2],
     sides: [Vec<Entry>; 2],
     mss: Option<u32>,
     /// Each end's SYN.
@@ -55,18 +55,18 @@ pub struct Passing {
 
 /// Packets of all flows of a capture.
 #[derive(Debug, Default)]
-pub struct Collected {
-    flows: Vec<Passing>,
+pub struct CapturePackets {
+    flows: Vec<FlowPackets>,
     first_ns: i64,
     last_ns: i64,
 }
 
-impl Collected {
+impl CapturePackets {
     /// Adds a packet of the flow with this index.
     pub fn add(&mut self, index: usize, packet: &Packet) {
         if index >= self.flows.len() {
             let ends = [packet.source, packet.destination];
-            self.flows.push(Passing {
+            self.flows.push(FlowPackets {
                 ends,
                 sides: Default::default(),
                 mss: None,
@@ -79,7 +79,7 @@ impl Collected {
         self.last_ns = self.last_ns.max(packet.time_ns);
         let flow = &mut self.flows[index];
         let side = usize::from(packet.source != flow.ends[0]);
-        if packet.control.any(Control::SYN) {
+        if packet.control.any(ControlBits::SYN) {
             let own = packet.options.mss.map(u32::from);
             flow.syns[side].get_or_insert(*packet);
             flow.mss = flow.mss.map_or(own, |mss| Some(own.map_or(mss, |own| own.min(mss))));
@@ -103,7 +103,7 @@ pub fn diagnose_pair<R: Read>(
     names: [&str; 2],
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    Ok(read(sources, names, Wanted { pictured, ..Wanted::default() })?.0)
+    Ok(read(sources, names, RequestedOutput { pictured, ..RequestedOutput::default() })?.0)
 }
 
 /// Rounding error of a round trip: it is computed from four times, each rounded to a microsecond.
@@ -116,28 +116,29 @@ pub(crate) struct Matched {
     /// Acknowledgments.
     pub backward: Matches,
     /// Minimum delay of the data.
-    pub line: Line,
+    pub line: MinimumDelay,
     /// True if the flow is diagnosed from the second capture.
     is_turned: bool,
 }
 
 /// Packets of the watched flow, and their matches between the two captures.
-pub(crate) type Kept = (Observed, Option<Matched>);
+pub(crate) type ObservedPair = (Observed, Option<Matched>);
 
 /// Reads both captures, and keeps the packets of the watched flow.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
-    wanted: Wanted,
-) -> Result<(Answer, Option<Kept>), ReadError> {
+    wanted: RequestedOutput,
+) -> Result<(Answer, Option<ObservedPair>), ReadError> {
     let [one, other] = sources;
-    let mut of = [Collected::default(), Collected::default()];
-    let is_watched = wanted.watched != Watched::None;
-    let all = Watched::All;
-    let of_other = Wanted { watched: if is_watched { all } else { Watched::None }, ..wanted };
-    let run::Reading { answer: mut first, observed: mut own } =
+    let mut of = [CapturePackets::default(), CapturePackets::default()];
+    let is_watched = wanted.watched != WatchedFlows::None;
+    let all = WatchedFlows::All;
+    let of_other =
+        RequestedOutput { watched: if is_watched { all } else { WatchedFlows::None }, ..wanted };
+    let run::CaptureReading { answer: mut first, observed: mut own } =
         run::read(one, names[0], wanted, |index, packet| of[0].add(index, packet))?;
-    let run::Reading { answer: mut second, observed: mut others } =
+    let run::CaptureReading { answer: mut second, observed: mut others } =
         run::read(other, names[1], of_other, |index, packet| of[1].add(index, packet))?;
     let mut kept = None;
     let mut partners = HashMap::new();
@@ -159,7 +160,7 @@ pub(crate) fn read<R: Read>(
             different.push((index + 1, round_trip_ns / 1_000));
             None
         });
-        if wanted.watched == Watched::Flow(index + 1) {
+        if wanted.watched == WatchedFlows::Flow(index + 1) {
             let is_turned = matched.as_ref().is_some_and(|matched| matched.is_turned);
             let observed = if is_turned { others.remove(&partner) } else { own.remove(&index) };
             kept = observed.map(|observed| (observed, matched));
@@ -191,7 +192,7 @@ pub(crate) fn read<R: Read>(
     Ok((first, kept))
 }
 
-fn sorted([one, other]: [End; 2]) -> [End; 2] {
+fn sorted([one, other]: [Endpoint; 2]) -> [Endpoint; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
@@ -202,7 +203,7 @@ fn sorted([one, other]: [End; 2]) -> [End; 2] {
 /// different connections.
 fn join(
     (first, second): (&mut answer::Flow, &mut answer::Flow),
-    collected: [&Collected; 2],
+    collected: [&CapturePackets; 2],
     indices: [usize; 2],
     names: [&str; 2],
 ) -> Result<Option<Matched>, i64> {
@@ -246,21 +247,21 @@ fn join(
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
     // If the estimate of the skew is wrong, the corrected delays may be negative although the
     // original ones are not.
-    let plain = [&forward, &backward].map(|it| Line::below(&it.delays(), 0.0).least_ns);
+    let plain = [&forward, &backward].map(|it| MinimumDelay::below(&it.delays(), 0.0).least_ns);
     let longest = round_trip.max(plain[0].saturating_add(plain[1]));
     if longest < -ROUNDING_NS {
         return Err(longest);
     }
     let span = |from: usize| [spans[from], spans[1 - from]];
-    first.between = Some(Between {
+    first.between = Some(CaptureComparison {
         file: names[order[0]].to_owned(),
         other_file: names[order[1]].to_owned(),
         offset_s: (lines[0].least_ns as f64 - lines[1].least_ns as f64) * NS / 2.0,
         offset_error_s: round_trip as f64 * NS / 2.0,
         skew_ppm: skew.map(|skew| skew * 1e6),
         round_trip_min_s: round_trip as f64 * NS,
-        forward: Way::of(&forward, &backward, &lines[0], span(0)),
-        backward: Way::of(&backward, &forward, &lines[1], span(1)),
+        forward: OneWayComparison::of(&forward, &backward, &lines[0], span(0)),
+        backward: OneWayComparison::of(&backward, &forward, &lines[1], span(1)),
     });
     if second.place == "receiver" {
         fates(first, &data.to_string(), &forward);
@@ -270,7 +271,7 @@ fn join(
 
 /// Payload of a full segment. Packets with more payload were merged by a network card or a kernel,
 /// and are split for matching.
-fn unit(passing: [&Passing; 2]) -> u32 {
+fn unit(passing: [&FlowPackets; 2]) -> u32 {
     let mss = passing[0].mss.or(passing[1].mss);
     let has_stamps = passing[0].sides.iter().flatten().any(|entry| entry.key.has_stamps());
     let largest = passing.map(|it| it.sides.iter().flatten().map(|it| it.length).max());
@@ -280,7 +281,7 @@ fn unit(passing: [&Passing; 2]) -> u32 {
 }
 
 /// Minimum delay of each direction, after removing the skew of the clocks.
-fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
+fn lines(forward: &Matches, backward: &Matches) -> ([MinimumDelay; 2], Option<f64>) {
     let points = [forward.delays(), backward.delays()];
     let length = points[0].last().map_or(0, |last| last.0.saturating_sub(points[0][0].0));
     let slopes = [clock::lower_slope(&points[0]), clock::lower_slope(&points[1])];
@@ -294,7 +295,7 @@ fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
         _ => None,
     };
     let rate = skew.unwrap_or(0.0);
-    ([Line::below(&points[0], rate), Line::below(&points[1], -rate)], skew)
+    ([MinimumDelay::below(&points[0], rate), MinimumDelay::below(&points[1], -rate)], skew)
 }
 
 /// Determines for each retransmission in the forward direction whether an earlier copy arrived.

@@ -1,18 +1,18 @@
 //! One direction between two captures: losses, delays, reordering.
 
-use super::clock::Line;
+use super::clock::MinimumDelay;
 use super::matching::Matches;
 use super::{Entry, NS};
-use crate::between::Way;
+use crate::between::OneWayComparison;
 use std::collections::HashMap;
 
 /// Maximum number of listed frames of lost packets.
 const FRAMES_MAX: usize = 1_000;
 
-impl Way {
+impl OneWayComparison {
     /// Computes the figures of one direction. `spans` contains the times of the first and the last
     /// packet of each capture; the capture that this direction passes first comes first.
-    pub fn of(own: &Matches, back: &Matches, line: &Line, spans: [(i64, i64); 2]) -> Self {
+    pub fn of(own: &Matches, back: &Matches, line: &MinimumDelay, spans: [(i64, i64); 2]) -> Self {
         let mut way = Self { duplicated: own.duplicated, ..Self::default() };
         way.fates(own, back, line.least_ns, spans[1]);
         let was_on = |index: &&usize| {

@@ -2,7 +2,7 @@
 
 /// The order of bytes in an integer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum ByteOrder {
     /// Little endian.
     #[default]
     Little,
@@ -10,7 +10,7 @@ pub enum Order {
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     /// The 16-bit integer at an offset.
     #[inline]
     pub fn u16(self, bytes: &[u8], at: usize) -> u16 {

@@ -109,7 +109,7 @@ pub enum Decompressed<R: Read> {
     /// One or more gzip members.
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
     /// One or more Zstandard frames.
-    Zstandard(Box<Frames<Whole<R>>>),
+    Zstandard(Box<ZstdFrames<Whole<R>>>),
 }
 
 impl<R: Read> Decompressed<R> {
@@ -124,7 +124,7 @@ impl<R: Read> Decompressed<R> {
         Ok(match found.as_slice() {
             [0x1f, 0x8b, ..] => Self::Gzip(Box::new(MultiGzDecoder::new(whole))),
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-                Self::Zstandard(Box::new(Frames::new(whole)))
+                Self::Zstandard(Box::new(ZstdFrames::new(whole)))
             }
             _ => Self::Plain(whole),
         })
@@ -142,13 +142,13 @@ impl<R: Read> Read for Decompressed<R> {
 }
 
 /// Sequence of Zstandard frames; skippable frames are ignored (RFC 8878 §3.1).
-pub struct Frames<R: Read> {
+pub struct ZstdFrames<R: Read> {
     source: BufReader<R>,
     decoder: FrameDecoder,
     in_frame: bool,
 }
 
-impl<R: Read> Frames<R> {
+impl<R: Read> ZstdFrames<R> {
     fn new(source: R) -> Self {
         let source = BufReader::with_capacity(CHUNK, source);
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
@@ -178,7 +178,7 @@ impl<R: Read> Frames<R> {
     }
 }
 
-impl<R: Read> Read for Frames<R> {
+impl<R: Read> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if !self.in_frame && !self.begin()? {

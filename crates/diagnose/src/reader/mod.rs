@@ -8,7 +8,7 @@ mod input;
 mod pcap;
 mod pcapng;
 
-use bytes::Order;
+use bytes::ByteOrder;
 use input::{Decompressed, Input};
 use std::io::{self, Read};
 
@@ -215,6 +215,6 @@ impl<R: Read> Reader<R> {
 }
 
 /// The order of bytes in a file.
-const fn order(is_big: bool) -> Order {
-    if is_big { Order::Big } else { Order::Little }
+const fn order(is_big: bool) -> ByteOrder {
+    if is_big { ByteOrder::Big } else { ByteOrder::Little }
 }

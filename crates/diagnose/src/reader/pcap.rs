@@ -1,7 +1,7 @@
 //! The classic pcap format (draft-ietf-opsawg-pcap): one header, then records.
 
 use super::input::Input;
-use super::{Head, Order, RECORD_MAX_BYTES, Record, order};
+use super::{ByteOrder, Head, RECORD_MAX_BYTES, Record, order};
 use std::io::Read;
 
 const FILE_HEADER_BYTES: usize = 24;
@@ -12,7 +12,7 @@ const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
 /// Header of a pcap file.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
-    order: Order,
+    order: ByteOrder,
     nanoseconds: bool,
     record_header_bytes: usize,
     link_type: u16,

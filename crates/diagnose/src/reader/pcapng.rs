@@ -3,7 +3,7 @@
 //! never read.
 
 use super::input::Input;
-use super::{Head, Order, RECORD_MAX_BYTES, Record, Statistics, order};
+use super::{ByteOrder, Head, RECORD_MAX_BYTES, Record, Statistics, order};
 use std::io::Read;
 
 /// The type of a section header block, the same in both byte orders.
@@ -22,7 +22,7 @@ const AFTER: usize = 4;
 /// The section that is being read.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
-    order: Order,
+    order: ByteOrder,
     interfaces: Vec<Interface>,
     /// Number of interfaces in earlier sections.
     earlier_interfaces: u32,
@@ -248,7 +248,7 @@ fn pass(length: u32, input: &mut Input<impl Read>) -> Record {
 
 /// The options of a block.
 struct Options<'a> {
-    order: Order,
+    order: ByteOrder,
     rest: &'a [u8],
 }
 

@@ -2,7 +2,7 @@
 
 use crate::build::{Header, Order, Written, ethernet, ipv4, ipv6, pcap, read, tcp};
 use proptest::prelude::*;
-use retx_diagnose::packet::{End, Packet};
+use retx_diagnose::packet::{Endpoint, Packet};
 
 fn only(link_type: u32, frame: Vec<u8>) -> Option<Packet> {
     let original_bytes = frame.len() as u32;
@@ -71,8 +71,8 @@ proptest! {
             prop_assert_eq!((packet.seq, packet.ack), (seq, ack), "{}", name);
             prop_assert_eq!(packet.payload_bytes, u32::from(payload), "{}", name);
             prop_assert_eq!(packet.options.timestamps, timestamps, "{}", name);
-            prop_assert_eq!(packet.source, End::v4([10, 0, 0, 1], 40_000), "{}", name);
-            prop_assert_eq!(packet.destination, End::v4([10, 0, 0, 2], 5_001), "{}", name);
+            prop_assert_eq!(packet.source, Endpoint::v4([10, 0, 0, 1], 40_000), "{}", name);
+            prop_assert_eq!(packet.destination, Endpoint::v4([10, 0, 0, 2], 5_001), "{}", name);
             prop_assert_eq!(packet.ip_id, 0x1234, "{}", name);
         }
     }

@@ -116,15 +116,16 @@ impl Datagrams {
         Some((arriving, UnderWay { flow: index, number, sent: now, payload_bytes, is_copy: false }))
     }
 
-    /// Handles a packet that has reached its host; `again` is true if another copy has arrived.
-    pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
+    /// Handles a packet that has reached its host; `is_duplicate` is true if another copy has
+    /// arrived.
+    pub fn delivered(&mut self, now: Time, packet: &UnderWay, is_duplicate: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
         // The receiving program may read fewer packets. `EmulatedDatagrams::new` compares the
         // number that it reports with this one.
         flow.handed += 1;
         flow.latest = now;
-        flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, again });
+        flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, is_duplicate });
     }
 
     /// Handles a packet that was dropped. `lost` is true if no copy of it arrives.

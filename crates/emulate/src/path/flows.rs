@@ -13,7 +13,7 @@ use retx_record::tables::Tables;
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
 use retx_sim::engine::ExternalPacket;
-use retx_sim::path::find_shared;
+use retx_sim::path::mark_shared_bottlenecks;
 use retx_sim::plan::Side;
 use retx_units::Time;
 use retx_wire::Flags;
@@ -91,7 +91,7 @@ impl Flows {
             streams: [Stream::default(); 2],
         };
         let mut flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
-        find_shared(flows.iter_mut().filter_map(|flow| flow.limiter.path_mut()), pipes);
+        mark_shared_bottlenecks(flows.iter_mut().filter_map(|flow| flow.limiter.path_mut()), pipes);
         let in_flight = vec![0; pipes];
         let baseline = vec![FlowCounters::default(); flows.len()];
         Self { flows, baseline, every_ack, in_flight, unroutable: 0 }

@@ -10,7 +10,7 @@
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
-use retx_sim::path::PathProduct;
+use retx_sim::path::BandwidthDelayProduct;
 use retx_sim::plan::{Shared, Work};
 use retx_units::{Duration, Time};
 
@@ -23,7 +23,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 pub struct Limiter {
     work: Shared<Work>,
     /// Bandwidth-delay product of the path, if defined.
-    path: Option<Box<PathProduct>>,
+    path: Option<Box<BandwidthDelayProduct>>,
     /// True if the sender paces its segments.
     paces: bool,
     /// Number of the current file, from 0.
@@ -60,7 +60,11 @@ pub struct Moment<'s> {
 
 impl Limiter {
     /// Creates the state of a flow that has not begun.
-    pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
+    pub fn new(
+        work: Shared<Work>,
+        path: Option<Box<BandwidthDelayProduct>>,
+        tcp: &retx_tcp::Config,
+    ) -> Self {
         Self {
             work,
             path,
@@ -73,7 +77,7 @@ impl Limiter {
     }
 
     /// Bandwidth-delay product of the path, if defined.
-    pub fn path_mut(&mut self) -> Option<&mut PathProduct> {
+    pub fn path_mut(&mut self) -> Option<&mut BandwidthDelayProduct> {
         self.path.as_deref_mut()
     }
 
@@ -211,10 +215,10 @@ impl Limiter {
             });
             return Load { by_itself: waits, with_others: waits };
         };
-        path.ack_has_come(moment.now, || moment.acked);
+        path.ack_arrived(moment.now, || moment.acked);
         let flight = state.pipe_segments * state.mss;
         let by_itself = path.is_filled(moment.now, flight);
-        let all = path.share.add_up(flight, in_flight);
+        let all = path.share.update_in_flight(flight, in_flight);
         let with_others = all.map_or(by_itself, |all| path.is_filled(moment.now, all));
         Load { by_itself, with_others }
     }

@@ -14,7 +14,7 @@ use crate::socket_state::SocketState;
 use retx_record::flow::{FlowRecord, FoundNecessary, SentSegment};
 use retx_record::reason::Cause;
 use retx_record::tables::Tables;
-use retx_record::truth::{Arrived, SegmentCopy};
+use retx_record::truth::{ArrivedData, SegmentCopy};
 use retx_sim::Transmission;
 use retx_tcp::Ranges;
 use retx_tcp::congestion_control::CongestionControl;
@@ -59,7 +59,7 @@ struct Open {
 #[derive(Debug, Default)]
 struct Received(Ranges);
 
-impl Arrived for Received {
+impl ArrivedData for Received {
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         self.0.first_gap(from, to)
     }

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::protocol::{FlowOrder, ProxyOrder, ProxyReport};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use retx_record::counters::{Level, Measure};
+use retx_record::counters::{Gauge, Measure};
 use retx_units::Time;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -35,9 +35,9 @@ const REST: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub struct Passed {
     bytes: u64,
-    held: Level,
+    held: Gauge,
     /// Bytes relayed and level of the buffer at the end of the warm-up.
-    start: Option<(u64, Level)>,
+    start: Option<(u64, Gauge)>,
 }
 
 /// State shared by threads.

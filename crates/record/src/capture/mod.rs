@@ -241,7 +241,7 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// Adds a packet. It appears in the file once for each call of [`CaptureBuffer::see`].
+    /// Adds a packet. It appears in the file once for each call of [`CaptureBuffer::add_sighting`].
     pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
         let CapturedPacket { flow, side, position, transmission, segment } = *packet;
         let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
@@ -277,7 +277,7 @@ impl CaptureBuffer {
     }
 
     /// Records that a packet passes an interface, with this ECN field.
-    pub fn see(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
+    pub fn add_sighting(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
         assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
         assert!((packet.0 as usize) < self.rows.len());
         self.sightings.push(Sighting { time, packet, place, ecn });
@@ -355,7 +355,7 @@ impl CaptureBuffer {
     }
 
     /// Comment of a packet: its fate, and whether a retransmission was necessary.
-    pub(crate) fn truth(&self, id: PacketId) -> String {
+    pub(crate) fn comment(&self, id: PacketId) -> String {
         let row = &self.rows[id.0 as usize];
         let fate = match row.fate {
             Fate::UnderWay => "still under way when the run ended".to_owned(),

@@ -69,13 +69,13 @@ impl Measure for TimeMean {
 
 /// Quantity that rises and falls: time average, maximum, and current value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct Gauge {
     over_time: TimeMean,
     /// Maximum since the statistics began.
     pub max: u64,
 }
 
-impl Level {
+impl Gauge {
     /// Sets the value from now on.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
@@ -99,7 +99,7 @@ impl Level {
     }
 }
 
-impl Measure for Level {
+impl Measure for Gauge {
     fn advance_to(&mut self, now: Time) {
         self.over_time.advance_to(now);
     }
@@ -115,9 +115,9 @@ impl Measure for Level {
 
 /// Level that only few flows have; it is allocated when it is first set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SeldomLevel(Option<Box<Level>>);
+pub struct LazyGauge(Option<Box<Gauge>>);
 
-impl SeldomLevel {
+impl LazyGauge {
     /// Sets the value from now on.
     pub fn set(&mut self, now: Time, value: u64) {
         self.0.get_or_insert_default().set(now, value);
@@ -144,7 +144,7 @@ impl SeldomLevel {
     }
 }
 
-impl Measure for SeldomLevel {
+impl Measure for LazyGauge {
     fn advance_to(&mut self, now: Time) {
         self.0.iter_mut().for_each(|level| level.advance_to(now));
     }

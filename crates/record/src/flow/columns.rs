@@ -7,8 +7,8 @@
 
 use super::LimitSummary;
 use super::limits::Limits;
-use super::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
-use crate::counters::{Episodes, IdleTimes, Maximum, Measure, Moments, SeldomLevel, TimeMean};
+use super::{EpisodeSummary, ExchangeSummary, IdleSummary, InferenceSummary};
+use crate::counters::{Episodes, IdleTimes, LazyGauge, Maximum, Measure, Moments, TimeMean};
 use crate::reason::EpisodeKind::{FastRetransmit, Rto};
 use retx_units::Time;
 use serde::Serialize;
@@ -75,13 +75,13 @@ measures! {
         pub limited_by: Box<Limits>,
         /// Bytes acknowledged to the sender, but not yet delivered, if proxies split the
         /// connection.
-        pub undelivered: SeldomLevel,
+        pub undelivered: LazyGauge,
     }
 }
 
 /// Inputs of a flow's results in addition to its counters.
 #[derive(Debug, Clone)]
-pub struct FlowFrame {
+pub struct FlowInputs {
     /// Name of the flow.
     pub name: String,
     /// Name of the flow's TCP.
@@ -96,7 +96,7 @@ pub struct FlowFrame {
     pub to: Time,
 }
 
-impl FlowFrame {
+impl FlowInputs {
     /// Time from the start (or the end of the warm-up) to the finish (or the end of the run),
     /// seconds.
     fn span_s(&self) -> f64 {
@@ -109,7 +109,7 @@ impl FlowFrame {
 macro_rules! columns {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident from |$frame:ident, $counters:ident| {
+        pub struct $name:ident from |$inputs:ident, $counters:ident| {
             $($(#[doc = $column_doc:literal])+ $column:ident: $type:ty = $value:expr,)*
         }
     ) => {
@@ -121,8 +121,8 @@ macro_rules! columns {
             pub const COLUMNS: &[(&str, &str)] =
                 &[$((stringify!($column), concat!($($column_doc),+)),)*];
 
-            /// Results of a flow; `counters` must count from `frame.from` on.
-            pub fn new($frame: FlowFrame, $counters: &FlowCounters) -> Self {
+            /// Results of a flow; `counters` must count from `inputs.from` on.
+            pub fn new($inputs: FlowInputs, $counters: &FlowCounters) -> Self {
                 Self { $($column: $value,)* }
             }
         }
@@ -132,23 +132,23 @@ macro_rules! columns {
 columns! {
     /// Results of a flow, from the end of the warm-up on.
     #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-    pub struct FlowSummary from |frame, counters| {
+    pub struct FlowSummary from |inputs, counters| {
         /// Name of the flow.
-        name: String = frame.name.clone(),
+        name: String = inputs.name.clone(),
         /// Name of the flow's TCP in the scenario.
-        tcp: String = frame.tcp.clone(),
+        tcp: String = inputs.tcp.clone(),
         /// Time at which the initiator opened the connection; null if the run ended earlier.
-        start_s: Option<f64> = frame.start.map(Time::as_secs_f64),
+        start_s: Option<f64> = inputs.start.map(Time::as_secs_f64),
         /// Time at which the receiving application read the last byte; null if it has not.
-        finish_s: Option<f64> = frame.finish.map(Time::as_secs_f64),
+        finish_s: Option<f64> = inputs.finish.map(Time::as_secs_f64),
         /// Time from the start to the finish.
         response_time_s: Option<f64> =
-            frame.start.zip(frame.finish).map(|(from, to)| to.since(from).as_secs_f64()),
+            inputs.start.zip(inputs.finish).map(|(from, to)| to.since(from).as_secs_f64()),
         /// Bytes read by the receiving application.
         bytes_delivered: u64 = counters.bytes_delivered,
         /// Bytes delivered, divided by the time from the start (or the end of the warm-up) to the
         /// finish (or the end of the run); null if there is no such time.
-        goodput_bit_s: Option<f64> = Some(frame.span_s())
+        goodput_bit_s: Option<f64> = Some(inputs.span_s())
             .filter(|span| *span > 0.0)
             .map(|span| counters.bytes_delivered as f64 * 8.0 / span),
         /// Data segments sent, retransmissions included.
@@ -165,7 +165,7 @@ columns! {
         episodes: EpisodeSummary = EpisodeSummary::of(&counters.episodes),
         /// Recovery episodes by kind, by the cause that the sender inferred, and by true cause: a
         /// confusion matrix.
-        inferred: BeliefSummary = BeliefSummary::of(&counters.episodes),
+        inferred: InferenceSummary = InferenceSummary::of(&counters.episodes),
         /// Window reductions caused by ECN-Echo (RFC 3168); they are not episodes.
         ecn_reductions: u64 = counters.ecn_reductions.into(),
         /// Maximum number of backoffs (doublings of the timeout) in force.

@@ -3,9 +3,9 @@
 use super::FlowRecord;
 use super::limits::Reduction;
 use crate::counters::IdleEnd;
-use crate::reason::{Belief, EpisodeKind};
+use crate::reason::{EpisodeKind, SenderInference};
 use crate::tables::{self, Segments, Tables, packet_number};
-use crate::truth::{Arrived, Row, Trigger};
+use crate::truth::{ArrivedData, EpisodeRow, Trigger};
 use retx_units::{Duration, Time};
 
 /// Latest episode of a sender.
@@ -18,7 +18,7 @@ pub(super) struct LastEpisode {
 }
 
 impl LastEpisode {
-    pub fn row(self) -> Row {
+    pub fn row(self) -> EpisodeRow {
         (self.row != u32::MAX).then_some(self.row)
     }
 }
@@ -29,7 +29,7 @@ pub struct EpisodeStart {
     /// Time of detection.
     pub at: Time,
     /// Kind of detection, and the cause that the sender inferred.
-    pub belief: Belief,
+    pub inference: SenderInference,
     /// Segment that is retransmitted first.
     pub trigger: Trigger,
     /// Payload of a full-sized segment, bytes.
@@ -58,37 +58,37 @@ impl FlowRecord {
     pub fn begin_episode(
         &mut self,
         start: EpisodeStart,
-        receiver: &impl Arrived,
+        receiver: &impl ArrivedData,
         tables: &mut Tables,
     ) {
         self.end_episode(start.at, tables);
-        let EpisodeStart { belief, trigger, .. } = start;
+        let EpisodeStart { inference, trigger, .. } = start;
         let row = tables.episodes.as_ref().map(tables::Episodes::next_row);
-        let (cause, sub_cause) = self.truth_mut().episode(belief, trigger, row, receiver);
-        self.counters.episodes.add(belief, cause);
+        let (cause, sub_cause) = self.truth_mut().episode(inference, trigger, row, receiver);
+        self.counters.episodes.add(inference, cause);
         let episode = self.truth_mut().episodes();
         let reduction = Reduction {
             episode,
             cause,
-            by_timer: belief.kind == EpisodeKind::Rto,
+            by_timer: inference.kind == EpisodeKind::Rto,
             same_window: start.same_window,
             timed_recovery: start.timed_recovery,
         };
         self.counters.limited_by.reduce(start.at, self.last_data, &reduction);
-        if belief.kind == EpisodeKind::Rto {
+        if inference.kind == EpisodeKind::Rto {
             self.idle_end = IdleEnd::Rto;
             self.counters.max_backoff.note(start.backoff_now);
         }
         if let Some(episodes) = &mut tables.episodes {
             episodes.push(tables::Episode {
                 flow: self.flow,
-                kind: belief.kind,
+                kind: inference.kind,
                 start: start.at,
                 end: Time::NEVER,
                 trigger_packet: packet_number(trigger.position, start.smss),
                 cause,
                 sub_cause,
-                inferred_cause: belief.inferred,
+                inferred_cause: inference.inferred,
                 cwnd_before_bytes: start.cwnd_before_bytes,
                 cwnd_after_bytes: start.cwnd_after_bytes,
                 rto: start.rto,
@@ -101,7 +101,7 @@ impl FlowRecord {
             });
         }
         let row = row.unwrap_or(u32::MAX);
-        self.episode = Some(LastEpisode { row, kind: belief.kind, over: false });
+        self.episode = Some(LastEpisode { row, kind: inference.kind, over: false });
     }
 
     /// Records the end of a recovery; the start of the next episode ends it, too.

@@ -12,11 +12,11 @@ mod parts;
 mod sending;
 
 pub use crate::limit::{FlowLimit, LimitedSpan};
-pub use columns::{FlowCounters, FlowFrame, FlowSummary};
+pub use columns::{FlowCounters, FlowInputs, FlowSummary};
 pub use episode::EpisodeStart;
 pub use limits::{LimitHistory, LimitTimes, Limits, Reduction};
 pub use parts::{
-    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, InferredSummary,
+    CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, InferenceSummary, InferredSummary,
     LimitCauses, LimitSummary,
 };
 pub use sending::SentSegment;
@@ -191,7 +191,7 @@ impl FlowRecord {
         if self.has_unresolved_losses {
             self.truth_mut().delivered(copy());
         } else {
-            debug_assert!(self.truth.as_ref().is_none_or(|truth| truth.kept() == 0));
+            debug_assert!(self.truth.as_ref().is_none_or(|truth| truth.exception_count() == 0));
         }
     }
 
@@ -258,7 +258,7 @@ impl FlowRecord {
     fn forget_before(&mut self, position: u64) {
         let truth = self.truth_mut();
         truth.advance(position);
-        self.has_unresolved_losses = truth.kept() > 0;
+        self.has_unresolved_losses = truth.exception_count() > 0;
     }
 
     /// Losses and retransmissions, allocated on first use.
@@ -278,9 +278,9 @@ impl FlowRecord {
                     }
                     necessary.push(number);
                 }
-                Correction::Cause { episode, number, belief, cause, counted } => {
+                Correction::Cause { episode, number, inference, cause, counted } => {
                     if counted {
-                        self.counters.episodes.correct(belief, cause);
+                        self.counters.episodes.correct(inference, cause);
                     }
                     self.counters.limited_by.correct(number, cause);
                     if let (Some(row), Some(episodes)) = (episode, &mut tables.episodes) {
@@ -300,7 +300,7 @@ impl FlowRecord {
         self.counters.restart_maxima();
         self.counters.limited_by.stop_correcting();
         if let Some(truth) = &mut self.truth {
-            truth.stop_counting();
+            truth.exclude_past_verdicts();
         }
         self.counters.clone()
     }

@@ -4,7 +4,7 @@ use crate::counters::{Episodes, IdleTimes};
 use crate::distribution::{Distribution, DistributionSummary};
 use crate::flow::limits::LimitTimes;
 use crate::limit::FlowLimit;
-use crate::reason::{Belief, Cause, EpisodeKind, InferredCause};
+use crate::reason::{Cause, EpisodeKind, InferredCause, SenderInference};
 use serde::Serialize;
 
 /// Requests and responses of a flow.
@@ -61,16 +61,18 @@ impl CauseSummary {
 /// Episodes by kind, inferred cause and true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
-pub struct BeliefSummary {
+pub struct InferenceSummary {
     pub fast_retransmit: InferredSummary,
     pub rto: InferredSummary,
 }
 
-impl BeliefSummary {
+impl InferenceSummary {
     /// Converts the counts of episodes.
     pub fn of(episodes: &Episodes) -> Self {
         let of = |kind, inferred| {
-            CauseSummary::of(|cause| episodes.believed(Belief { kind, inferred }, cause))
+            CauseSummary::of(|cause| {
+                episodes.count_inferred(SenderInference { kind, inferred }, cause)
+            })
         };
         let summary = |kind| InferredSummary {
             congestion: of(kind, InferredCause::Congestion),

@@ -5,7 +5,7 @@ use super::FlowRecord;
 use crate::capture::Transmission;
 use crate::counters::IdleEnd;
 use crate::tables::{self, Tables, packet_number};
-use crate::truth::{Arrived, Retransmission, SegmentCopy};
+use crate::truth::{ArrivedData, Retransmission, SegmentCopy};
 use retx_units::{Duration, Time};
 
 /// Segment of the data sender that occupies sequence space.
@@ -37,7 +37,7 @@ impl FlowRecord {
         now: Time,
         segment: SentSegment,
         longest_pause: impl FnOnce() -> Duration,
-        receiver: &impl Arrived,
+        receiver: &impl ArrivedData,
     ) -> Transmission {
         if segment.payload_bytes > 0 {
             self.counters.segments_sent += 1;
@@ -66,7 +66,7 @@ impl FlowRecord {
     }
 
     #[cold]
-    fn sent_again(&mut self, segment: SentSegment, receiver: &impl Arrived) -> Transmission {
+    fn sent_again(&mut self, segment: SentSegment, receiver: &impl ArrivedData) -> Transmission {
         let SentSegment { copy, payload_bytes } = segment;
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);

@@ -25,7 +25,7 @@ impl<'a> Words<'a> {
     }
 
     /// Next two words, as written by [`halves`].
-    pub fn long(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         u64::from(self.word()) | u64::from(self.word()) << 32
     }
 }

@@ -101,7 +101,7 @@ pub(super) struct Newest {
     /// True if the receiver discarded the copy.
     pub refused: bool,
     /// True if the copy is known not to be in flight any more.
-    pub settled: bool,
+    pub has_left_network: bool,
     /// Number of the tail loss probe that was skipped in the search, if any.
     pub probe: Option<u64>,
 }
@@ -109,12 +109,12 @@ pub(super) struct Newest {
 /// All copies that matter for verdicts: those dropped, and retransmissions. Originals that arrive
 /// are not stored.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Exceptions {
+pub(super) struct ExceptionalCopies {
     dropped: Sorted<Dropped>,
     retransmitted: Sorted<Retransmitted>,
 }
 
-impl Exceptions {
+impl ExceptionalCopies {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -213,7 +213,7 @@ impl Exceptions {
             number: newest.map(|item| item.copy.number),
             dropped: drop.and_then(|drop| drop.cause),
             refused: drop.is_some_and(|drop| drop.cause.is_none()),
-            settled: drop.is_some() || newest.is_some_and(|item| item.delivered),
+            has_left_network: drop.is_some() || newest.is_some_and(|item| item.delivered),
             probe,
         }
     }

@@ -19,8 +19,8 @@
 
 mod exceptions;
 
-use crate::reason::{Belief, Cause, EpisodeKind, SubCause};
-use exceptions::Exceptions;
+use crate::reason::{Cause, EpisodeKind, SenderInference, SubCause};
+use exceptions::ExceptionalCopies;
 
 /// Copy of a range of the stream, sent in one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Retransmission {
     /// Position after the last byte that had been sent before this copy.
     pub sent_to: u64,
     /// Episode to which the retransmission belongs.
-    pub episode: Row,
+    pub episode: EpisodeRow,
     /// True if the retransmission counts in the statistics.
     pub counted: bool,
 }
@@ -63,14 +63,14 @@ pub struct Trigger {
 }
 
 /// Data that have reached the receiver.
-pub trait Arrived {
+pub trait ArrivedData {
     /// First range within `from … to` that has not arrived; `None` if all has.
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)>;
 }
 
 /// Row of an episode in the table `episodes`; `None` if that is not recorded or there is no
 /// episode.
-pub type Row = Option<u32>;
+pub type EpisodeRow = Option<u32>;
 
 /// Change of a verdict, because a copy was dropped on which the verdict depended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,18 +80,18 @@ pub enum Correction {
         /// Number of the copy.
         number: u64,
         /// Episode to which the retransmission belongs.
-        episode: Row,
+        episode: EpisodeRow,
         /// True if the retransmission counts in the statistics.
         counted: bool,
     },
     /// An episode was not spurious.
     Cause {
         /// Row of the episode.
-        episode: Row,
+        episode: EpisodeRow,
         /// Number of the episode: the value of [`Truth::episodes`] right after its start.
         number: u64,
         /// Belief of the sender about the episode.
-        belief: Belief,
+        inference: SenderInference,
         /// True cause.
         cause: Cause,
         /// True if the episode counts in the statistics.
@@ -106,7 +106,7 @@ struct Open {
     copy: SegmentCopy,
     /// Ranges of which no earlier copy has arrived yet.
     missing: Vec<(u64, u64)>,
-    episode: Row,
+    episode: EpisodeRow,
     counted: bool,
 }
 
@@ -116,8 +116,8 @@ struct Watched {
     /// Number of the copy if it is a retransmission; `None` for the original.
     number: Option<u64>,
     trigger: u64,
-    belief: Belief,
-    episode: Row,
+    inference: SenderInference,
+    episode: EpisodeRow,
     /// Number of the episode.
     which: u64,
     counted: bool,
@@ -126,7 +126,7 @@ struct Watched {
 /// Losses and retransmissions of one flow.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
-    exceptions: Exceptions,
+    exceptions: ExceptionalCopies,
     open: Vec<Open>,
     watched: Vec<Watched>,
     /// Copies that the receiver has discarded, while other copies of the same packet, made by the
@@ -139,7 +139,7 @@ pub struct Truth {
 
 impl Truth {
     /// Records a retransmission. Returns true if it is unnecessary, as far as is known now.
-    pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl Arrived) -> bool {
+    pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl ArrivedData) -> bool {
         let Retransmission { copy, sent_to, episode, counted } = again;
         let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
         let necessary =
@@ -167,7 +167,7 @@ impl Truth {
                 corrections.push(Correction::Cause {
                     episode: watched.episode,
                     number: watched.which,
-                    belief: watched.belief,
+                    inference: watched.inference,
                     cause,
                     counted: watched.counted,
                 });
@@ -259,10 +259,10 @@ impl Truth {
     /// reason.
     pub fn episode(
         &mut self,
-        belief: Belief,
+        inference: SenderInference,
         trigger: Trigger,
-        row: Row,
-        arrived: &impl Arrived,
+        row: EpisodeRow,
+        arrived: &impl ArrivedData,
     ) -> (Cause, Option<SubCause>) {
         self.episodes += 1;
         let Trigger { position: trigger, repaired } = trigger;
@@ -270,7 +270,7 @@ impl Truth {
         if let Some(cause) = newest.dropped {
             return (cause, None);
         }
-        let settled = newest.settled
+        let settled = newest.has_left_network
             || newest.number.is_none()
                 && match newest.probe {
                     Some(probe) => self.open.iter().all(|open| open.copy.number != probe),
@@ -280,7 +280,14 @@ impl Truth {
             let number = newest.number;
             let which = self.episodes;
             let episode = row;
-            self.watched.push(Watched { number, trigger, belief, episode, which, counted: true });
+            self.watched.push(Watched {
+                number,
+                trigger,
+                inference,
+                episode,
+                which,
+                counted: true,
+            });
         }
         let refused_so_far = self.thrown_away.iter().any(|copy| match newest.number {
             Some(number) => copy.number == number,
@@ -288,7 +295,7 @@ impl Truth {
                 copy.overlaps(trigger, trigger + 1) && self.exceptions.is_original(copy, trigger)
             }
         });
-        let sub_cause = match belief.kind {
+        let sub_cause = match inference.kind {
             _ if newest.refused || refused_so_far => SubCause::Refused,
             // An acknowledgment that covers the trigger was sent, but dropped.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
@@ -316,19 +323,19 @@ impl Truth {
     }
 
     /// Starts the statistics: corrections of earlier verdicts will not count.
-    pub fn stop_counting(&mut self) {
+    pub fn exclude_past_verdicts(&mut self) {
         self.open.iter_mut().for_each(|open| open.counted = false);
         self.watched.iter_mut().for_each(|watched| watched.counted = false);
     }
 
     /// Number of exceptions stored; 0 in a flow that has had no loss for a round trip.
-    pub fn kept(&self) -> usize {
+    pub fn exception_count(&self) -> usize {
         self.exceptions.len() + self.open.len() + self.watched.len() + self.thrown_away.len()
     }
 }
 
 impl Watched {
-    fn is(&self, copy: &SegmentCopy, exceptions: &Exceptions) -> bool {
+    fn is(&self, copy: &SegmentCopy, exceptions: &ExceptionalCopies) -> bool {
         match self.number {
             Some(number) => number == copy.number,
             None => {
@@ -340,7 +347,7 @@ impl Watched {
 }
 
 /// All ranges within `from … to` that have not arrived.
-fn missing(arrived: &impl Arrived, mut from: u64, to: u64) -> Vec<(u64, u64)> {
+fn missing(arrived: &impl ArrivedData, mut from: u64, to: u64) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     while from < to
         && let Some(stretch) = arrived.missing(from, to)

@@ -9,12 +9,12 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::blocks::section_header::SectionHeaderOption;
 use retx_record::capture::{CaptureBuffer, CapturedPacket, Fate, FlowNodes, NAME_MAX_BYTES};
 use retx_record::capture::{Side, Transmission};
-use retx_record::pcapng::{About, AboutError, Snap, write};
+use retx_record::pcapng::{CaptureMetadata, CaptureMetadataError, SnapLength, write};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Segment, Transport, decode_packet, verify_checksums};
 
-fn bytes_of(capture: &CaptureBuffer, snap: Snap) -> Vec<u8> {
-    let about = About::new("retx 1.2.3", "a test", snap).unwrap();
+fn bytes_of(capture: &CaptureBuffer, snap: SnapLength) -> Vec<u8> {
+    let about = CaptureMetadata::new("retx 1.2.3", "a test", snap).unwrap();
     let mut bytes = Vec::new();
     write(capture, &about, &mut bytes).unwrap();
     bytes
@@ -48,7 +48,7 @@ fn both() -> CaptureBuffer {
 
 #[test]
 fn the_file_says_what_it_is() {
-    let bytes = bytes_of(&both(), Snap::default());
+    let bytes = bytes_of(&both(), SnapLength::default());
     let mut reader = PcapNgReader::new(bytes.as_slice()).unwrap();
     let text = |option: &SectionHeaderOption<'_>| match option {
         SectionHeaderOption::UserApplication(text) => format!("application {text}"),
@@ -77,7 +77,7 @@ fn the_file_says_what_it_is() {
 #[test]
 fn packets_come_in_order_of_time_with_nothing_left_out() {
     let capture = both();
-    let packets = packets(&bytes_of(&capture, Snap::Full));
+    let packets = packets(&bytes_of(&capture, SnapLength::Full));
     assert_eq!(packets.len(), capture.sightings());
     assert_eq!(packets.len(), 28);
     assert!(packets.is_sorted_by_key(|packet| packet.timestamp));
@@ -88,7 +88,7 @@ fn packets_come_in_order_of_time_with_nothing_left_out() {
 
 #[test]
 fn whole_packets_are_valid_and_a_retransmission_repeats_its_original() {
-    let packets = packets(&bytes_of(&both(), Snap::Full));
+    let packets = packets(&bytes_of(&both(), SnapLength::Full));
     let mut payloads = std::collections::HashMap::new();
     let mut repeated = 0;
     for packet in &packets {
@@ -111,8 +111,8 @@ fn whole_packets_are_valid_and_a_retransmission_repeats_its_original() {
 #[test]
 fn a_snapped_packet_is_the_beginning_of_the_whole_one() {
     let capture = both();
-    let whole = packets(&bytes_of(&capture, Snap::Full));
-    let snapped = packets(&bytes_of(&capture, Snap::Bytes(80)));
+    let whole = packets(&bytes_of(&capture, SnapLength::Full));
+    let snapped = packets(&bytes_of(&capture, SnapLength::Bytes(80)));
     for (whole, snapped) in whole.iter().zip(&snapped) {
         assert_eq!(snapped.data[..], whole.data[..whole.data.len().min(80)]);
         assert_eq!(snapped.original_len, whole.original_len);
@@ -121,7 +121,7 @@ fn a_snapped_packet_is_the_beginning_of_the_whole_one() {
 
 #[test]
 fn comments_tell_the_truth() {
-    let packets = packets(&bytes_of(&both(), Snap::default()));
+    let packets = packets(&bytes_of(&both(), SnapLength::default()));
     let comments: Vec<_> = packets
         .iter()
         .filter(|packet| packet.interface_id == 0 && packet.original_len > 1000)
@@ -158,10 +158,10 @@ fn a_packet_is_seen_where_it_passes() {
     let part = Part { flags: ACK, position: start(0), ack: 1, ..Part::default() };
     let packet = hand.send(Side::Opener, Part { payload_bytes: 10, ..part });
     // Sightings may be recorded out of order, and at equal times.
-    capture.see(Time::from_nanos(9_000_000), places[2], packet, Ecn::NotEct);
-    capture.see(Time::from_nanos(9_000_000), places[1], packet, Ecn::NotEct);
-    capture.see(Time::from_nanos(5_000_000), places[1], packet, Ecn::NotEct);
-    let packets = packets(&bytes_of(&capture, Snap::Full));
+    capture.add_sighting(Time::from_nanos(9_000_000), places[2], packet, Ecn::NotEct);
+    capture.add_sighting(Time::from_nanos(9_000_000), places[1], packet, Ecn::NotEct);
+    capture.add_sighting(Time::from_nanos(5_000_000), places[1], packet, Ecn::NotEct);
+    let packets = packets(&bytes_of(&capture, SnapLength::Full));
     let seen: Vec<_> = packets.iter().map(|p| (p.timestamp.as_nanos(), p.interface_id)).collect();
     assert_eq!(seen, [(1_000_001, 0), (5_000_000, 1), (9_000_000, 2), (9_000_000, 1)]);
     assert!(packets.iter().all(|p| p.data == packets[0].data));
@@ -180,10 +180,10 @@ fn a_copy_has_the_identification_of_its_original() {
     let copy = capture.add_copy(&packet, original);
     let again = capture.add_packet(&packet);
     for id in [original, copy, again, capture.add_copy(&packet, copy)] {
-        capture.see(Time::ZERO, place, id, Ecn::NotEct);
+        capture.add_sighting(Time::ZERO, place, id, Ecn::NotEct);
     }
     capture.set_fate(copy, Fate::Delivered { at: Time::ZERO });
-    let packets = packets(&bytes_of(&capture, Snap::Full));
+    let packets = packets(&bytes_of(&capture, SnapLength::Full));
     let identification = |packet: &EnhancedPacketBlock<'_>| {
         decode_packet(&packet.data).unwrap().packet.ip.identification
     };
@@ -204,9 +204,9 @@ fn a_mark_is_seen_from_where_it_is_made() {
     let hand = &mut Hand { capture: &mut capture, place, flow, initial, now: Time::ZERO };
     let part = Part { flags: ACK, position: start(0), ack: 1, ..Part::default() };
     let packet = hand.send(Side::Opener, Part { payload_bytes: 10, ..part });
-    capture.see(Time::from_nanos(5_000_000), place, packet, Ecn::Ect0);
-    capture.see(Time::from_nanos(9_000_000), place, packet, Ecn::Ce);
-    let packets = packets(&bytes_of(&capture, Snap::Full));
+    capture.add_sighting(Time::from_nanos(5_000_000), place, packet, Ecn::Ect0);
+    capture.add_sighting(Time::from_nanos(9_000_000), place, packet, Ecn::Ce);
+    let packets = packets(&bytes_of(&capture, SnapLength::Full));
     let fields = packets.iter().map(|packet| {
         verify_checksums(&packet.data).unwrap();
         decode_packet(&packet.data).unwrap().packet.ip.ecn
@@ -217,9 +217,9 @@ fn a_mark_is_seen_from_where_it_is_made() {
 #[test]
 fn what_a_file_cannot_hold_is_refused() {
     let long = "x".repeat(70_000);
-    let refused = About::new("retx", &long, Snap::Full).unwrap_err();
-    assert_eq!(refused, AboutError::Text { bytes: 70_000 });
-    let refused = About::new("retx", "", Snap::Bytes(79)).unwrap_err();
+    let refused = CaptureMetadata::new("retx", &long, SnapLength::Full).unwrap_err();
+    assert_eq!(refused, CaptureMetadataError::Text { bytes: 70_000 });
+    let refused = CaptureMetadata::new("retx", "", SnapLength::Bytes(79)).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "a snap length of 79 bytes would cut headers off; take at least 80 bytes, or all of each \
@@ -241,12 +241,12 @@ fn what_a_file_cannot_hold_is_refused() {
     let initial = [SeqNr(1), SeqNr(2)];
     let mut hand = Hand { capture: &mut capture, place, flow, initial, now: Time::ZERO };
     hand.send(Side::Opener, Part { flags: ACK, ..Part::default() });
-    assert!(comment(&packets(&bytes_of(&capture, Snap::Full))[0]).ends_with(&name));
+    assert!(comment(&packets(&bytes_of(&capture, SnapLength::Full))[0]).ends_with(&name));
 }
 
 #[test]
 fn a_capture_of_nothing_is_a_valid_file() {
-    assert!(packets(&bytes_of(&CaptureBuffer::new(), Snap::Full)).is_empty());
+    assert!(packets(&bytes_of(&CaptureBuffer::new(), SnapLength::Full)).is_empty());
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_full_disk_is_reported() {
             Ok(())
         }
     }
-    let about = About::new("retx", "", Snap::Full).unwrap();
+    let about = CaptureMetadata::new("retx", "", SnapLength::Full).unwrap();
     let error = write(&both(), &about, Full).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }

@@ -4,7 +4,7 @@
 use crate::connections::{ACK, DATA, Hand, Part, download, reset, start};
 use crate::skipping::skip;
 use retx_record::capture::{CaptureBuffer, FlowNodes, Side};
-use retx_record::pcapng::{About, Snap, write};
+use retx_record::pcapng::{CaptureMetadata, SnapLength, write};
 use retx_record::write_atomically;
 use retx_units::{SeqNr, Time};
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use std::process::Command;
 struct Capture(PathBuf);
 
 impl Capture {
-    fn new(name: &str, capture: &CaptureBuffer, snap: Snap) -> Self {
+    fn new(name: &str, capture: &CaptureBuffer, snap: SnapLength) -> Self {
         let file = format!("retx-tshark-{}-{name}.pcapng", std::process::id());
         let path = std::env::temp_dir().join(file);
-        let about = About::new("retx 1.2.3", "a test", snap).unwrap();
+        let about = CaptureMetadata::new("retx 1.2.3", "a test", snap).unwrap();
         write_atomically(&path, |file| write(capture, &about, file)).unwrap();
         Self(path)
     }
@@ -70,7 +70,7 @@ fn captured(fill: impl FnOnce(&mut CaptureBuffer)) -> CaptureBuffer {
 /// retransmissions as intended. Its relative sequence numbers are positions.
 #[test]
 fn a_download_reads_as_it_was_meant() {
-    let file = Capture::new("download", &captured(download), Snap::Full);
+    let file = Capture::new("download", &captured(download), SnapLength::Full);
     let Some(rows) = file.fields(&[
         "tcp.srcport",
         "tcp.seq",
@@ -129,7 +129,7 @@ fn a_download_reads_as_it_was_meant() {
 /// tshark's own analysis finds the retransmissions and no other anomaly.
 #[test]
 fn tshark_finds_the_retransmissions() {
-    let file = Capture::new("analysis", &captured(download), Snap::default());
+    let file = Capture::new("analysis", &captured(download), SnapLength::default());
     let Some(rows) = file.fields(&[
         "tcp.analysis.retransmission",
         "tcp.analysis.duplicate_ack",
@@ -163,7 +163,7 @@ fn times_places_and_comments_are_shown() {
         download(capture);
         reset(capture);
     });
-    let file = Capture::new("comments", &both, Snap::default());
+    let file = Capture::new("comments", &both, SnapLength::default());
     let names = ["frame.time_epoch", "frame.interface_name", "frame.len", "frame.cap_len"];
     let names = [names.as_slice(), &["tcp.flags.reset", "frame.comment"]].concat();
     let Some(rows) = file.fields(&names) else { return };
@@ -191,7 +191,7 @@ fn the_dissection_has_nothing_to_complain_about() {
         download(capture);
         reset(capture);
     });
-    let file = Capture::new("words", &both, Snap::Full);
+    let file = Capture::new("words", &both, SnapLength::Full);
     let Some(words) = file.tshark(&["-V"]) else { return };
     for complaint in ["Malformed", "malformed", "incorrect", "Bad", "unverified", "Unknown"] {
         let line = words.lines().find(|line| line.contains(complaint));
@@ -206,7 +206,7 @@ fn the_dissection_has_nothing_to_complain_about() {
 /// tshark finds a wrong checksum, which shows that the test above can fail.
 #[test]
 fn a_wrong_checksum_is_found() {
-    let file = Capture::new("wrong", &captured(reset), Snap::Full);
+    let file = Capture::new("wrong", &captured(reset), SnapLength::Full);
     let mut bytes = std::fs::read(&file.0).unwrap();
     let text = b"00000000000000000000 abcdefghij";
     let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
@@ -243,7 +243,7 @@ fn no_port_and_no_payload_is_taken_for_a_protocol() {
         hand.send(side, part);
         expected.insert(n);
     }
-    let file = Capture::new("ports", &capture, Snap::Full);
+    let file = Capture::new("ports", &capture, SnapLength::Full);
     let Some(rows) = file.fields(&["tcp.stream", "frame.protocols", "frame.comment"]) else {
         return;
     };

@@ -2,8 +2,8 @@
 //! computation that keeps every copy of every byte.
 
 use proptest::prelude::*;
-use retx_record::reason::{Belief, Cause, EpisodeKind, InferredCause, SubCause};
-use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
+use retx_record::reason::{Cause, EpisodeKind, InferredCause, SenderInference, SubCause};
+use retx_record::truth::{ArrivedData, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fate of a copy of a segment, as far as it is known.
@@ -92,7 +92,7 @@ impl Ledger {
     }
 }
 
-impl Arrived for Ledger {
+impl ArrivedData for Ledger {
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         let start = (from..to).find(|position| !self.has(*position))?;
         let end = (start..to).find(|position| self.has(*position)).unwrap_or(to);
@@ -206,11 +206,11 @@ impl Run {
                     assert_eq!(self.ledger.retransmissions[row as usize] as u64, number);
                     assert_eq!(counted, row >= self.counted_from.0);
                 }
-                Correction::Cause { episode, number, belief, cause, counted } => {
+                Correction::Cause { episode, number, inference, cause, counted } => {
                     let row = episode.expect("given above");
                     let old = self.causes.insert(row, cause);
                     assert_eq!(old, Some(Cause::Spurious));
-                    assert_eq!((number, belief), (u64::from(row) + 1, belief_of(row)));
+                    assert_eq!((number, inference), (u64::from(row) + 1, inference_of(row)));
                     assert_eq!(counted, row >= self.counted_from.1);
                 }
             }
@@ -243,12 +243,12 @@ impl Run {
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
                     let row = self.ledger.episodes.len() as u32;
-                    let belief = belief_of(row);
+                    let inference = inference_of(row);
                     let probe = self.ledger.probe(trigger).filter(|_| repaired);
                     let of = Trigger { position: trigger, repaired: probe.is_some() };
-                    let verdict = self.truth.episode(belief, of, Some(row), &self.ledger);
+                    let verdict = self.truth.episode(inference, of, Some(row), &self.ledger);
                     let before = probe.unwrap_or(self.ledger.copies.len());
-                    let sub_cause = self.ledger.sub_cause(trigger, before, belief.kind);
+                    let sub_cause = self.ledger.sub_cause(trigger, before, inference.kind);
                     let is_spurious = verdict.0 == Cause::Spurious;
                     assert_eq!(verdict.1, is_spurious.then_some(sub_cause));
                     self.causes.insert(row, verdict.0);
@@ -269,7 +269,7 @@ impl Run {
                 self.ledger.lost_ack = self.ledger.lost_ack.max(ack);
             }
             Step::Count => {
-                self.truth.stop_counting();
+                self.truth.exclude_past_verdicts();
                 let rows = (self.ledger.retransmissions.len(), self.ledger.episodes.len());
                 self.counted_from = (rows.0 as u32, rows.1 as u32);
             }
@@ -308,11 +308,11 @@ impl Run {
 }
 
 /// Beliefs that differ between the rows of episodes.
-fn belief_of(row: u32) -> Belief {
+fn inference_of(row: u32) -> SenderInference {
     let kind = if row.is_multiple_of(2) { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
     let inferred =
         if row.is_multiple_of(3) { InferredCause::Congestion } else { InferredCause::Corruption };
-    Belief { kind, inferred }
+    SenderInference { kind, inferred }
 }
 
 proptest! {
@@ -331,7 +331,7 @@ proptest! {
             run.check()?;
         }
         run.truth.advance(run.sent_to);
-        prop_assert_eq!(run.truth.kept(), 0);
+        prop_assert_eq!(run.truth.exception_count(), 0);
     }
 }
 
@@ -348,9 +348,10 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
         run.resolve(0, 9);
         run.resolve(0, 9);
         run.truth.ack_dropped(lost_ack);
-        let belief = Belief { kind: EpisodeKind::Rto, inferred: InferredCause::Congestion };
+        let inference =
+            SenderInference { kind: EpisodeKind::Rto, inferred: InferredCause::Congestion };
         let trigger = Trigger { position: 1_000, repaired: false };
-        let verdict = run.truth.episode(belief, trigger, Some(0), &run.ledger);
+        let verdict = run.truth.episode(inference, trigger, Some(0), &run.ledger);
         assert_eq!(verdict, (Cause::Spurious, Some(sub_cause)), "{lost_ack}");
     }
 }
@@ -360,7 +361,7 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
 #[test]
 fn every_exception_is_kept_until_it_is_acknowledged() {
     let mut run = Run::default();
-    let kept = |run: &Run| run.truth.kept();
+    let kept = |run: &Run| run.truth.exception_count();
     run.send(0, 1_000);
     run.send(1_000, 2_000);
     run.send(2_000, 3_000);

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use crate::drop::Drop;
-use crate::packet::Others;
+use crate::packet::OtherCopies;
 use crate::plan::Port;
 use crate::stage::Stage;
 use retx_link::relay::{CopyAction, PassingSegment, Relay, Verdict, eln};
@@ -96,13 +96,13 @@ impl Engine<'_> {
         self.counts.forgotten += 1;
         // The sender does not learn of this event. But if all other copies were dropped, the packet
         // is lost from now on, and the recorded truth about losses must say so.
-        let lost = self.packets.end_kept(id);
+        let lost = self.packets.end_held_copy(id);
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);
         match (lost, flow) {
-            (Some(drop), Some(flow)) => flow.lost_after_all(packet, &drop, &mut self.recorder),
+            (Some(drop), Some(flow)) => flow.lost_with_last_copy(packet, &drop, &mut self.recorder),
             (Some(drop), None) => self.give_up_external(id, &drop),
-            (None, Some(flow)) if packet.others() == Others::Arrived => {
+            (None, Some(flow)) if packet.others() == OtherCopies::Arrived => {
                 flow.given_up_after_arrival(packet, &mut self.recorder);
             }
             (None, _) => {}

@@ -122,7 +122,7 @@ impl Engine<'_> {
         }
         for (placed, plan) in self.stages.iter().zip(&self.plan.stages) {
             let snapshot = placed.stage.snapshot(self.now);
-            inside += snapshot.inside();
+            inside += snapshot.packets_inside();
             if !snapshot.is_conserved() {
                 let place = plan.name().to_owned();
                 return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });

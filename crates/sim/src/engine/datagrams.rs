@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::owners::Owner;
-use crate::datagram::{AWAITED, Datagram};
+use crate::datagram::{Datagram, NOT_ARRIVED};
 use crate::drop::Drop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
@@ -30,7 +30,7 @@ impl Engine<'_> {
         packet.set_hop(flow.first_hop);
         packet.to = 2 * flow.number + 1;
         packet.set_bytes(IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes);
-        packet.set_row(AWAITED);
+        packet.set_row(NOT_ARRIVED);
         id
     }
 
@@ -41,7 +41,7 @@ impl Engine<'_> {
         // that, so the end is detected here.
         if flow.finish_instant(self.now) {
             self.unfinished -= 1;
-            self.over |= self.unfinished == 0 && !self.plan.to_the_end;
+            self.over |= self.unfinished == 0 && !self.plan.runs_to_end;
         }
         let time = self.datagrams[index as usize].sender.poll_timeout();
         self.agenda.wake(self.owners.target(Owner::Datagrams(index)), time);
@@ -63,7 +63,7 @@ impl Engine<'_> {
             self.datagrams[index as usize].left_first_hop(packet);
             self.rearm_datagrams(index);
         }
-        if let Some((id, to)) = self.take(self.step_of(id)) {
+        if let Some((id, to)) = self.take_step(self.step_of(id)) {
             self.deliver_out_of_line(id, to);
         }
     }

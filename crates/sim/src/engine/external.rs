@@ -8,7 +8,7 @@
 use super::{Engine, RouteBuilder};
 use crate::drop::Drop;
 use crate::options::{Options, RunError};
-use crate::packet::{NONE, Others, Transmission};
+use crate::packet::{NONE, OtherCopies, Transmission};
 use crate::plan::{Plan, Side};
 use crate::source::Pace;
 use retx_record::capture::DropReason;
@@ -220,7 +220,7 @@ impl<'a> Engine<'a> {
     fn leave(&mut self, id: u32) {
         let packet = self.packets.get(id);
         let (ecn, duplicate, loss_notice) =
-            (packet.ecn(), packet.later(), packet.has_loss_notice());
+            (packet.ecn(), packet.is_later_copy(), packet.has_loss_notice());
         self.packets.remove(id);
         let external = self.external.as_mut().expect("a packet that belongs to no flow");
         external.events.push_back(ExternalEvent::Delivered {
@@ -245,7 +245,7 @@ impl<'a> Engine<'a> {
             self.recorder.dropped(packet, smss, drop);
         }
         // A packet absorbed by a relay is not lost.
-        let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
+        let lost = packet.others() == OtherCopies::None && drop.reason != DropReason::Suppressed;
         // Routes are stored one after another, so `starts` is sorted.
         let in_first_hop = external.starts.binary_search(&packet.hop()).is_ok();
         external.events.push_back(ExternalEvent::Dropped { id, drop: *drop, lost, in_first_hop });

@@ -39,7 +39,7 @@ impl Engine<'_> {
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
         let packet = PlainPacket { id, bytes: self.packets.get(id).bytes() };
-        if let Some((id, to)) = self.take(self.step_from(from, packet)) {
+        if let Some((id, to)) = self.take_step(self.step_from(from, packet)) {
             self.deliver_out_of_line(id, to);
         }
     }
@@ -94,7 +94,7 @@ impl Engine<'_> {
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
         // by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::sink) {
-            return self.feed(number, step);
+            return self.enter_funnel(number, step);
         }
         self.enter(word, step);
     }

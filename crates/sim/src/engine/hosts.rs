@@ -4,7 +4,7 @@
 use super::Engine;
 use super::owners::Owner;
 use crate::flow::Context;
-use crate::packet::ExternalPacket;
+use crate::packet::ArrivedPacket;
 use crate::plan::Side;
 use retx_tcp::Polled;
 
@@ -40,7 +40,7 @@ impl Engine<'_> {
         }
         self.recorder.delivered(self.now, packet);
         let place = &mut self.arriving;
-        let arriving = ExternalPacket { packet, place };
+        let arriving = ArrivedPacket { packet, place };
         flow.handle_packet(self.now, side, arriving, &mut self.recorder);
         self.packets.remove(id);
         self.serve_at_once(index, side);

@@ -67,7 +67,7 @@ pub(super) const fn end_of(word: u32) -> Option<u32> {
 
 /// Finds and marks the routes that only one flow takes, and the private pipes. Returns the position
 /// of each private pipe in the routes, and `ANY` for all other pipes.
-pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
+pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
     // For each route, at its first entry: the endpoint that its packets are addressed to.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
@@ -106,7 +106,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
 }
 
 /// Removes all marks, so that position and destination are always read from the packet.
-pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
+pub(super) fn unmark_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
         if is_end(*word) {
@@ -141,7 +141,7 @@ impl Engine<'_> {
     /// Moves a packet to its next hop. If it has reached its destination instead, returns the
     /// packet and the endpoint.
     #[inline(always)]
-    pub(super) fn take(&mut self, step: Step) -> Option<(u32, u32)> {
+    pub(super) fn take_step(&mut self, step: Step) -> Option<(u32, u32)> {
         let (word, id) = (self.routes[step.hop as usize], step.packet.id);
         if let Some(to) = end_of(word) {
             debug_assert_eq!(to, self.packets.get(id).to);

@@ -38,7 +38,7 @@ impl Engine<'_> {
         let instants = most / places;
         let at = Duration::from_nanos(interval.as_nanos().saturating_mul(instants));
         // If the run ends when its flows are done, its number of samples is not known in advance.
-        let lasts = self.plan.to_the_end || self.unfinished == 0;
+        let lasts = self.plan.runs_to_end || self.unfinished == 0;
         if lasts && at < self.plan.end.since(Time::ZERO) {
             return Err(RunError::TooManySamples { interval, most, at });
         }
@@ -58,7 +58,7 @@ impl Engine<'_> {
 
     /// Starts recording queue lengths over time, if every acknowledgment is sampled.
     pub(super) fn keep_histories(&mut self) {
-        if self.recorder.every_ack {
+        if self.recorder.samples_every_ack {
             self.pipes.iter_mut().for_each(Pipe::keep_history);
             self.stages.iter_mut().for_each(|placed| placed.stage.keep_history());
         }

@@ -9,14 +9,14 @@ const NUMBER_BITS: u32 = 64 - TARGET_BITS;
 
 /// Events by time, ties by insertion: a binary heap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Far {
+pub(super) struct FarHeap {
     /// Each key holds time, sequence number of insertion and target, from the highest bit down.
     heap: BinaryHeap<Reverse<u128>>,
     /// Number of events ever inserted here.
     entered: u64,
 }
 
-impl Far {
+impl FarHeap {
     /// Inserts an event.
     ///
     /// # Panics

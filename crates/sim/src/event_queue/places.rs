@@ -59,7 +59,7 @@ impl Places {
 
     /// Creates a list of one event in its target's place; `None` if that place is occupied.
     #[inline(always)]
-    pub fn start(&mut self, time: Time, target: Target) -> Option<Node> {
+    pub fn create_list(&mut self, time: Time, target: Target) -> Option<Node> {
         let place = &mut self.places[target as usize];
         if place.time != Time::NEVER {
             return None;
@@ -70,8 +70,8 @@ impl Places {
     }
 
     /// Creates a list of one event in its target's place, or in an additional one.
-    pub fn start_anywhere(&mut self, time: Time, target: Target) -> Node {
-        if let Some(node) = self.start(time, target) {
+    pub fn create_list_anywhere(&mut self, time: Time, target: Target) -> Node {
+        if let Some(node) = self.create_list(time, target) {
             return node;
         }
         let mut node = self.free;
@@ -88,7 +88,7 @@ impl Places {
     }
 
     /// Separates the first event of a list. Returns its time, and the list of the remaining events;
-    /// on that list only this function and [`Self::move_out`] may be called.
+    /// on that list only this function and [`Self::drain_into`] may be called.
     #[inline]
     pub fn split(&mut self, list: Node) -> (Time, Option<Node>) {
         let place = &mut self.places[list as usize];
@@ -139,7 +139,7 @@ impl Places {
     /// Removes the only event of a list and clears the wake-up of its target, which is the usual
     /// case. `None`, without a change, if there are several events or the event was superseded.
     #[inline(always)]
-    pub fn take_alone(&mut self, list: Node) -> Option<Time> {
+    pub fn take_only_event(&mut self, list: Node) -> Option<Time> {
         let place = &mut self.places[list as usize];
         let time = place.time;
         // A superseded event must not clear the earlier wake-up that superseded it.
@@ -170,7 +170,7 @@ impl Places {
     }
 
     /// Moves all events out of a list.
-    pub fn move_out(&mut self, list: Node, to: &mut Vec<(Time, Target)>) {
+    pub fn drain_into(&mut self, list: Node, to: &mut Vec<(Time, Target)>) {
         let mut rest = Some(list);
         while let Some(list) = rest {
             let (event, next) = self.take(list);

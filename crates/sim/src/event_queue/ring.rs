@@ -1,10 +1,10 @@
-//! Ring of lists: list n is at index n modulo [`PLACES`]. A bitmap, 64 bits to a word, marks the
+//! Ring of lists: list n is at index n modulo [`LISTS`]. A bitmap, 64 bits to a word, marks the
 //! indices that have a list.
 
 use super::places::Node;
 
 /// Number of lists in a ring. The numbers of any two lists must differ by less than this.
-pub(super) const PLACES: u64 = 64 * WORDS;
+pub(super) const LISTS: u64 = 64 * WORDS;
 
 /// Number of words in the bitmap of a ring.
 pub(super) const WORDS: u64 = 256;
@@ -14,12 +14,12 @@ pub(super) const WORDS: u64 = 256;
 pub(super) struct Ring {
     bits: [u64; WORDS as usize],
     /// Lists by index; valid if the bit is set.
-    lists: Box<[Node; PLACES as usize]>,
+    lists: Box<[Node; LISTS as usize]>,
 }
 
 impl Default for Ring {
     fn default() -> Self {
-        let lists = vec![0; PLACES as usize].try_into().expect("as many");
+        let lists = vec![0; LISTS as usize].try_into().expect("as many");
         Self { bits: [0; WORDS as usize], lists }
     }
 }
@@ -35,7 +35,7 @@ impl Ring {
     /// List with this number, which must exist.
     #[inline]
     pub fn occupied(&self, number: u64) -> Node {
-        self.lists[(number % PLACES) as usize]
+        self.lists[(number % LISTS) as usize]
     }
 
     /// Bits of this word of the bitmap.
@@ -47,7 +47,7 @@ impl Ring {
     /// Stores a list under a number that has none.
     #[inline]
     pub fn put(&mut self, number: u64, list: Node) {
-        self.lists[(number % PLACES) as usize] = list;
+        self.lists[(number % LISTS) as usize] = list;
         self.bits[(number / 64 % WORDS) as usize] |= 1 << (number % 64);
     }
 
@@ -55,7 +55,7 @@ impl Ring {
     #[inline(always)]
     pub fn put_if_free(&mut self, number: u64, list: Node) -> Result<(), Node> {
         let word = &mut self.bits[(number / 64 % WORDS) as usize];
-        let place = &mut self.lists[(number % PLACES) as usize];
+        let place = &mut self.lists[(number % LISTS) as usize];
         let with = *word | 1 << (number % 64);
         // An unchanged word shows that the bit was already set.
         if *word == with {
@@ -69,7 +69,7 @@ impl Ring {
     /// Replaces the list with this number.
     #[inline]
     pub fn replace(&mut self, number: u64, list: Node) {
-        self.lists[(number % PLACES) as usize] = list;
+        self.lists[(number % LISTS) as usize] = list;
     }
 
     /// Removes the list with this number.

@@ -1,4 +1,4 @@
-use super::ring::PLACES;
+use super::ring::LISTS;
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -158,12 +158,12 @@ fn the_end_of_all_time_is_in_order() {
 fn ties_stay_in_order_wherever_they_were_put() {
     let mut pair = Pair::default();
     let slot = 1 << FIRST_WIDTH;
-    let turn = PLACES / 2 * slot;
-    let far = (PLACES + 1000) * turn;
+    let turn = LISTS / 2 * slot;
+    let far = (LISTS + 1000) * turn;
     for _ in 0..20 {
         pair.push(far);
     }
-    for ahead in [far, PLACES / 2 * turn, 5 * turn / 2, 100 * slot, 0] {
+    for ahead in [far, LISTS / 2 * turn, 5 * turn / 2, 100 * slot, 0] {
         pair.push(far - ahead);
         pair.pop();
         for _ in 0..3 {
@@ -202,7 +202,7 @@ fn a_crowd_makes_slots_narrower() {
         pair.push(index * 7919 % 100_000);
     }
     assert!(pair.queue.wheel.width() <= 5, "{}", pair.queue.wheel.width());
-    let passed = pair.queue.wheel.take_load().passed;
+    let passed = pair.queue.wheel.take_load().events_passed;
     // An insertion passes at most the other events of its slot, which has room for 32 ns.
     assert!(passed < 32 * 100_000, "{passed} events passed");
     pair.empty();

@@ -11,14 +11,14 @@
 //! boundaries, so all slots of a word are of one turn, and the lowest bit set is the first event.
 
 use super::Target;
-use super::far::Far;
+use super::far::FarHeap;
 use super::places::{Node, Places};
-use super::ring::{PLACES, Ring, WORDS};
+use super::ring::{LISTS, Ring, WORDS};
 use retx_units::Time;
 use std::num::NonZeroU64;
 
 /// Slots per turn; two turns fill the ring of slots.
-const TURN: u64 = PLACES / 2;
+const TURN: u64 = LISTS / 2;
 
 /// Words per turn.
 const TURN_WORDS: u64 = WORDS / 2;
@@ -43,7 +43,7 @@ pub(super) struct Wheel {
     /// First turn that is not in the ring of slots.
     turn: u64,
     turns: Ring,
-    far: Far,
+    far: FarHeap,
     load: Load,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Wheel {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
     /// Number of events passed by insertions.
-    pub passed: u64,
+    pub events_passed: u64,
     /// Binary logarithm of the factor by which slots were narrowed because of crowded slots.
     pub narrowed: u32,
 }
@@ -67,7 +67,7 @@ impl Wheel {
             places: Places::new(targets),
             turn: 0,
             turns: Ring::default(),
-            far: Far::default(),
+            far: FarHeap::default(),
             load: Load::default(),
         };
         wheel.set_turn(2);
@@ -98,7 +98,7 @@ impl Wheel {
             return self.put(time, target);
         }
         // The usual case.
-        let Some(node) = self.places.start(time, target) else {
+        let Some(node) = self.places.create_list(time, target) else {
             return self.push_elsewhere(time, target);
         };
         if let Err(list) = self.slots.put_if_free(slot, node) {
@@ -111,7 +111,7 @@ impl Wheel {
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
-        let node = self.places.start_anywhere(time, target);
+        let node = self.places.create_list_anywhere(time, target);
         if let Err(list) = self.slots.put_if_free(slot, node) {
             self.insert_and_look(slot, list, node);
         }
@@ -120,12 +120,13 @@ impl Wheel {
     #[inline(never)]
     fn insert_and_look(&mut self, slot: u64, list: Node, node: Node) {
         let passed = self.insert(slot, list, node);
-        self.load.passed += passed;
+        self.load.events_passed += passed;
         // The slots are narrowed at once: if that had to wait for the end of the period, every
         // insertion until then would be equally slow.
         if passed >= CROWD && self.width > 0 {
             let width = self.width.saturating_sub(NARROWER);
-            self.load = Load { passed: 0, narrowed: self.load.narrowed + self.width - width };
+            self.load =
+                Load { events_passed: 0, narrowed: self.load.narrowed + self.width - width };
             self.set_width(width, Time::from_nanos((self.word * 64) << self.width));
         }
     }
@@ -142,12 +143,12 @@ impl Wheel {
     fn put(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time).max(self.word * 64);
         let turn = slot / TURN;
-        // The ring of turns holds `PLACES` turns. A later turn would share its list with an earlier
+        // The ring of turns holds `LISTS` turns. A later turn would share its list with an earlier
         // one, so its events go to the heap.
-        if turn >= self.turn && turn - self.turn >= PLACES {
+        if turn >= self.turn && turn - self.turn >= LISTS {
             return self.far.push(time, target);
         }
-        let node = self.places.start_anywhere(time, target);
+        let node = self.places.create_list_anywhere(time, target);
         if turn >= self.turn {
             match self.turns.at(turn) {
                 None => self.turns.put(turn, node),
@@ -169,7 +170,7 @@ impl Wheel {
         let bits = NonZeroU64::new(word).or_else(|| self.next_word())?;
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
         let target = self.slots.occupied(slot);
-        let time = self.places.take_alone(target)?;
+        let time = self.places.take_only_event(target)?;
         // Clears the lowest bit, which stands for the event's slot.
         self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
@@ -266,12 +267,12 @@ impl Wheel {
         let mut events = Vec::new();
         for slot in turn * TURN..=turn * TURN + (TURN - 1) {
             if let Some(list) = self.slots.at(slot) {
-                self.places.move_out(list, &mut events);
+                self.places.drain_into(list, &mut events);
                 self.slots.clear(slot);
             }
         }
         if let Some(rest) = rest {
-            self.places.move_out(rest, &mut events);
+            self.places.drain_into(rest, &mut events);
         }
         self.put_all(events);
     }
@@ -290,7 +291,7 @@ impl Wheel {
         self.turn = turn;
         self.span = turn * TURN_WORDS - self.word;
         let width = self.width;
-        let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + PLACES;
+        let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + LISTS;
         // Events move from the heap to the ring of turns as soon as the ring covers their time, so
         // an event that is inserted later for the same time comes after them.
         while let Some((time, target)) = self.far.pop_if(near) {
@@ -303,7 +304,7 @@ impl Wheel {
         let mut events = Vec::new();
         for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
             while let Some(number) = ring.first(from) {
-                self.places.move_out(ring.occupied(number), &mut events);
+                self.places.drain_into(ring.occupied(number), &mut events);
                 ring.clear(number);
             }
         }

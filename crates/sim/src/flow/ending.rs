@@ -18,8 +18,8 @@ impl Flow {
     ) {
         match event {
             Event::PeerClosed => self.handle_peer_close(now, recorder),
-            Event::Closed => self.end_closed(now, recorder),
-            Event::Reset => self.reset(now, Side::Receiver, recorder),
+            Event::Closed => self.handle_close(now, recorder),
+            Event::Reset => self.handle_reset(now, Side::Receiver, recorder),
             Event::Connected => self.note_client_connected(now),
             // Events of the receiver as a sender, for example of requests, affect no result.
             Event::LossFound(_)
@@ -54,7 +54,7 @@ impl Flow {
     }
 
     /// Handles the close of one endpoint. Once both have closed, the next file follows.
-    pub(super) fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
+    pub(super) fn handle_close(&mut self, now: Time, recorder: &mut Recorder) {
         self.closed += 1;
         if self.closed == 2 {
             self.end_connection(now, recorder);
@@ -64,7 +64,7 @@ impl Flow {
     /// Handles a reset of the connection. Once the file has been read, a reset does not count as a
     /// failure: a FIN that is retransmitted after the peer has left TIME-WAIT is answered by a
     /// reset.
-    pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
+    pub(super) fn handle_reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
         if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
             // The proxy has reset this endpoint itself. Its peer learns of that by the RST.
             return;
@@ -89,14 +89,15 @@ impl Flow {
                 self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
             }
             Work::Exchanges(_) if !self.reset && self.app.has_read_file() => {
-                self.earlier_bytes + self.exchanges.as_ref().map_or(0, |all| all.given)
+                self.earlier_bytes
+                    + self.exchanges.as_ref().map_or(0, |all| all.response_bytes_written)
             }
             _ => self.acked_bytes(),
         };
         let next = !self.reset && self.app.next_file();
-        let waits = self.leg.as_ref().is_some_and(|leg| leg.waits());
+        let opened_by_proxy = self.leg.as_ref().is_some_and(|leg| leg.opened_by_proxy());
         let opens = match self.app.work() {
-            Work::Files { .. } if next && waits => Some(Time::NEVER),
+            Work::Files { .. } if next && opened_by_proxy => Some(Time::NEVER),
             Work::Files { pause, .. } if next => Some(now + *pause),
             Work::Exchanges(_) if next => {
                 let think = self.exchanges.as_mut().map(|exchanges| exchanges.think());

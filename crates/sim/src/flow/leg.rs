@@ -15,7 +15,7 @@ pub(super) struct Leg {
     /// True for each endpoint, data sender and data receiver, that is a proxy.
     at_proxy: [bool; 2],
     /// True if a proxy is the sender; its connections are opened by that proxy.
-    waits: bool,
+    opened_by_proxy: bool,
     /// True for each endpoint, data sender and data receiver, whose peer has closed.
     peer_closed: [bool; 2],
     /// True once the proxy has closed its receiving endpoint.
@@ -47,8 +47,8 @@ impl Leg {
     }
 
     /// True if a proxy is the sender; its connections are opened by that proxy.
-    pub const fn waits(&self) -> bool {
-        self.waits
+    pub const fn opened_by_proxy(&self) -> bool {
+        self.opened_by_proxy
     }
 
     /// Resets the state for the next connection.
@@ -75,7 +75,7 @@ impl Flow {
         let leg = self.leg.get_or_insert_default();
         leg.at_proxy[side as usize] = true;
         if side == self.initiator {
-            leg.waits = true;
+            leg.opened_by_proxy = true;
             self.phase = Phase::Waiting;
             self.opens = Time::NEVER;
         }
@@ -150,7 +150,7 @@ impl Flow {
 
     /// Resets the proxy's endpoint of this connection, because the proxy's other connection has
     /// failed. True if there is a segment to send.
-    pub fn fail_along(&mut self, side: Side) -> bool {
+    pub fn reset_with_other_leg(&mut self, side: Side) -> bool {
         let leg = self.leg.get_or_insert_default();
         leg.doomed = true;
         if self.is_waiting() {
@@ -179,8 +179,8 @@ impl Flow {
     }
 
     /// Hands `bytes` more bytes to the sending proxy, which writes them.
-    pub fn give(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
-        self.app.give(bytes);
+    pub fn supply_proxy(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
+        self.app.add_supply(bytes);
         self.drive_sender_out_of_line(now, recorder);
     }
 

@@ -6,7 +6,7 @@
 //! keep the bottleneck busy, and whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, RECEIVER, SENDER};
-use crate::path::{PathProduct, Share};
+use crate::path::{BandwidthDelayProduct, Share};
 use retx_record::flow::FlowLimit;
 use retx_tcp::Limit;
 use retx_units::Time;
@@ -22,7 +22,7 @@ pub(super) struct Load {
 
 impl Flow {
     /// Sets the bandwidth-delay product of the path.
-    pub fn set_path(&mut self, path: Option<Box<PathProduct>>) {
+    pub fn set_path(&mut self, path: Option<Box<BandwidthDelayProduct>>) {
         self.path = path;
     }
 
@@ -32,7 +32,7 @@ impl Flow {
     }
 
     /// Bandwidth-delay product of the path, if defined.
-    pub fn path_mut(&mut self) -> Option<&mut PathProduct> {
+    pub fn path_mut(&mut self) -> Option<&mut BandwidthDelayProduct> {
         self.path.as_deref_mut()
     }
 
@@ -119,9 +119,9 @@ impl Flow {
             let waits = sender.waits_in_queues();
             return Load { by_itself: waits, with_others: waits };
         };
-        path.ack_has_come(now, || sender.snd_una());
+        path.ack_arrived(now, || sender.snd_una());
         let by_itself = path.is_filled(now, flight);
-        let all = self.share.add_up(flight, in_flight);
+        let all = self.share.update_in_flight(flight, in_flight);
         let with_others = all.map_or(by_itself, |all| path.is_filled(now, all));
         Load { by_itself, with_others }
     }

@@ -50,7 +50,7 @@ impl Flow {
         if let Some(exchanges) = &mut self.exchanges
             && self.app.has_read_file()
         {
-            exchanges.note_answer(now, self.record.flow(), recorder);
+            exchanges.note_response(now, self.record.flow(), recorder);
         }
         if self.is_complete() {
             self.record.note_finish(now);
@@ -63,7 +63,7 @@ impl Flow {
     }
 
     /// Lets a slow program read its next block, if it has processed the last one.
-    pub(super) fn read_on(&mut self, now: Time, recorder: &mut Recorder) {
+    pub(super) fn read_next_block(&mut self, now: Time, recorder: &mut Recorder) {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.busy_until <= now) else {
             return;
         };

@@ -3,12 +3,12 @@
 
 use super::{Flow, RECEIVER, SENDER};
 use crate::drop::Drop;
-use crate::packet::{Others, Packet, PacketMut, PacketRef};
+use crate::packet::{OtherCopies, Packet, PacketMut, PacketRef};
 use crate::recorder::Recorder;
 use retx_record::capture::Transmission;
 use retx_record::flow::{EpisodeStart, FoundNecessary, SentSegment};
-use retx_record::reason::{Belief, EpisodeKind, InferredCause};
-use retx_record::truth::{Arrived, SegmentCopy, Trigger};
+use retx_record::reason::{EpisodeKind, InferredCause, SenderInference};
+use retx_record::truth::{ArrivedData, SegmentCopy, Trigger};
 use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
@@ -16,7 +16,7 @@ use retx_wire::Flags;
 /// Receiving endpoint, which is asked for missing data to judge retransmissions.
 struct Receiver<'a>(&'a Connection);
 
-impl Arrived for Receiver<'_> {
+impl ArrivedData for Receiver<'_> {
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         self.0.first_missing(from, to)
     }
@@ -112,7 +112,7 @@ impl Flow {
     fn record_refusal(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         recorder.refused(packet);
         let copy = copy_of(&packet, packet.copy());
-        if packet.others() == Others::OnTheirWay {
+        if packet.others() == OtherCopies::OnTheirWay {
             self.record.refused_so_far(copy);
         } else {
             let necessary = self.record.refused(copy, &mut recorder.tables);
@@ -135,7 +135,7 @@ impl Flow {
         };
         let start = EpisodeStart {
             at: now,
-            belief: Belief { kind, inferred },
+            inference: SenderInference { kind, inferred },
             trigger: Trigger { position: found.trigger, repaired: found.repaired },
             smss: sender.window().smss,
             cwnd_before_bytes: found.cwnd_before,
@@ -162,7 +162,12 @@ impl Flow {
     }
 
     /// Records that a relay has freed the last copy of a packet after all others had been dropped.
-    pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+    pub fn lost_with_last_copy(
+        &mut self,
+        packet: PacketRef<'_>,
+        drop: &Drop,
+        recorder: &mut Recorder,
+    ) {
         recorder.lost(packet, drop);
         self.record_loss(packet, drop, recorder);
     }
@@ -191,7 +196,7 @@ impl Flow {
         }
         if packet.seq_len() > 0 {
             let copy = copy_of(&packet, packet.copy());
-            let necessary = if packet.others() == Others::Arrived {
+            let necessary = if packet.others() == OtherCopies::Arrived {
                 // Another copy arrived earlier, and the receiver discarded it.
                 self.record.refused(copy, &mut recorder.tables)
             } else {
@@ -209,9 +214,9 @@ impl Flow {
     /// or may still do so.
     fn is_delivered_by_copy(&self, packet: PacketRef<'_>) -> bool {
         match packet.others() {
-            Others::None => false,
-            Others::OnTheirWay => true,
-            Others::Arrived => !self.has_refused(packet),
+            OtherCopies::None => false,
+            OtherCopies::OnTheirWay => true,
+            OtherCopies::Arrived => !self.has_refused(packet),
         }
     }
 

@@ -42,7 +42,8 @@ impl Flow {
             return self.earlier_bytes;
         }
         let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
-        let file = self.exchanges.as_ref().map_or(file, |exchanges| exchanges.given);
+        let file =
+            self.exchanges.as_ref().map_or(file, |exchanges| exchanges.response_bytes_written);
         // SYN and FIN occupy positions, but are not bytes of data.
         self.earlier_bytes + self.ends[SENDER].snd_una().saturating_sub(1).min(file)
     }

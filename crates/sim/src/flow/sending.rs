@@ -1,7 +1,7 @@
 //! Sending by the endpoints of a flow.
 
 use super::{Flow, RECEIVER};
-use crate::packet::{Label, PacketMut, Transmission};
+use crate::packet::{PacketMetadata, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
 use retx_tcp::{PlainTransmit, Polled, Transmit};
@@ -21,9 +21,9 @@ impl Flow {
         self.ends[side as usize].timestamps_at(now)
     }
 
-    /// Records a plain segment sent by `side`; returns the label for its packet.
+    /// Records a plain segment sent by `side`; returns the metadata of its packet.
     #[inline(always)]
-    pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
+    pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> PacketMetadata {
         let copy = match side {
             Side::Sender => self.record_sent_plain(now, sent),
             Side::Receiver => {
@@ -32,7 +32,7 @@ impl Flow {
                 0
             }
         };
-        Label {
+        PacketMetadata {
             copy,
             hop: self.first_hops[side as usize],
             to: 2 * self.record.flow() + side.other() as u32,
@@ -51,7 +51,7 @@ impl Flow {
     ) {
         if side == Side::Receiver {
             self.note_ack_wait(now);
-            recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+            recorder.sent_by_receiver(now, &self.ends[RECEIVER], packet);
         } else if packet.payload_bytes() > 0 && recorder.keeps_segments() {
             self.record_row(now, packet, recorder);
         }
@@ -80,7 +80,7 @@ impl Flow {
                 self.record.counters.acks_sent += u64::from(pure);
                 if recorder.notes_sent {
                     self.note_ack_wait(now);
-                    recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+                    recorder.sent_by_receiver(now, &self.ends[RECEIVER], packet);
                 }
             }
         }

@@ -6,7 +6,7 @@
 //! a few comparisons with these amounts suffice. Debug builds check the result each time.
 
 use super::{Flow, SENDER};
-use crate::path::PathProduct;
+use crate::path::BandwidthDelayProduct;
 use retx_record::flow::FlowLimit;
 use retx_units::Time;
 
@@ -27,7 +27,7 @@ impl StandingLimit {
     pub const UNKNOWN: Self =
         Self { bottleneck_from: u64::MAX, cwnd_below: 0, peer_window_below: 0 };
 
-    fn new(limit: FlowLimit, path: &PathProduct) -> Self {
+    fn new(limit: FlowLimit, path: &BandwidthDelayProduct) -> Self {
         let Some(busy) = path.constant_busy_bytes() else { return Self::UNKNOWN };
         match limit {
             FlowLimit::Bottleneck => Self { bottleneck_from: busy, ..Self::UNKNOWN },
@@ -60,7 +60,7 @@ impl Flow {
         }
         let flight = sender.flight_size();
         let standing = &self.standing_limit;
-        let all = if let Some(all) = self.share.add_up(flight, in_flight) {
+        let all = if let Some(all) = self.share.update_in_flight(flight, in_flight) {
             if sender.fits_peer_window(flight) && all >= standing.bottleneck_from {
                 return true;
             }
@@ -96,7 +96,7 @@ impl Flow {
         }
         let pipe = sender.pipe();
         let standing = &self.standing_limit;
-        let all = self.share.add_up(pipe, in_flight).unwrap_or(pipe);
+        let all = self.share.update_in_flight(pipe, in_flight).unwrap_or(pipe);
         // Data of this flow that fill the bottleneck alone do so whatever the peer's window is.
         if !sender.fits_peer_window(sender.flight_size()) {
             return pipe >= standing.bottleneck_from;

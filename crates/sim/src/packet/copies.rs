@@ -1,6 +1,6 @@
 //! Copies that the network makes of packets. The fate of a packet depends on all its copies.
 
-use super::fields::Notes;
+use super::fields::RareFields;
 use super::{NONE, Packets};
 use crate::drop::Drop;
 use retx_wire::Ecn;
@@ -23,7 +23,7 @@ const ALONE: Copies = Copies { alive: 1, arrived: false, last_drop: None, captur
 
 /// State of the other copies of a packet when the packet arrives or is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherCopies {
     /// There are no other copies, or all of them were dropped.
     None,
     /// A copy has reached the host earlier; none is in flight.
@@ -43,16 +43,16 @@ impl Packets {
                 u32::try_from(self.copies.len() - 1).expect("fewer than 2^32 copies")
             });
             self.copies[group as usize] = Copies { captured: self.get(id).captured(), ..ALONE };
-            self.get_mut(id).notes_mut().group = group;
+            self.get_mut(id).rare_fields_mut().group = group;
         }
         // The insertion allocates the index and stores the options; the header, including the ECN
         // field, is copied below.
         let (copy, _) = self.insert(&segment, Ecn::NotEct);
         let [from, to] = [id, copy].map(|id| id as usize);
         self.slots[to] = self.slots[from];
-        self.trails[to] = self.trails[from];
-        let (group, own) = (self.get(id).group(), self.notes[from]);
-        *self.get_mut(copy).notes_mut() = Notes { captured: NONE, ..own };
+        self.tracking[to] = self.tracking[from];
+        let (group, own) = (self.get(id).group(), self.rare_fields[from]);
+        *self.get_mut(copy).rare_fields_mut() = RareFields { captured: NONE, ..own };
         self.copies[group as usize].alive += 1;
         copy
     }
@@ -67,11 +67,11 @@ impl Packets {
 
     /// Ends a copy that a relay held. If it was the last copy and none has arrived, the packet is
     /// lost, and the last drop of another copy is returned.
-    pub fn end_kept(&mut self, id: u32) -> Option<Drop> {
+    pub fn end_held_copy(&mut self, id: u32) -> Option<Drop> {
         let group = self.get(id).group() as usize;
         let last_drop = self.copies[group].last_drop;
         self.end_among_copies(id, false);
-        let lost = self.get(id).others() == Others::None;
+        let lost = self.get(id).others() == OtherCopies::None;
         lost.then(|| last_drop.expect("what did not arrive was dropped"))
     }
 
@@ -93,19 +93,19 @@ impl Packets {
         let before = copies.arrived;
         copies.arrived |= arrived;
         let others = match (copies.alive, before) {
-            (0, false) => Others::None,
-            (0, true) => Others::Arrived,
-            _ => Others::OnTheirWay,
+            (0, false) => OtherCopies::None,
+            (0, true) => OtherCopies::Arrived,
+            _ => OtherCopies::OnTheirWay,
         };
-        if others != Others::OnTheirWay {
+        if others != OtherCopies::OnTheirWay {
             self.free_groups.push(group);
         }
         let mut packet = self.get_mut(id);
-        let notes = packet.notes_mut();
-        notes.others = others;
-        notes.later = before;
+        let rare_fields = packet.rare_fields_mut();
+        rare_fields.others = others;
+        rare_fields.is_later_copy = before;
         // The row shows a drop only if no other copy has arrived or may still arrive.
-        if !arrived && (before || others == Others::OnTheirWay) {
+        if !arrived && (before || others == OtherCopies::OnTheirWay) {
             packet.set_row(NONE);
         }
     }
@@ -119,7 +119,7 @@ impl Packets {
 
     /// Records the id of a packet in the capture.
     pub fn note_captured(&mut self, id: u32, captured: u32) {
-        self.get_mut(id).notes_mut().captured = captured;
+        self.get_mut(id).rare_fields_mut().captured = captured;
         let group = self.get(id).group();
         if group != NONE && self.copies[group as usize].captured == NONE {
             self.copies[group as usize].captured = captured;

@@ -1,13 +1,13 @@
 //! Fields of a packet that are stored apart from its header: its origin and position, which few
-//! hops need (`engine/routes.rs`), and notes, which few packets have.
+//! hops need (`engine/routes.rs`), and those which few packets have.
 
-use super::{NONE, NOTED, Others, Packet, Packets};
+use super::{HAS_RARE_FIELDS, NONE, OtherCopies, Packet, Packets};
 pub use retx_record::capture::Transmission;
 use std::ops::{Deref, DerefMut};
 
 /// Origin and position of a packet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Trail {
+pub(super) struct TrackingFields {
     /// Origin: see [`PacketRef::copy`].
     pub copy: u64,
     /// Position on the route: see [`PacketRef::hop`].
@@ -16,7 +16,7 @@ pub(super) struct Trail {
     pub row: u32,
 }
 
-impl Default for Trail {
+impl Default for TrackingFields {
     fn default() -> Self {
         Self { copy: 0, hop: 0, row: NONE }
     }
@@ -25,7 +25,7 @@ impl Default for Trail {
 /// Fields that only few packets have: retransmissions, copies made by the network, and packets in a
 /// capture.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Notes {
+pub(super) struct RareFields {
     /// See [`PacketRef::captured`].
     pub captured: u32,
     /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
@@ -34,19 +34,19 @@ pub(super) struct Notes {
     /// See [`PacketRef::transmission`].
     pub transmission: Transmission,
     /// See [`PacketRef::others`].
-    pub others: Others,
-    /// See [`PacketRef::later`].
-    pub later: bool,
+    pub others: OtherCopies,
+    /// See [`PacketRef::is_later_copy`].
+    pub is_later_copy: bool,
 }
 
-impl Default for Notes {
+impl Default for RareFields {
     fn default() -> Self {
         Self {
             captured: NONE,
             group: NONE,
             transmission: Transmission::First,
-            others: Others::None,
-            later: false,
+            others: OtherCopies::None,
+            is_later_copy: false,
         }
     }
 }
@@ -81,60 +81,60 @@ impl Deref for PacketRef<'_> {
 
 impl<'a> PacketRef<'a> {
     #[inline]
-    fn trail(self) -> &'a Trail {
-        &self.packets.trails[self.id as usize]
+    fn tracking(self) -> &'a TrackingFields {
+        &self.packets.tracking[self.id as usize]
     }
 
     /// Number of the packet among those that the flow's data sender has sent. For a datagram, its
     /// time of sending in nanoseconds.
     #[inline]
     pub fn copy(self) -> u64 {
-        self.trail().copy
+        self.tracking().copy
     }
 
     /// Position on the packet's route: an index into the engine's routes. Private pipes, where the
     /// position is known without it, do not update it (`engine/routes.rs`).
     #[inline]
     pub fn hop(self) -> u32 {
-        self.trail().hop
+        self.tracking().hop
     }
 
     /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
     pub fn row(self) -> u32 {
-        self.trail().row
+        self.tracking().row
     }
 
     #[inline]
-    fn notes(self) -> Notes {
+    fn rare_fields(self) -> RareFields {
         self.packets.notes_on(self.packet, self.id)
     }
 
     /// Id in the capture; [`NONE`] if no capture point has seen the packet.
     pub fn captured(self) -> u32 {
-        self.notes().captured
+        self.rare_fields().captured
     }
 
     /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
     /// there are none.
     #[inline]
     pub(super) fn group(self) -> u32 {
-        self.notes().group
+        self.rare_fields().group
     }
 
     /// First transmission, needed retransmission, or unnecessary retransmission.
     pub fn transmission(self) -> Transmission {
-        self.notes().transmission
+        self.rare_fields().transmission
     }
 
     /// State of the packet's other copies; valid once the packet has arrived or was dropped.
-    pub fn others(self) -> Others {
-        self.notes().others
+    pub fn others(self) -> OtherCopies {
+        self.rare_fields().others
     }
 
     /// True if another copy of the packet arrived before it.
-    pub fn later(self) -> bool {
-        self.notes().later
+    pub fn is_later_copy(self) -> bool {
+        self.rare_fields().is_later_copy
     }
 
     /// True if the network has made copies of the packet.
@@ -148,9 +148,9 @@ impl<'a> PacketRef<'a> {
 #[derive(Debug)]
 pub struct PacketMut<'a> {
     pub(super) packet: &'a mut Packet,
-    pub(super) trail: &'a mut Trail,
+    pub(super) tracking: &'a mut TrackingFields,
     pub(super) id: u32,
-    pub(super) notes: &'a mut Vec<Notes>,
+    pub(super) rare_fields: &'a mut Vec<RareFields>,
 }
 
 impl Deref for PacketMut<'_> {
@@ -173,67 +173,71 @@ impl PacketMut<'_> {
     /// Number of the copy: see [`PacketRef::copy`].
     #[inline]
     pub const fn copy(&self) -> u64 {
-        self.trail.copy
+        self.tracking.copy
     }
 
     /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
     pub const fn row(&self) -> u32 {
-        self.trail.row
+        self.tracking.row
     }
 
     /// First transmission, needed retransmission, or unnecessary retransmission.
     pub fn transmission(&self) -> Transmission {
-        if self.bits & NOTED == 0 {
+        if self.bits & HAS_RARE_FIELDS == 0 {
             Transmission::First
         } else {
-            self.notes[self.id as usize].transmission
+            self.rare_fields[self.id as usize].transmission
         }
     }
 
     /// Sets the number of the copy: see [`PacketRef::copy`].
     #[inline]
     pub const fn set_copy(&mut self, copy: u64) {
-        self.trail.copy = copy;
+        self.tracking.copy = copy;
     }
 
     /// Sets the position: see [`PacketRef::hop`].
     #[inline]
     pub const fn set_hop(&mut self, hop: u32) {
-        self.trail.hop = hop;
+        self.tracking.hop = hop;
     }
 
     /// Sets the row: see [`PacketRef::row`].
     #[inline]
     pub const fn set_row(&mut self, row: u32) {
-        self.trail.row = row;
+        self.tracking.row = row;
     }
 
     /// Sets the kind of transmission.
     pub fn set_transmission(&mut self, transmission: Transmission) {
         if transmission != self.transmission() {
-            self.notes_mut().transmission = transmission;
+            self.rare_fields_mut().transmission = transmission;
         }
     }
 
-    /// Notes on the packet, created on first use.
-    pub(super) fn notes_mut(&mut self) -> &mut Notes {
+    /// Rare fields of the packet, created on first use.
+    pub(super) fn rare_fields_mut(&mut self) -> &mut RareFields {
         let place = self.id as usize;
-        if place >= self.notes.len() {
-            self.notes.resize(place + 1, Notes::default());
+        if place >= self.rare_fields.len() {
+            self.rare_fields.resize(place + 1, RareFields::default());
         }
-        let notes = &mut self.notes[place];
-        if self.packet.bits & NOTED == 0 {
-            self.packet.bits |= NOTED;
-            *notes = Notes::default();
+        let rare_fields = &mut self.rare_fields[place];
+        if self.packet.bits & HAS_RARE_FIELDS == 0 {
+            self.packet.bits |= HAS_RARE_FIELDS;
+            *rare_fields = RareFields::default();
         }
-        notes
+        rare_fields
     }
 }
 
 impl Packets {
     #[inline]
-    fn notes_on(&self, packet: &Packet, id: u32) -> Notes {
-        if packet.bits & NOTED == 0 { Notes::default() } else { self.notes[id as usize] }
+    fn notes_on(&self, packet: &Packet, id: u32) -> RareFields {
+        if packet.bits & HAS_RARE_FIELDS == 0 {
+            RareFields::default()
+        } else {
+            self.rare_fields[id as usize]
+        }
     }
 }

@@ -9,7 +9,7 @@ const FREE_OF: usize = 4;
 
 /// Bitmap of free indices, 64 to a word.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Free {
+pub(super) struct FreeIndices {
     words: Vec<u64>,
     /// Word from which indices are allocated.
     word: usize,
@@ -18,7 +18,7 @@ pub(super) struct Free {
     left: u64,
 }
 
-impl Free {
+impl FreeIndices {
     /// True if [`Self::advance`] must be called before the next allocation.
     #[inline(always)]
     pub const fn is_word_used_up(&self) -> bool {
@@ -49,9 +49,9 @@ impl Free {
     #[cold]
     fn begin_round(&mut self) {
         self.word = 0;
-        if self.count() <= self.all() / FREE_OF {
+        if self.count() <= self.capacity() / FREE_OF {
             self.word = self.words.len();
-            assert!(self.all() < 1 << 31, "fewer than 2^31 packets on their way");
+            assert!(self.capacity() < 1 << 31, "fewer than 2^31 packets on their way");
             self.words.resize(self.word + self.word / 2 + 1, u64::MAX);
         }
     }
@@ -63,7 +63,7 @@ impl Free {
     }
 
     /// Number of indices, free or not.
-    pub const fn all(&self) -> usize {
+    pub const fn capacity(&self) -> usize {
         64 * self.words.len()
     }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn next(free: &mut Free) -> u32 {
+    fn next(free: &mut FreeIndices) -> u32 {
         if free.is_word_used_up() {
             free.advance();
         }
@@ -90,27 +90,27 @@ mod tests {
         /// No index is allocated twice.
         #[test]
         fn nothing_is_given_twice(steps in prop::collection::vec(any::<u16>(), 0..2000)) {
-            let mut free = Free::default();
+            let mut free = FreeIndices::default();
             let mut given: Vec<u32> = Vec::new();
             for step in steps {
                 if step % 3 == 0 && !given.is_empty() {
                     free.release(given.swap_remove(step as usize % given.len()));
                 } else {
                     let number = next(&mut free);
-                    prop_assert!(!given.contains(&number) && (number as usize) < free.all());
+                    prop_assert!(!given.contains(&number) && (number as usize) < free.capacity());
                     given.push(number);
                 }
-                prop_assert_eq!(free.count(), free.all() - given.len());
+                prop_assert_eq!(free.count(), free.capacity() - given.len());
             }
         }
     }
 
     #[test]
     fn what_is_taken_lies_side_by_side() {
-        let mut free = Free::default();
+        let mut free = FreeIndices::default();
         let first: Vec<u32> = (0..100).map(|_| next(&mut free)).collect();
         first.iter().rev().for_each(|number| free.release(*number));
-        assert!((100..free.all() as u32).all(|number| next(&mut free) == number));
+        assert!((100..free.capacity() as u32).all(|number| next(&mut free) == number));
         assert!((0..100).all(|number| next(&mut free) == number));
     }
 }

@@ -2,7 +2,8 @@
 //! read there.
 
 use super::{
-    NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, Trail, Unpacked, length,
+    NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, TrackingFields,
+    UnpackedSegment, length,
 };
 use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
@@ -11,7 +12,7 @@ use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
 
 /// Fields that a packet needs in addition to its segment.
 #[derive(Debug, Clone, Copy)]
-pub struct Label {
+pub struct PacketMetadata {
     /// Number of the packet: see [`PacketRef::copy`].
     pub copy: u64,
     /// Position on the route: see [`PacketRef::hop`].
@@ -25,7 +26,7 @@ pub struct Label {
 impl Packet {
     /// Creates a packet that carries this segment, `timed` if it has timestamps.
     #[inline(always)]
-    fn plain(transmit: &PlainTransmit, timed: bool, label: &Label) -> Self {
+    fn plain(transmit: &PlainTransmit, timed: bool, metadata: &PacketMetadata) -> Self {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
         let (bits, option_bytes) = if timed { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
         let headers = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes;
@@ -33,8 +34,8 @@ impl Packet {
             position: transmit.position,
             seq,
             ack,
-            to: label.to,
-            connection: label.connection,
+            to: metadata.to,
+            connection: metadata.connection,
             window,
             bytes: length(headers + payload_bytes),
             payload_bytes: length(payload_bytes),
@@ -51,10 +52,10 @@ impl Packets {
         &mut self,
         transmit: &PlainTransmit,
         timestamps: Option<Timestamps>,
-        label: &Label,
+        metadata: &PacketMetadata,
     ) -> (u32, u32) {
         let id = self.allocate();
-        let packet = Packet::plain(transmit, timestamps.is_some(), label);
+        let packet = Packet::plain(transmit, timestamps.is_some(), metadata);
         let bytes = packet.bytes();
         if let Some(timestamps) = timestamps {
             self.keep_timestamps(id, timestamps);
@@ -63,19 +64,20 @@ impl Packets {
         // Indices ascend, so the slots of the next packets are known, and can be prefetched before
         // they are written.
         prefetch_index(&self.slots, id as usize + 16);
-        self.trails[id as usize] = Trail { copy: label.copy, hop: label.hop, row: NONE };
-        prefetch_index(&self.trails, id as usize + 16);
+        self.tracking[id as usize] =
+            TrackingFields { copy: metadata.copy, hop: metadata.hop, row: NONE };
+        prefetch_index(&self.tracking, id as usize + 16);
         (id, bytes)
     }
 }
 
 /// Packet that has reached its host.
 #[derive(Debug)]
-pub struct ExternalPacket<'a> {
+pub struct ArrivedPacket<'a> {
     /// The packet.
     pub packet: PacketRef<'a>,
     /// Buffer for unpacking a segment that is not plain.
-    pub place: &'a mut Unpacked,
+    pub place: &'a mut UnpackedSegment,
 }
 
 impl PacketRef<'_> {
@@ -87,7 +89,7 @@ impl PacketRef<'_> {
     }
 }
 
-impl ExternalPacket<'_> {
+impl ArrivedPacket<'_> {
     /// Passes the packet's segment to the connection `to`.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
@@ -105,7 +107,13 @@ impl Packets {
     // Separate parameters stay in registers. A struct would be written to memory, even on the path
     // of plain segments.
     #[inline(never)]
-    fn hand_over_unpacked(&self, id: u32, to: &mut Unpacked, now: Time, end: &mut Connection) {
+    fn hand_over_unpacked(
+        &self,
+        id: u32,
+        to: &mut UnpackedSegment,
+        now: Time,
+        end: &mut Connection,
+    ) {
         self.unpack(id, to);
         end.handle_packet(now, &to.segment, self.get(id).ecn());
     }
@@ -127,14 +135,14 @@ mod tests {
             payload_bytes: 1_448,
         };
         let timestamps = Some(Timestamps { value: 20, echo: 21 });
-        let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
+        let metadata = PacketMetadata { copy: 3, hop: 4, to: 5, connection: 6 };
         let mut packets = Packets::default();
         let transmit = PlainTransmit { segment, position: 8, may_send_more: true };
-        let (plain, _) = packets.insert_plain(&transmit, timestamps, &label);
+        let (plain, _) = packets.insert_plain(&transmit, timestamps, &metadata);
         let (other, mut packet) = packets.insert(&segment.segment(timestamps), Ecn::NotEct);
-        (packet.position, packet.to, packet.connection) = (8, label.to, label.connection);
-        packet.set_copy(label.copy);
-        packet.set_hop(label.hop);
+        (packet.position, packet.to, packet.connection) = (8, metadata.to, metadata.connection);
+        packet.set_copy(metadata.copy);
+        packet.set_hop(metadata.hop);
         let [plain_packet, other] = [plain, other].map(|id| {
             let packet = packets.get(id);
             format!("{:?} {} {} {}", *packet, packet.copy(), packet.hop(), packet.row())

@@ -22,7 +22,7 @@ impl AckWaits {
     /// Waiting time of the newest acknowledgment that has arrived: its time in transit minus
     /// `least`, the time with empty queues. `None` if none has arrived since the last call.
     /// `snd_una` is the sender's first unacknowledged position.
-    pub fn come(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
+    pub fn arrived(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
         let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
         let (_, at) = *self.sent.get(count.checked_sub(1)?)?;
         self.sent.drain(..count);

@@ -149,7 +149,7 @@ fn tree(seed: u64, star: bool) -> Plan {
     let mut plan = one_flow(&[middle], preset, Work::Bulk);
     let flow = plan.flows.remove(0);
     plan.routes.clear();
-    plan.to_the_end = stream.below(2) == 0;
+    plan.runs_to_end = stream.below(2) == 0;
     let alike = stream.below(2) == 0;
     // For each host, the pipes from the bottleneck to it and those back; the bottleneck's own are 0
     // and 1.

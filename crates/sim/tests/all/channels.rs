@@ -1,7 +1,7 @@
 //! Channels under TCP: bursts of losses and an idle sender, duplicated packets, and rates that
 //! change.
 
-use retx_record::pcapng::{self, About, Snap};
+use retx_record::pcapng::{self, CaptureMetadata, SnapLength};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Source, parse};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run};
@@ -96,7 +96,7 @@ fn a_packet_whose_copy_arrives_is_not_lost() {
 
 /// The sequence number, IP identification and comment of each packet captured.
 fn seen(outcome: &Outcome) -> Vec<(u32, u16, String)> {
-    let about = About::new("retx", "a test", Snap::default()).expect("short texts");
+    let about = CaptureMetadata::new("retx", "a test", SnapLength::default()).expect("short texts");
     let mut file = Vec::new();
     pcapng::write(outcome.capture.as_ref().expect("asked for"), &about, &mut file).expect("room");
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));

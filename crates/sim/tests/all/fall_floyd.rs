@@ -73,7 +73,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
     let plan = Plan {
         seed: 1,
         end: Time::ZERO + Duration::from_secs(6),
-        to_the_end: true,
+        runs_to_end: true,
         warmup: Time::ZERO,
         sampling: Sampling::Off,
         samples_max: u64::MAX,

@@ -149,7 +149,7 @@ fn a_run_ends_when_its_finite_flows_have_closed() {
     assert!(end > finish && end < finish + 0.3, "{finish} {end}");
     assert_eq!(outcome.flows[1].finish_s, None);
     assert!(outcome.flows[1].bytes_delivered > 0);
-    plan.to_the_end = true;
+    plan.runs_to_end = true;
     plan.end = at(20.0);
     assert!((run(&plan).engine.simulated_s - 20.0).abs() < 1e-9);
 }
@@ -231,7 +231,7 @@ fn maxima_begin_with_the_warmup() {
     link.forward = vec![bernoulli(0.1)];
     let work = Work::transfer(500_000);
     let plan = Plan { end: at(200.0), ..one_flow(&[link], tcp("reno"), work) };
-    let plan = Plan { to_the_end: true, ..plan };
+    let plan = Plan { runs_to_end: true, ..plan };
     let whole = run(&plan);
     assert!(whole.links[0].queue_max_packets > 0 && whole.flows[0].max_backoff > 0);
     assert!(whole.flows[0].idle_max_s > 0.0);

@@ -4,7 +4,7 @@
 
 use crate::plans::{bernoulli, high_ber};
 use crate::skipping::skip;
-use retx_record::pcapng::{self, About, Snap};
+use retx_record::pcapng::{self, CaptureMetadata, SnapLength};
 use retx_record::summary::FlowSummary;
 use retx_sim::{CapturePoint, Control, Options, run_plan};
 use std::io::ErrorKind;
@@ -32,7 +32,7 @@ fn captured(seed: u64) -> (Temporary, FlowSummary) {
     let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound run");
     let name = format!("retx-sim-{}-{seed}.pcapng", std::process::id());
     let file = Temporary(std::env::temp_dir().join(name));
-    let about = About::new("retx", "a test", Snap::default()).expect("short texts");
+    let about = CaptureMetadata::new("retx", "a test", SnapLength::default()).expect("short texts");
     let buffer = outcome.capture.expect("asked for");
     retx_record::write_atomically(&file.0, |writer| pcapng::write(&buffer, &about, writer))
         .expect("it can be written");

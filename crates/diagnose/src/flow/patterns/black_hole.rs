@@ -29,13 +29,13 @@ struct Stuck {
 
 /// Search for a black hole.
 #[derive(Debug, Default)]
-pub struct BlackHole {
+pub struct BlackHoleDetector {
     stuck: Option<Stuck>,
     largest_passed: i64,
     found: Option<Pattern>,
 }
 
-impl BlackHole {
+impl BlackHoleDetector {
     /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
     /// payload.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {

@@ -11,13 +11,13 @@ pub mod pauses;
 mod policer;
 mod standing_queue;
 
-pub use black_hole::BlackHole;
+pub use black_hole::BlackHoleDetector;
 pub use options::Negotiation;
 pub use pauses::Pauses;
-pub use policer::Policing;
+pub use policer::PolicerDetector;
 
-use super::half::Half;
-use super::record::Record;
+use super::half::Direction;
+use super::record::RetransmissionRecord;
 use crate::answer::{Kind, Needless, Pattern};
 
 /// Pauses are reported only if together they take at least this fraction of a flow's life (a
@@ -29,11 +29,11 @@ const NOTICEABLE_NS: i64 = 20_000_000;
 
 /// Evidence of the patterns of one direction.
 #[derive(Debug, Default)]
-pub struct Evidences {
+pub struct PatternDetectors {
     /// Detector of segments that are too large for the path.
-    pub black_hole: BlackHole,
+    pub black_hole: BlackHoleDetector,
     /// Losses and bytes sent.
-    pub policing: Policing,
+    pub policing: PolicerDetector,
     /// Detector of closed windows, and of pauses of the application.
     pub pauses: Pauses,
 }
@@ -53,7 +53,7 @@ pub struct Sent {
     pub is_retransmission: bool,
 }
 
-impl Evidences {
+impl PatternDetectors {
     /// Handles data that pass the capture. `segment` is the largest payload of a segment on the
     /// path.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
@@ -73,18 +73,18 @@ fn list(names: &[&str]) -> String {
 }
 
 /// True if, according to the capture, an earlier copy was lost before this retransmission.
-fn follows_a_loss(record: &Record) -> bool {
+fn follows_a_loss(record: &RetransmissionRecord) -> bool {
     let repairs = matches!(record.kind, Kind::Fast | Kind::Recovery | Kind::Timeout);
     repairs && record.needless != Needless::Yes
 }
 
-impl Half {
+impl Direction {
     /// Patterns of this direction of a flow that lasts `life_ns`. `receiver_loop_ns` is the least
     /// time from the capture to the receiver and back.
     pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
-        let evidences = std::mem::take(&mut self.evidences);
+        let detectors = std::mem::take(&mut self.detectors);
         let mut found = Vec::new();
-        found.extend(evidences.black_hole.finish());
+        found.extend(detectors.black_hole.finish());
         // Timeouts of a black hole would look like an outage.
         if found.is_empty() {
             found.extend(outage::longest(&self.timeouts, &self.records.all));
@@ -92,11 +92,11 @@ impl Half {
         let lost = |index: u32| follows_a_loss(&self.records.all[index as usize]);
         // A full queue delays the packets before a loss, a policer does not.
         let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
-        let policer = evidences.policing.finish(lost, &waits, self.sender.rtt_min_ns);
+        let policer = detectors.policing.finish(lost, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
-        found.extend(standing_queue::of(&self.sender.rtts));
-        found.extend(evidences.pauses.finish(life_ns, receiver_loop_ns));
+        found.extend(standing_queue::find(&self.sender.rtts));
+        found.extend(detectors.pauses.finish(life_ns, receiver_loop_ns));
         found.extend(self.ecn.pattern());
         found
     }

@@ -2,7 +2,7 @@
 
 use super::list;
 use crate::answer::Pattern;
-use crate::packet::{Control, Options, Packet};
+use crate::packet::{ControlBits, Options, Packet};
 
 /// Number of segments without the agreed timestamps that proves their removal.
 const BARE_MIN: u32 = 3;
@@ -29,13 +29,13 @@ fn offered(options: &Options) -> [(&'static str, bool); 3] {
 impl Negotiation {
     /// Counts this end's packets without timestamps, and records its SYN.
     pub fn on_packet(&mut self, packet: &Packet, side: usize) {
-        if packet.control.any(Control::SYN) {
+        if packet.control.any(ControlBits::SYN) {
             self.syns[side] = packet.number;
         } else if packet.options.timestamps.is_none()
             // The option may be in the part of the header that was not captured. A RST need not
             // carry it (RFC 7323 §3.2).
-            && !packet.options.is_cut
-            && !packet.control.any(Control::RST)
+            && !packet.options.is_truncated
+            && !packet.control.any(ControlBits::RST)
         {
             if self.bare[side] == 0 {
                 self.first_bare[side] = packet.number;
@@ -48,7 +48,7 @@ impl Negotiation {
     /// the SYN/ACK.
     pub fn finish(&self, [syn, answer]: [&Options; 2], opener: usize) -> Option<Pattern> {
         // If options were not captured, it is unknown whether they were refused.
-        if syn.is_cut || answer.is_cut {
+        if syn.is_truncated || answer.is_truncated {
             return None;
         }
         let [own, other] = [self.syns[opener], self.syns[1 - opener]];
@@ -84,7 +84,7 @@ impl Negotiation {
 
 /// Pattern of removed options, found by comparing one SYN captured before and behind a device.
 pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
-    if before.options.is_cut || behind.options.is_cut {
+    if before.options.is_truncated || behind.options.is_truncated {
         return None;
     }
     let pairs = offered(&before.options).into_iter().zip(offered(&behind.options));

@@ -66,7 +66,7 @@ pub struct ReceiverPacket {
     /// Number of payload bytes.
     pub payload_bytes: u32,
     /// True if the packet acknowledges everything that was sent.
-    pub is_all: bool,
+    pub acks_all_data: bool,
     /// Least time from the capture to the sender and back.
     pub sender_loop_ns: i64,
 }
@@ -82,7 +82,7 @@ impl Pauses {
         } else if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(it.time_ns - since_ns, packet);
         }
-        if it.payload_bytes > 0 && it.is_all {
+        if it.payload_bytes > 0 && it.acks_all_data {
             // A request may have several segments. The pause of the client ends with the first one,
             // and the server can respond after the last one.
             if self.request.is_none()
@@ -94,7 +94,7 @@ impl Pauses {
             // part of the server's pause.
             self.request = Some((it.time_ns + it.sender_loop_ns, it.packet));
         }
-        if it.is_all {
+        if it.acks_all_data {
             // Further ACKs do not move the start of the pause while nothing is in flight.
             self.idle.get_or_insert(at);
         }

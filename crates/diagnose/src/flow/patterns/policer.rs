@@ -61,7 +61,7 @@ struct Loss {
 
 /// Bytes and losses of one direction.
 #[derive(Debug, Default)]
-pub struct Policing {
+pub struct PolicerDetector {
     sent: i64,
     losses: Vec<Loss>,
     samples: Vec<(i64, i64)>,
@@ -69,7 +69,7 @@ pub struct Policing {
     skipped: u32,
 }
 
-impl Policing {
+impl PolicerDetector {
     /// Adds the bytes of data that pass the capture.
     pub fn on_data(&mut self, sent: &Sent) {
         self.sent += sent.payload_bytes + HEADERS;

@@ -10,7 +10,7 @@ const TIMES: f64 = 2.0;
 const BEYOND_S: f64 = 0.1;
 
 /// The pattern, from the RTT samples.
-pub fn of(rtts: &Rtts) -> Option<Pattern> {
+pub fn find(rtts: &Rtts) -> Option<Pattern> {
     let [least_s, median_s] = rtts.least_and_median_s()?;
     if median_s < TIMES * least_s || median_s - least_s < BEYOND_S {
         return None;

@@ -1,6 +1,6 @@
 //! Kind of a retransmission: which mechanism of the sender triggered it.
 
-use super::{Attempt, SILENCE_MIN_NS, SILENT_NS, Sender, State};
+use super::{SILENCE_MIN_NS, SILENT_NS, Sender, State, UnclassifiedRetransmission};
 use crate::answer::Kind;
 
 /// Maximum delay of an acknowledgment, which is part of the timer of a tail loss probe (RFC 8985
@@ -10,8 +10,8 @@ const DELAYED_ACK_NS: i64 = 200_000_000;
 impl Sender {
     /// Determines kind and confidence, and changes the state if the retransmission begins an
     /// episode.
-    pub(super) fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
-        let queue_ns = if attempt.is_remote { self.queue_ns } else { 0 };
+    pub(super) fn classify(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
+        let queue_ns = if attempt.is_time_unknown { self.queue_ns } else { 0 };
         let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         let is_quiet = silence > srtt.clamp(SILENCE_MIN_NS, 1_000_000_000);
@@ -23,7 +23,7 @@ impl Sender {
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
         // Queues before the capture may hide that an acknowledgment released this retransmission.
         let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
-        let is_late_repair = attempt.is_remote && repairs && !is_quiet;
+        let is_late_repair = attempt.is_time_unknown && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
         if attempt.end <= self.una && !was_doubted {
             // The acknowledgment of these data has passed the capture, but had not reached the
@@ -39,7 +39,7 @@ impl Sender {
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
-        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
+        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_time_unknown;
         if self.goes_back(attempt) {
             return self.stale(attempt);
         }
@@ -67,17 +67,17 @@ impl Sender {
     /// True if the timer must have retransmitted the first unacknowledged segment in fast recovery.
     /// One reason is that no ACK of the previous copy can have arrived yet; the other is that
     /// without SACK the sender cannot know that this copy was lost.
-    fn is_impatient(&self, attempt: &Attempt) -> bool {
+    fn is_impatient(&self, attempt: &UnclassifiedRetransmission) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
         matches!(self.state, State::Recovery(until) if attempt.start < until)
             && attempt.previous_ns >= self.recovery_ns
-            && !attempt.is_remote
+            && !attempt.is_time_unknown
             && (is_soon || !self.has_sack)
     }
 
     /// Classifies a retransmission after a timeout that the capture did not reveal as one.
-    fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
+    fn stale(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
         if self.state != State::Loss(attempt.sent_to) {
             self.state = State::Loss(attempt.sent_to);
             self.timeouts = 1;
@@ -96,7 +96,13 @@ impl Sender {
     }
 
     /// Classifies a retransmission that no acknowledgment has triggered.
-    fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
+    fn by_timer(
+        &mut self,
+        at: &UnclassifiedRetransmission,
+        is_head: bool,
+        elapsed: i64,
+        rto: i64,
+    ) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
         // A timeout retransmits the first unacknowledged segment first, so this is a tail loss

@@ -1,6 +1,6 @@
 //! Detection of the end of a loss recovery, and of the recovery to which a retransmission belongs.
 
-use super::{Attempt, Sender, State};
+use super::{Sender, State, UnclassifiedRetransmission};
 
 /// Initial window of Linux, in segments (RFC 6928).
 const LINUX_FIRST: i64 = 10;
@@ -53,7 +53,7 @@ impl Sender {
 
     /// True for a retransmission that begins where the previous one ended, as after a timeout.
     /// Without SACK, fast recovery would retransmit only the first lost segment (RFC 6582).
-    pub(super) fn goes_back(&self, attempt: &Attempt) -> bool {
+    pub(super) fn goes_back(&self, attempt: &UnclassifiedRetransmission) -> bool {
         // In order: each retransmission begins where the one before ended.
         let beyond = attempt.start > self.una && attempt.start == self.resent_to;
         !self.has_sack

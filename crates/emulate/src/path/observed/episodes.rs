@@ -4,7 +4,7 @@ use super::ObservedFlow;
 use crate::path::watch::{Finding, Loss, Wire};
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::EpisodeStart;
-use retx_record::reason::{Belief, InferredCause, SenderState};
+use retx_record::reason::{InferredCause, SenderInference, SenderState};
 use retx_record::table::NO_INTEGER;
 use retx_record::tables::{Sample, Tables};
 use retx_record::truth::Trigger;
@@ -58,7 +58,7 @@ impl ObservedFlow {
         let start = EpisodeStart {
             at: loss.at,
             // A kernel does not distinguish corruption from congestion.
-            belief: Belief { kind: loss.kind, inferred: InferredCause::Congestion },
+            inference: SenderInference { kind: loss.kind, inferred: InferredCause::Congestion },
             trigger: Trigger { position: loss.trigger, repaired: loss.repaired },
             smss: self.smss,
             cwnd_before_bytes: loss.cwnd_before,

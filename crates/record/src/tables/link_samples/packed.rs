@@ -87,8 +87,8 @@ impl Iterator for Reader<'_> {
         let first = self.words.first()?;
         if first == WHOLE {
             self.before.place = self.words.word();
-            self.before.time = self.words.long();
-            let queue = self.words.long();
+            self.before.time = self.words.next_u64();
+            let queue = self.words.next_u64();
             *self.before.queue(self.before.place) = queue;
         } else {
             let steps = self.words.word();

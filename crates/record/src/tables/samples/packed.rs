@@ -244,16 +244,16 @@ impl Reader<'_> {
     }
 
     fn whole(&mut self, first: u32) -> (u32, u64, Values) {
-        let (flow, backoff, time) = (self.words.word(), self.words.word(), self.words.long());
+        let (flow, backoff, time) = (self.words.word(), self.words.word(), self.words.next_u64());
         let values = Values {
-            cwnd: self.words.long(),
-            flight: self.words.long(),
-            ack: self.words.long(),
-            ssthresh: self.words.long(),
-            rwnd: self.words.long(),
-            srtt: self.words.long(),
-            rttvar: self.words.long(),
-            rto: self.words.long(),
+            cwnd: self.words.next_u64(),
+            flight: self.words.next_u64(),
+            ack: self.words.next_u64(),
+            ssthresh: self.words.next_u64(),
+            rwnd: self.words.next_u64(),
+            srtt: self.words.next_u64(),
+            rttvar: self.words.next_u64(),
+            rto: self.words.next_u64(),
             backoff,
             state: SenderState::ALL[(first & !WHOLE) as usize],
         };

@@ -62,7 +62,7 @@ impl Hand<'_> {
             transmission: Transmission::First,
             segment,
         });
-        self.capture.see(self.now, self.place, packet, Ecn::NotEct);
+        self.capture.add_sighting(self.now, self.place, packet, Ecn::NotEct);
         let at = self.now + Duration::from_millis(10);
         self.capture.set_fate(packet, Fate::Delivered { at });
         packet

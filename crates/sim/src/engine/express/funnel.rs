@@ -209,7 +209,7 @@ impl Funnel {
 
     /// Packet `others` positions behind the first packet ([`Self::first_by`]) in the same row.
     #[inline]
-    pub fn ahead(&self, others: usize) -> Option<&Arrival> {
+    pub fn peek_ahead(&self, others: usize) -> Option<&Arrival> {
         self.rows[self.first_row].get(others)
     }
 

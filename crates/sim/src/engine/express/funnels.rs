@@ -23,7 +23,7 @@
 
 use super::calendar::CalendarSize;
 use super::funnel::{Arrival, Enqueued, Funnel};
-use super::lanes::{ParallelLanes, Waiting};
+use super::lanes::{LanePacket, ParallelLanes};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
 use crate::engine::routes::{Step, end_of, is_end, is_private, pipe_of};
@@ -121,7 +121,7 @@ impl Funnels {
 
     /// Inserts a packet that enters a pipe that feeds this funnel.
     #[inline(always)]
-    pub fn feed(
+    pub fn enqueue(
         &mut self,
         number: u32,
         (now, step): (Time, Step),
@@ -175,7 +175,7 @@ impl Onward<'_> {
         let Some(arrival) = next.traverse_ahead((arriving.arrival, at), bytes) else {
             return through;
         };
-        if !self.lanes.append(Waiting { arrival, id, to }, self.agenda) {
+        if !self.lanes.append(LanePacket { arrival, id, to }, self.agenda) {
             return Err(Halt::FitsNoLane(arrival));
         }
         next.hand_over();
@@ -193,11 +193,11 @@ impl Onward<'_> {
 impl Engine<'_> {
     /// Enters a packet into the first hop of its route, which feeds this funnel.
     #[inline(never)]
-    pub(in crate::engine) fn feed(&mut self, number: u32, step: Step) {
+    pub(in crate::engine) fn enter_funnel(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
         self.recorder.entered(self.now, index, step.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
-        let entry = self.funnels.feed(number, (self.now, step), (index, pipe), &mut self.agenda);
+        let entry = self.funnels.enqueue(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
             self.write_hop(step);
             self.drop_at_full_queue(index, step.packet.id);
@@ -274,7 +274,7 @@ impl Engine<'_> {
             }
             if PREFETCHES {
                 onward.lanes.prefetch();
-                funnel.ahead(FETCHED).into_iter().for_each(|other| onward.prefetch(other));
+                funnel.peek_ahead(FETCHED).into_iter().for_each(|other| onward.prefetch(other));
             }
             funnel.drop_first();
         }

@@ -29,7 +29,7 @@ impl Engine<'_> {
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            return self.take(self.step_from(index, packet));
+            return self.take_step(self.step_from(index, packet));
         }
         self.pipe_due(index);
         None
@@ -114,7 +114,7 @@ impl Engine<'_> {
                 return Outcome::Enters(step);
             };
             let entry = if let Some(number) = pipe.sink() {
-                funnels.feed(number, (*now, step), (first, pipe), agenda)
+                funnels.enqueue(number, (*now, step), (first, pipe), agenda)
             } else {
                 let entry = if pipe.is_plain() {
                     pipe.handle_plain(*now, packet)

@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 
 /// Packet in a lane.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::engine) struct Waiting {
+pub(in crate::engine) struct LanePacket {
     pub arrival: Time,
     pub id: u32,
     /// Endpoint that the packet reaches when it leaves the lane ([`Packet::to`]), or [`FURTHER`].
@@ -52,7 +52,7 @@ pub(in crate::engine) struct Waiting {
 /// Packets that have passed a leader and its followers ahead of time, sorted by arrival.
 #[derive(Debug, Clone, Default)]
 struct Lane {
-    waiting: Ring<Waiting>,
+    waiting: Ring<LanePacket>,
     /// Arrival of the last packet appended.
     last: Time,
 }
@@ -60,7 +60,7 @@ struct Lane {
 impl Lane {
     /// Appends a packet to this lane, whose target is `target`.
     #[inline(always)]
-    fn append(&mut self, waiting: Waiting, target: Target, agenda: &mut Agenda) {
+    fn append(&mut self, waiting: LanePacket, target: Target, agenda: &mut Agenda) {
         self.last = waiting.arrival;
         if self.waiting.is_empty() {
             agenda.wake(target, waiting.arrival);
@@ -136,8 +136,8 @@ impl ParallelLanes<'_> {
     /// Appends a packet to the first lane whose last packet does not arrive later; returns false if
     /// there is none.
     #[inline(always)]
-    pub fn append(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
-        let Waiting { arrival, id, to } = waiting;
+    pub fn append(&mut self, waiting: LanePacket, agenda: &mut Agenda) -> bool {
+        let LanePacket { arrival, id, to } = waiting;
         let fits = self.lanes[0].last <= arrival;
         if fits {
             self.lanes[0].append(waiting, self.first, agenda);
@@ -154,7 +154,7 @@ impl ParallelLanes<'_> {
         to: u32,
         agenda: &mut Agenda,
     ) -> bool {
-        let waiting = Waiting { arrival, id, to };
+        let waiting = LanePacket { arrival, id, to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
         let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
             return false;
@@ -184,7 +184,7 @@ impl Engine<'_> {
             if next == HOST { self.packets.get(id).to } else { FURTHER }
         });
         let pipe = &mut self.pipes[last as usize];
-        let waiting = Waiting { arrival: at, id, to };
+        let waiting = LanePacket { arrival: at, id, to };
         let lanes = self.lanes.behind(leader);
         if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
@@ -201,7 +201,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::engine) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
-        let Waiting { arrival, id, to } = lane.waiting.pop_front()?;
+        let LanePacket { arrival, id, to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");
         if let Some(next) = lane.waiting.front() {
             self.agenda.wake(self.lanes.first + index, next.arrival);
@@ -222,7 +222,7 @@ impl Engine<'_> {
     fn fetch_next(&self, index: u32) {
         let waiting = &self.lanes.all[index as usize].waiting;
         waiting.prefetch(24);
-        if let Some((Waiting { id, .. }, flow, side)) = self.end_in(waiting.get(6)) {
+        if let Some((LanePacket { id, .. }, flow, side)) = self.end_in(waiting.get(6)) {
             self.packets.prefetch(*id);
             flow.prefetch(side);
         }
@@ -243,7 +243,7 @@ impl Engine<'_> {
     /// Flow and side that a waiting packet reaches when it leaves the lane; `None` if it has
     /// further hops.
     #[inline(always)]
-    fn end_in<'w>(&self, waiting: Option<&'w Waiting>) -> Option<(&'w Waiting, &Flow, Side)> {
+    fn end_in<'w>(&self, waiting: Option<&'w LanePacket>) -> Option<(&'w LanePacket, &Flow, Side)> {
         let waiting = waiting?;
         let side = if waiting.to & 1 == 0 { Side::Sender } else { Side::Receiver };
         Some((waiting, self.flows.get((waiting.to >> 1) as usize)?, side))
@@ -252,7 +252,7 @@ impl Engine<'_> {
     /// Packets in all lanes.
     pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = HeldPacket> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
-        waiting.map(|Waiting { arrival, id, to }| {
+        waiting.map(|LanePacket { arrival, id, to }| {
             let packet = self.packets.get(*id);
             let at = || pipe_of(self.routes[packet.hop() as usize]);
             let pipe = self.last_hop_to(*to).unwrap_or_else(at);

@@ -78,7 +78,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
     Plan {
         seed: 1,
         end: Time::ZERO + Duration::from_secs(2700),
-        to_the_end: false,
+        runs_to_end: false,
         warmup: Time::ZERO,
         sampling: Sampling::Off,
         samples_max: u64::MAX,

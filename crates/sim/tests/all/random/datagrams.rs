@@ -31,7 +31,7 @@ pub fn add(stream: &mut Stream, plan: &mut Plan) {
             start,
             route: stream.below(plan.routes.len() as u64) as u32,
             nodes: [0, 1],
-            after: 0,
+            flows_before: 0,
         });
     }
 }

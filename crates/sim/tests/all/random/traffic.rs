@@ -110,7 +110,7 @@ fn work(stream: &mut Stream) -> Work {
             response: pick(stream, &[Law::Constant(1460.0), Law::Pareto(8000.0, 1.2)]),
             think: pick(stream, &[Law::Constant(0.0), Law::Exponential(0.3)]),
             count: Some(1 + stream.below(6) as u32),
-            each: once_in(stream, 2),
+            connection_per_exchange: once_in(stream, 2),
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! Scoreboard of one direction, as far as the capture shows it: transmissions, retransmissions and
 //! acknowledgments.
 
-use super::half::Now;
+use super::half::PacketContext;
 use std::collections::VecDeque;
 
 /// Maximum number of spans. It is reached only if the acknowledgments are not in the capture.
@@ -9,14 +9,14 @@ const SPANS_MAX: usize = 1 << 16;
 
 /// Evidence for the order in which packets were sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct SendOrder {
     /// Timestamp value of the TCP option.
     pub value: Option<u32>,
     /// IP identification; none if it does not count packets.
     pub ip_id: Option<u16>,
 }
 
-impl Stamp {
+impl SendOrder {
     /// True if this packet was sent after the other, false if before it; none without evidence.
     pub fn is_after(self, other: Self) -> Option<bool> {
         let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
@@ -49,7 +49,7 @@ pub struct Span {
     /// Frame of the first copy, or the frame that revealed the hole.
     pub packet: u64,
     /// Stamp of the last copy, or of the packet that revealed the hole.
-    pub stamp: Stamp,
+    pub stamp: SendOrder,
     /// True if a SACK block covers the span.
     pub sacked: bool,
     /// Index of the span's last retransmission; none if there was none.
@@ -61,7 +61,7 @@ pub struct Span {
 impl Span {
     /// Transmission time of the copy that an acknowledgment reports; 0 if unknown. That is the last
     /// copy, unless the last copy is a retransmission that was sent less than a round trip ago.
-    pub fn newest_delivered(&self, now: &Now) -> i64 {
+    pub fn newest_delivered(&self, now: &PacketContext) -> i64 {
         let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
         if self.copies == 0 || (self.retransmission.is_some() && is_soon) {
             0
@@ -73,7 +73,7 @@ impl Span {
 
 /// Spans from the cumulative acknowledgment to the highest position sent.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Scoreboard {
     spans: VecDeque<Span>,
     /// Position after all captured data.
     pub end: i64,
@@ -81,7 +81,7 @@ pub struct Board {
     pub start: i64,
 }
 
-impl Board {
+impl Scoreboard {
     /// Creates an empty scoreboard that starts at this position.
     pub fn at(position: i64) -> Self {
         Self { spans: VecDeque::new(), start: position, end: position }

@@ -1,12 +1,12 @@
 //! Time since data were last sent. The next packet may change the limit of this time.
 
 use super::account::Limit;
-use super::half::Half;
+use super::half::Direction;
 
 /// Part of the time since data were last sent. The next packet may show that another limit was in
 /// force: a timer, or, if the next data came late, the application.
 #[derive(Debug, Clone, Copy)]
-pub struct Tail {
+pub struct IntervalSinceData {
     /// Limit in force.
     pub limit: Limit,
     /// Index of the limit's episode.
@@ -19,19 +19,19 @@ pub struct Tail {
     pub is_before_repair: bool,
 }
 
-impl Half {
-    pub(super) fn extend_time_since_data(&mut self, piece: Tail) {
-        let key = |it: &Tail| (it.limit, it.episode, it.is_open, it.is_before_repair);
-        match self.tail.last_mut() {
+impl Direction {
+    pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
+        let key = |it: &IntervalSinceData| (it.limit, it.episode, it.is_open, it.is_before_repair);
+        match self.since_data.last_mut() {
             Some(last) if key(last) == key(&piece) => last.length += piece.length,
-            _ => self.tail.push(piece),
+            _ => self.since_data.push(piece),
         }
     }
 
     /// Shortens the intervals since the last data by time that was reassigned to the receiver's
     /// delay of an acknowledgment, so that this time is not reassigned twice.
-    pub(super) fn shorten_tail(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
-        for piece in self.tail.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
+    pub(super) fn shorten_time_since_data(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
+        for piece in self.since_data.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
             let removed = length.min(piece.length);
             piece.length -= removed;
             length -= removed;
@@ -39,36 +39,36 @@ impl Half {
     }
 
     /// Reassigns the time since the last data to this limit, which turns out to have been in force.
-    pub(super) fn tail_was(&mut self, limit: Limit) {
-        for tail in std::mem::take(&mut self.tail) {
+    pub(super) fn reassign_time_since_data(&mut self, limit: Limit) {
+        for part in std::mem::take(&mut self.since_data) {
             let is_counted = matches!(
-                tail.limit,
+                part.limit,
                 Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
             );
-            if !tail.is_open || !is_counted {
+            if !part.is_open || !is_counted {
                 continue;
             }
-            if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
+            if limit == Limit::Pacing && part.limit == Limit::Bottleneck {
                 // Pacing was not the limit if the bottleneck was busy: without pacing the data
                 // would have waited there.
                 continue;
             }
-            self.account.shift(tail.length, (tail.limit, tail.episode), (limit, None));
+            self.account.reassign(part.length, (part.limit, part.episode), (limit, None));
         }
     }
 
     /// Handles a retransmission. If a timer has triggered it, the time since the last data is
     /// reassigned to the timeout.
-    pub(super) fn tail_was_repaired(&mut self, by_timer: bool) {
+    pub(super) fn attribute_time_since_data(&mut self, by_timer: bool) {
         let episode = self.episode_now();
-        for tail in &mut self.tail {
-            let may_claim = !matches!(tail.limit, Limit::Handshake | Limit::Timeout);
-            if by_timer && may_claim && !tail.is_before_repair {
-                let of = (tail.limit, tail.episode);
-                self.account.shift(tail.length, of, (Limit::Timeout, episode));
-                tail.limit = Limit::Timeout;
+        for part in &mut self.since_data {
+            let may_claim = !matches!(part.limit, Limit::Handshake | Limit::Timeout);
+            if by_timer && may_claim && !part.is_before_repair {
+                let of = (part.limit, part.episode);
+                self.account.reassign(part.length, of, (Limit::Timeout, episode));
+                part.limit = Limit::Timeout;
             }
-            tail.is_before_repair = true;
+            part.is_before_repair = true;
         }
     }
 }

@@ -10,14 +10,14 @@ const GAP: f64 = 0.5;
 
 /// Data that arrive back to back.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct BusyPeriod {
     since_ns: i64,
     last_ns: Option<i64>,
     /// Time after which a gap begins.
     until_ns: i64,
 }
 
-impl Run {
+impl BusyPeriod {
     /// Handles the arrival of data whose transmission takes `length_ns`. The transmission of data
     /// that are missing before them took `missing_ns`.
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_gap_begins_a_new_run_but_a_lost_segment_does_not() {
-        let mut run = Run::default();
+        let mut run = BusyPeriod::default();
         for time_ns in [1_000, 2_000, 3_000] {
             run.on_arrived(time_ns, 1_000.0, 0.0);
         }

@@ -20,7 +20,7 @@ pub type Period = u32;
 
 /// Growth of the maximum number of bytes in flight.
 #[derive(Debug, Default)]
-pub struct Bound {
+pub struct FlightGrowth {
     /// Maximum number of bytes in flight so far.
     largest: i64,
     /// Number of the current period, from 0.
@@ -35,7 +35,7 @@ pub struct Bound {
     bound: Vec<Period>,
 }
 
-impl Bound {
+impl FlightGrowth {
     /// Current period.
     pub const fn period(&self) -> Period {
         self.period
