@@ -63,11 +63,21 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
 def new_file(target: Path) -> Iterator[Path]:
     """Temporary file for the block to write to. It replaces `target` when the block succeeds.
 
-    If the block removes the file, `target` is unchanged.
+    If the block removes the file, `target` is unchanged. A FIFO or a device, such as `/dev/stdout`,
+    is written to and not replaced.
 
     Raises:
         OSError: The file cannot be written.
     """
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        with tempfile.TemporaryDirectory() as folder:
+            # The name's extension may determine the format.
+            content = Path(folder, target.name)
+            yield content
+            if content.exists():
+                with writing(target), content.open("rb") as made, target.open("wb") as file:
+                    shutil.copyfileobj(made, file)
+        return
     target = target.resolve()
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory", str(target))

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from retx.regular import read_regular
+
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",
     "samples", "link_samples", "segments", "acks", "drops", "episodes",
@@ -44,7 +46,7 @@ def foreign_to_result(directory: Path) -> str | None:
         name = path.relative_to(directory).as_posix()
         # The summary names the files of user code.
         named = name.startswith(f"{CODE}/") and json.dumps(name, ensure_ascii=False) in text
-        if not (name in FILES or named) or not path.is_file():
+        if not (name in FILES or named) or not path.is_file() or path.is_symlink():
             return f"it holds {name}, which retx did not write"
     return None if text else f"it holds no {SUMMARY} of retx"
 
@@ -60,7 +62,7 @@ def _inside(directory: Path) -> Iterator[Path]:
 def _summary(path: Path) -> str:
     """Text of a summary; empty if the file is not one of retx's."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path)
         keys = set(json.loads(text))
     except (OSError, ValueError, TypeError):
         return ""

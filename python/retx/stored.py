@@ -16,6 +16,7 @@ from retx.checks import there
 from retx.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
 from retx.errors import UsageError
 from retx.names import SHOWN
+from retx.regular import read_regular
 from retx.renamed import current_summary, current_table
 from retx.replications import Replications
 from retx.results import HOW_TO_RECORD, NotRecordedError, Result, rows_of, write_tables
@@ -99,7 +100,7 @@ class StoredResult(Result):
 
     def scenario_toml(self) -> str:
         """See `Result`."""
-        return (self._directory / SCENARIO).read_text(encoding="utf-8")
+        return read_regular(self._directory / SCENARIO)
 
     def write(self, directory: Path) -> None:
         """See `Result`."""
@@ -161,7 +162,7 @@ class StoredReplications(Replications):
         _copy_code(self._directory, directory)
         with (directory / SUMMARY).open("w", encoding="utf-8") as file:
             _write_json(self._stored, file)
-        text = (self._directory / SCENARIO).read_text(encoding="utf-8")
+        text = read_regular(self._directory / SCENARIO)
         write_tables(directory, text, self.tables)
 
     @property
@@ -193,7 +194,7 @@ def _summary(path: Path) -> dict[str, Any]:
             f"there{_hint(path)}"
         )
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(read_regular(file))
     except ValueError as error:
         raise UsageError(f"{file}: is damaged ({error}): run it again with --force") from None
     found = current_summary(found) if isinstance(found, dict) else {}

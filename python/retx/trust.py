@@ -8,8 +8,6 @@ folder.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retx._native import CodeRefusedError
+from retx.regular import open_regular
 
 LIMIT_BYTES = 64 << 20
 """Maximum size of a data file."""
@@ -103,11 +102,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
             "(files_anywhere=True)"
         )
     try:
-        # Reading from a FIFO or a device could block, or never end.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(handle, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise DataFileError("is no regular file")
+        with open_regular(path) as opened:
             content = opened.read(LIMIT_BYTES + 1)
     except OSError as error:
         raise DataFileError(f"cannot be read: {error.strerror}") from None

@@ -16,6 +16,7 @@ from typing import Any
 from retx import decisions
 from retx._native import CodeRefusedError, UserCodeError
 from retx.fingerprint import fingerprint, is_found
+from retx.regular import open_regular
 
 LIMIT_BYTES = 16 << 20
 """Size limit, above the size of any module. The limit ends the reading of endless files such as
@@ -166,7 +167,7 @@ class Finder:
         if path in self.sources:
             return
         try:
-            with open(path, "rb") as file:  # noqa: PTH123
+            with open_regular(Path(path)) as file:
                 content = file.read(LIMIT_BYTES + 1)
         except OSError as error:
             raise CodeRefusedError("file", f"{path}: {error.strerror}") from None

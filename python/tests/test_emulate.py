@@ -357,6 +357,8 @@ def test_programs_are_apart_from_the_machine(tmp_path: Path) -> None:
     )
     outside = subprocess.Popen(["sh", "-c", "sleep 60; true", marker])
     name_before = os.uname().nodename
+    files = [Path("/etc/hosts"), Path("/etc/resolv.conf")]
+    before = [file.read_bytes() if file.exists() else None for file in files]
     try:
         result = retx.emulate(PATH, programs=[("client", script)])
     finally:
@@ -365,6 +367,7 @@ def test_programs_are_apart_from_the_machine(tmp_path: Path) -> None:
     assert result.summary["emulation"]["programs"][0]["exit_code"] == 0
     assert (tmp_path / "name").read_text() == "client\n"
     assert os.uname().nodename == name_before
+    assert [file.read_bytes() if file.exists() else None for file in files] == before
     assert marker not in (tmp_path / "processes").read_text()
     assert (tmp_path / "reached").read_text() == "1\n"
     assert int((tmp_path / "queue").read_text()) >= 0

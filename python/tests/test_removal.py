@@ -29,7 +29,7 @@ PLACES = {
     "directory.py": 4,
     "left_behind.py": 1,
     "removal.py": 2,
-    "study/place.py": 1,  # the page of an earlier report
+    "study/place.py": 2,  # the page of an earlier report; the empty folder of a new one
     "study/searches.py": 1,
     "sweeps/status.py": 1,  # an empty folder for parts
     "tuning/store.py": 2,  # its own lock: when done, and when a full disk keeps it empty

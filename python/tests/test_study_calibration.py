@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import retx
+from retx.errors import UsageError
 from retx.study import Measured, Plan, Verdict, load, reproduce
 from retx.study.asked import Known
 from retx.study.calibration import PROMISING, Search
@@ -160,6 +161,11 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     assert found.values["rate"] == pytest.approx(4, abs=1)
     said = search(toy).summary(trials)
     assert "2 of 2 open parameters bent (rate, delay)" in said[0]
+    (toy / "front.csv").write_text("mine")
+    with pytest.raises(UsageError, match=r"front\.csv: is in the way"):
+        search(toy).freeze(found.number)
+    (toy / "front.csv").unlink()
+    search(toy).freeze(found.number)
     path = search(toy).freeze(found.number)
     study = load(str(toy))
     assert path.name == "base.toml"

@@ -11,6 +11,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from retx import _native
+from retx.regular import read_regular
 
 FRAMES = 4
 """Number of frames of the traceback that are shown, from the innermost outwards."""
@@ -53,7 +54,7 @@ def _seed(arguments: Sequence[str]) -> str:
     for word in arguments:
         if word.endswith(".toml"):
             with suppress(OSError, UnicodeDecodeError):
-                text = Path(word).read_text(encoding="utf-8")
+                text = read_regular(Path(word))
                 stated = re.search(r"^\s*seed\s*=\s*(\S+)", text, re.MULTILINE)
                 return stated[1] if stated else "the default"
     return "none"

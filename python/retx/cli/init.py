@@ -11,6 +11,7 @@ import typer
 from retx import templates
 from retx.cli import completion
 from retx.errors import UsageError
+from retx.regular import read_regular
 
 FIRST = Path(__file__).parents[1] / "scenario.toml"
 """Scenario that is written without `--like`."""
@@ -75,7 +76,7 @@ def _is_schema(file: Path) -> bool:
     from retx.listing import schema
 
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(read_regular(file))
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and found.get("title") == schema()["title"]

@@ -31,6 +31,7 @@ from retx.comparing.stored import attempts, kept
 from retx.directory import new_file
 from retx.errors import UsageError
 from retx.locks import RENAMES_HELD, take
+from retx.regular import read_regular
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure
@@ -216,7 +217,7 @@ def compare_grid(
                 scenario = drawn.scenario()
                 found = compared(scenario, simulations, plan, confidence=confidence, report=report)
                 _write(path, _result(drawn, found))
-            results.append(json.loads(path.read_text(encoding="utf-8")))
+            results.append(json.loads(read_regular(path)))
             if report:
                 report("condition", number + 1, conditions)
     return Grid(results)
@@ -235,9 +236,9 @@ def simulate_again(directory: str | os.PathLike[str], report: Report | None = No
     directory = Path(directory)
     paths = _results(directory)
     with _kept(directory):
-        settings = json.loads((directory / SETTINGS).read_text(encoding="utf-8"))
+        settings = json.loads(read_regular(directory / SETTINGS))
         for done, path in enumerate(paths, 1):
-            before = json.loads(path.read_text(encoding="utf-8"))
+            before = json.loads(read_regular(path))
             number = before["condition"]["number"]
             drawn = condition(number, settings["seed"], settings["families"])
             if drawn.row() != before["condition"]:
@@ -256,7 +257,7 @@ def load_grid(directory: str | os.PathLike[str]) -> Grid:
     Raises:
         UsageError: The directory holds no results.
     """
-    return Grid([json.loads(path.read_text(encoding="utf-8")) for path in _results(directory)])
+    return Grid([json.loads(read_regular(path)) for path in _results(directory)])
 
 
 def _results(directory: str | os.PathLike[str]) -> list[Path]:
@@ -289,7 +290,7 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
     if not path.exists():
         _write(path, settings)
         return
-    before = json.loads(path.read_text(encoding="utf-8"))
+    before = json.loads(read_regular(path))
     for key, value in settings.items():
         if before.get(key) != value:
             raise UsageError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from retx.fitting.counts import CountFit, fit_counts
 from retx.fitting.delays import DelayFit, fit_delays
 from retx.fitting.inputs import read
 from retx.fitting.losses import LossFit, fit_losses
+from retx.fitting.scenario import FITTED
 from retx.fitting.series import Series
+from retx.regular import read_regular
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,11 @@ class Fit:
         return written(self, replay=replay, beside=beside)
 
     def save(self, path: str | os.PathLike[str], *, replay: bool = False) -> None:
-        """Writes the scenario, and next to it the table of replayed values if that is long."""
+        """Writes the scenario, and next to it the table of replayed values if that is long.
+
+        Raises:
+            FileExistsError: A file that no earlier fit wrote has the name of the table.
+        """
         from retx.directory import new_file
         from retx.fitting.replayed import POINTS_MOST, points, table
 
@@ -69,10 +77,27 @@ class Fit:
         rows = points(self, replay=replay)
         if len(rows) > POINTS_MOST:
             beside = f"{target.stem}.trace.csv"
+            _check_beside(target, target.with_name(beside))
             with new_file(target.with_name(beside)) as place:
                 place.write_text(table(rows), encoding="utf-8")
         with new_file(target) as place:
             place.write_text(self.toml(replay=replay, beside=beside), encoding="utf-8")
+
+
+def _check_beside(scenario: Path, table: Path) -> None:
+    """Refuses to replace a table that does not belong to an earlier fit in the same scenario."""
+    if not os.path.lexists(table):
+        return
+    with suppress(OSError, UnicodeDecodeError):
+        text = read_regular(scenario)
+        is_ours = text.startswith(FITTED) and f'"{table.name}"' in text
+        if is_ours and not table.is_symlink():
+            return
+    raise FileExistsError(
+        errno.EEXIST,
+        f"is not replaced: {scenario.name} keeps its table there; name another scenario",
+        str(table),
+    )
 
 
 def fit(

@@ -14,6 +14,8 @@ from retx.quantities import seconds
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
+FITTED = "# Fitted by retx fit"
+"""First words of each scenario of a fit."""
 ASSUMED_RATE = "100 Mbit/s"
 ASSUMED_DELAY = "20 ms"
 FRAME_BYTES = 1538
@@ -25,8 +27,8 @@ def written(fit: Fit, *, replay: bool, beside: str | None) -> str:
     """Text of the scenario."""
     series = fit.series
     lines = comment(
-        f"Fitted by retx fit to {series.file!r} ({series.kind}). Comments say the evidence for "
-        "each value, with 95 % intervals in brackets."
+        f"{FITTED[2:]} to {series.file!r} ({series.kind}). Comments say the evidence for each "
+        "value, with 95 % intervals in brackets."
     )
     lines += [f"#   {sentence}." for sentence in _sentences(series.findings)]
     lines += ["#", f"# What a series of this kind ({series.kind}) cannot tell:"]

@@ -21,6 +21,7 @@ from retx import _native
 from retx.directory import new_file
 from retx.errors import UsageError
 from retx.extras import install_command, is_installed
+from retx.regular import read_regular
 from retx.source import toml_value
 from retx.study.asked import Known
 from retx.study.chosen import kept
@@ -43,6 +44,9 @@ from retx.study.reproduction import computed_values, module_of
 from retx.study.verdicts import Finding
 
 FRONT = "front.csv"
+FRONT_HEAD = "trial,kind,agree,bends,breaks,"
+BASE_HEAD = "# Written by `retx study --freeze`"
+"""Beginnings of both files that `freeze` writes."""
 FRONT_ROWS = 100
 SEED_AHEAD = 1000
 """Offset of the seed from that of the report, so that lucky draws of the search do not recur in the
@@ -85,7 +89,7 @@ class Search:
         """Stored trials, without a line that was truncated by an interruption."""
         found: list[Trial] = []
         if self.file.is_file():
-            for line in self.file.read_text(encoding="utf-8").splitlines():
+            for line in read_regular(self.file).splitlines():
                 try:
                     given = json.loads(line)
                 except json.JSONDecodeError:
@@ -287,10 +291,16 @@ class Search:
         Held-out claims are judged first, at the trial and at each change of one parameter.
 
         Raises:
-            UsageError: The trial does not exist.
+            UsageError: The trial does not exist, or another file has the name of one of ours.
         """
         trials = self.trials()
         trial = self.trial(number)
+        for name, head in ((BASE, BASE_HEAD), (FRONT, FRONT_HEAD)):
+            there = self.study.folder / name
+            if there.exists() and not read_regular(there).startswith(head):
+                raise UsageError(
+                    f"{there}: is in the way, and `retx study --freeze` did not write it: move it"
+                )
         plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
         module = module_of(self.study)
         looked = looks(self.study, module, self.openings, trial.values, plan, progress)
@@ -298,7 +308,7 @@ class Search:
         found = kept(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")
         lines = [
-            "# Written by `retx study --freeze`: the set-up of all runs, and what was searched.",
+            f"{BASE_HEAD}: the set-up of all runs, and what was searched.",
             f"trial = {trial.number}",
             f"digest = {toml_value(digest(self.study))}",
             f"bent = {toml_value(list(trial.bent))}",
@@ -341,7 +351,7 @@ class Search:
         names, claims = list(trials[0].values), list(trials[0].scores)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["trial", "kind", "agree", "bends", "breaks", *names, *claims])
+            writer.writerow([*FRONT_HEAD.split(",")[:-1], *names, *claims])
             for trial in order[:FRONT_ROWS]:
                 head = [trial.number, trial.kind, len(trial.agreeing), len(trial.bent)]
                 scores = [f"{trial.scores[claim]:.2f}" for claim in claims]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from retx.errors import UsageError
+from retx.regular import read_regular
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -67,7 +68,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         StudyError: The file is missing, or is not TOML.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path)
         tables: dict[str, Any] = tomllib.loads(text, parse_float=Printed)
     except FileNotFoundError:
         raise StudyError(f"{path}: a study needs this file") from None
@@ -83,7 +84,7 @@ def read_head(path: Path) -> dict[str, Any]:
         StudyError: The file is missing, or is not TOML.
     """
     try:
-        head = path.read_text(encoding="utf-8").partition("\n[[")[0]
+        head = read_regular(path).partition("\n[[")[0]
         tables: dict[str, Any] = tomllib.loads(head)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return read_toml(path)

@@ -22,6 +22,7 @@ from retx._native import EmulationRefusedError
 from retx.comparing.emulations import Emulated, emulated
 from retx.comparing.emulations import Plan as Emulating
 from retx.directory import new_file
+from retx.regular import read_regular
 from retx.running import parsed_scenario
 from retx.study.data import StudyError
 from retx.terminal import show_status
@@ -140,7 +141,7 @@ def _read(kept: Path | None) -> list[dict[str, Any]]:
     if kept is None or not kept.is_file():
         return []
     try:
-        runs: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))["runs"]
+        runs: list[dict[str, Any]] = json.loads(read_regular(kept))["runs"]
     except (ValueError, KeyError, TypeError) as error:
         raise StudyError(f"{kept}: not what a study has written ({error}): delete it") from None
     return runs

@@ -10,6 +10,7 @@ from math import exp, isclose, log
 from pathlib import Path
 from typing import Any
 
+from retx.regular import read_regular
 from retx.study.data import StudyError, build, read_toml
 from retx.study.library import FORMS, Study
 
@@ -294,7 +295,7 @@ def targets(study: Study) -> dict[str, float]:
 
 def digest(study: Study) -> str:
     """Digest of the open parameters and of the claims that a search uses."""
-    text = (study.folder / FILE).read_text(encoding="utf-8")
+    text = read_regular(study.folder / FILE)
     given = json.dumps([text, calibrating(study)])
     return hashlib.sha256(given.encode()).hexdigest()[:DIGEST_DIGITS]
 

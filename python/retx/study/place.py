@@ -6,19 +6,23 @@
     DIR/searches/    trials of searches, likewise
     DIR/calibration/ trials of joint calibrations, likewise
 
-A report is written into `DIR/.partial`. When all files are on the disk, the old page is removed
-first and the new one is moved last: a page therefore always matches the other files. Foreign files
-are never removed: `check_ours` refuses a directory that contains one.
+A report is written into `DIR/.partial`. When all files are on the disk, that folder is renamed to
+`DIR/.new`, and its files are moved from there: the old page is removed first and the new one is
+moved last, so a page always matches the other files. If the process is killed meanwhile, the next
+one moves the rest. `summary.json` lists the files of a report. Other files are never removed:
+`check_ours` refuses a directory that contains one.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from retx.directory import sync, sync_path
+from retx.regular import read_regular
 from retx.removal import IsOwn, foreign_in, remove_own
 from retx.study.emulated import EMULATIONS
 from retx.study.openings import TRIALS
@@ -26,10 +30,12 @@ from retx.study.runs import RUNS
 from retx.study.searches import SEARCHES
 
 PAGE = "report.html"
-PARTIAL = ".partial"
+PARTIAL, COMPLETE = ".partial", ".new"
 BESIDE = frozenset({RUNS, SEARCHES, EMULATIONS, TRIALS})
 SUMMARY, TABLES, SCENARIOS = "summary.json", "tables", "scenarios"
-OURS = frozenset({PAGE, SUMMARY, TABLES, SCENARIOS, PARTIAL}) | BESIDE
+OURS = frozenset({PAGE, SUMMARY, TABLES, SCENARIOS, PARTIAL, COMPLETE}) | BESIDE
+OF_SUMMARY = {"study", "form", "verdicts"}
+"""Keys of the summary of a report."""
 
 KINDS = {(TABLES, ".csv"), (SCENARIOS, ".toml")}
 
@@ -48,26 +54,38 @@ def report_directory(folder: Path) -> Iterator[Path]:
         OSError: The report cannot be written.
     """
     partial = folder / PARTIAL
-    remove_own(partial, is_report_file)  # left by a killed process
+    _take_place(folder)  # left by a process that was killed while it moved files
+    remove_own(partial, is_report_file)  # left by one that was killed while it wrote them
     partial.mkdir(parents=True)
     try:
         yield partial
         sync(partial)
-        _take_place(partial, folder)
+        partial.rename(folder / COMPLETE)
+        _take_place(folder)
     finally:
         remove_own(partial, is_report_file)
 
 
-def _take_place(partial: Path, folder: Path) -> None:
-    (folder / PAGE).unlink(missing_ok=True)
+def _take_place(folder: Path) -> None:
+    """Moves the files of a complete report to their places, if there is one."""
+    complete = folder / COMPLETE
+    if not complete.is_dir():
+        return
+    is_own = _of_reports(folder)
+    if (complete / PAGE).exists():
+        (folder / PAGE).unlink(missing_ok=True)
+        sync_path(folder)
+    for name in (TABLES, SCENARIOS):
+        if (complete / name).is_dir():
+            remove_own(folder / name, _below(name, is_own))
+            (complete / name).rename(folder / name)
+    # The summary follows the files that it lists, and the page follows the summary.
+    for name in (SUMMARY, PAGE):
+        sync_path(folder)
+        if (complete / name).exists():
+            (complete / name).rename(folder / name)
     sync_path(folder)
-    names = sorted(path.name for path in partial.iterdir() if path.name != PAGE)
-    for name in names:
-        remove_own(folder / name, _is_own_below(name))
-        (partial / name).rename(folder / name)
-    sync_path(folder)
-    (partial / PAGE).rename(folder / PAGE)
-    sync_path(folder)
+    complete.rmdir()
 
 
 def check_ours(folder: Path) -> None:
@@ -91,17 +109,43 @@ def check_ours(folder: Path) -> None:
 
 def _foreign(folder: Path) -> str | None:
     """The first path in a report's directory that retx did not write."""
+    is_own = _of_reports(folder)
     for entry in sorted(folder.iterdir()):
-        if entry.name not in OURS:
+        if entry.name in BESIDE:
+            continue
+        if entry.name not in OURS or entry.is_symlink():
             return entry.name
-        if entry.is_dir() and entry.name not in BESIDE:
-            top = "" if entry.name == PARTIAL else entry.name
-            below = foreign_in(entry, _is_own_below(top), empty={TABLES, SCENARIOS})
+        if entry.is_dir():
+            is_new = entry.name in {PARTIAL, COMPLETE}
+            below = foreign_in(
+                entry,
+                is_report_file if is_new else _below(entry.name, is_own),
+                empty={TABLES, SCENARIOS},
+            )
             if below:
                 return f"{entry.name}/{below}"
+        elif not is_own(PurePosixPath(entry.name)):
+            return entry.name
     return None
 
 
-def _is_own_below(top: str) -> IsOwn:
-    """Function that recognises the files of a report by their paths below one of its folders."""
-    return lambda name: is_report_file(PurePosixPath(top, name))
+def _of_reports(folder: Path) -> IsOwn:
+    """Function that recognises the files of the reports in a directory.
+
+    Without a summary of a study there is no report, and any `report.html` is the user's. Summaries
+    of earlier versions list no files: theirs are recognised by their folder and ending.
+    """
+    own: set[str] = set()
+    all_kinds = False
+    for summary in (folder / SUMMARY, folder / COMPLETE / SUMMARY):
+        with suppress(OSError, ValueError, TypeError):
+            content = json.loads(read_regular(summary))
+            if isinstance(content, dict) and content.keys() >= OF_SUMMARY:
+                own |= {PAGE, SUMMARY, *map(str, content.get("files", ()))}
+                all_kinds |= "files" not in content
+    return lambda name: is_report_file(name) and (all_kinds or name.as_posix() in own)
+
+
+def _below(top: str, is_own: IsOwn) -> IsOwn:
+    """The function for paths below one of the folders of a report."""
+    return lambda name: is_own(PurePosixPath(top, name))

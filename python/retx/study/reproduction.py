@@ -268,7 +268,10 @@ def _write(directory: Path, report: Report, page: str, measured: Measured) -> No
     (directory / "scenarios").mkdir()
     for name in report.study.scenarios():
         shutil.copyfile(report.study.folder / name, directory / "scenarios" / name)
-    text = json.dumps(_summary(report, measured), indent=2, ensure_ascii=False, allow_nan=False)
+    # By this list the next report recognises the files that it may replace.
+    written = sorted(path.relative_to(directory).as_posix() for path in directory.glob("*/*"))
+    content = _summary(report, measured) | {"files": written}
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     (directory / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.directory import new_directory
+from retx.regular import open_regular, read_regular
 from retx.removal import move_aside, remove_own
 from retx.renamed import current_table
 from retx.sweeps.derive import DERIVED
@@ -135,7 +136,7 @@ def check_part(path: Path) -> Part:
         DamagedPartError: A file differs from what was written; the message says which.
     """
     try:
-        content = json.loads((path / LIST).read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path / LIST))
         runs, names, engine = content["runs"], content["tables"], content["engine"]
         files = {name: (file["bytes"], file["sha256"]) for name, file in content["files"].items()}
         name = _name(runs, names, engine)
@@ -221,7 +222,7 @@ def _name(runs: Runs, tables: list[str], engine: str) -> str:
 
 def _checksum(file: Path) -> str:
     digest = hashlib.sha256()
-    with file.open("rb") as content:
+    with open_regular(file) as content:
         while chunk := content.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()

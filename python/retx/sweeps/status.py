@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from retx.regular import read_regular
 from retx.removal import foreign_in, remove_own
 from retx.sweeps.parts import (
     ASIDE,
@@ -96,8 +97,8 @@ def read_plan(path: Path) -> Plan:
     if not (path / PLAN).exists():
         raise StoreError(f"{path}: is no directory of a sweep: {PLAN} is missing")
     try:
-        plan = Plan.from_json((path / PLAN).read_text(encoding="utf-8"))
-        base = (path / SCENARIO).read_text(encoding="utf-8") if plan.single else ""
+        plan = Plan.from_json(read_regular(path / PLAN))
+        base = read_regular(path / SCENARIO) if plan.single else ""
         return replace(plan, base=base)
     except (*NOT_AS_WRITTEN, FileNotFoundError):
         raise StoreError(

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.directory import new_file
+from retx.regular import read_regular
 from retx.removal import move_aside, remove_own
 from retx.sweeps.batches import frame_of
 from retx.sweeps.parts import (
@@ -284,7 +285,7 @@ def _earlier_plan(path: Path) -> Plan | None:
     if not file.exists():
         return None
     try:
-        return Plan.from_json(file.read_text(encoding="utf-8"))
+        return Plan.from_json(read_regular(file))
     except NOT_AS_WRITTEN:
         return None  # it is written again; the parts speak for themselves
 

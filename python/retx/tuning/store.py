@@ -6,13 +6,14 @@ import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from retx.directory import writing
 from retx.errors import UsageError
 from retx.locks import take
+from retx.regular import regular_handle
 
 if TYPE_CHECKING:
     import optuna
@@ -40,20 +41,27 @@ def locked(path: Path | None) -> Iterator[None]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory: name a file", str(path))
     lock = path.with_name(f"{path.name}.lock")
+    foreign = UsageError(f"{lock}: is in the way, and retx did not write it: name another file")
+    if lock.is_symlink():
+        raise foreign
     # A killed tuning leaves its lock file behind. The owner of an empty file is unknown, so such a
     # file is used as the lock, but not removed.
-    before = lock.read_bytes() if lock.exists() else None
-    if before not in {None, b"", LOCK_CONTENT}:
-        raise UsageError(f"{lock}: is in the way, and retx did not write it: name another file")
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    is_new = not lock.exists()
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    handle = regular_handle(lock, flags)
     try:
+        before = os.read(handle, len(LOCK_CONTENT) + 1)
+        if before not in {b"", LOCK_CONTENT}:
+            raise foreign
         if not take(handle):
             raise UsageError(f"{path}: another tuning is being written there")
-        if before is None:
+        if is_new:
             _write_lock(handle, lock)
-        yield
-        if before != b"":
-            lock.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            if is_new or before == LOCK_CONTENT:
+                lock.unlink(missing_ok=True)
     finally:
         os.close(handle)
 
@@ -79,6 +87,8 @@ def open_study(
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
+    if path is not None:
+        _check_database(path)
     # Optuna would log all trials and missing values, which are also in the result.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage = None if path is None else f"sqlite:///{path}"
@@ -102,6 +112,26 @@ def open_study(
             f"{path}: holds another tuning ({', '.join(different)} differ): choose another file"
         )
     return study
+
+
+def _check_database(path: Path) -> None:
+    """Refuses a database of something else, to which Optuna would add its tables.
+
+    Raises:
+        UsageError: The file has tables, but none of Optuna's.
+    """
+    import sqlite3
+
+    if not path.exists() or not path.stat().st_size:
+        return
+    with closing(sqlite3.connect(path)) as database, suppress(sqlite3.DatabaseError):
+        rows = database.execute("select name from sqlite_master where type = 'table'")
+        names = {name for (name,) in rows}
+        if names and "studies" not in names:
+            raise UsageError(
+                f"{path}: a database of something else, with the table {min(names)}: "
+                "name another file"
+            )
 
 
 def judged(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
