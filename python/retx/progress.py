@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from retx._native import Control
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 Progress = bool | Callable[[float], None] | None
@@ -66,6 +68,33 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
         raise
     worker.join()
     return outcome.result()
+
+
+def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """Results of `work` for all items, in their order, as by `pool.map`.
+
+    The wait is for a simple queue: Ctrl-C within the code of a future's condition may leave its
+    lock released, and then ends in "RuntimeError: release unlocked lock".
+
+    Raises:
+        Exception: The first error of any item; those that have not begun are cancelled.
+    """
+    finished: SimpleQueue[Future[T]] = SimpleQueue()
+    futures = [pool.submit(work, item) for item in items]
+    try:
+        for future in futures:
+            future.add_done_callback(finished.put)
+        left = len(futures)
+        while left:
+            # With a time-out, as Ctrl-C interrupts no other wait on Windows.
+            with suppress(Empty):
+                finished.get(timeout=TICK_S).result()
+                left -= 1
+        return [future.result() for future in futures]
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
 
 
 def interrupt_user_code(worker: Thread) -> bool:

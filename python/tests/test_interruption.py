@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -17,6 +18,7 @@ from conftest import ENDLESS, LOSSY
 
 import retx
 from retx.directory import new_directory, new_file
+from retx.progress import all_done
 
 
 @pytest.fixture
@@ -247,3 +249,39 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
         partial.write_text("new")
     assert target.read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+
+
+WAITS = {
+    "why": lambda: retx.why("scenarios/why-satellite.toml"),
+    "a pool": lambda: pooled(),
+}
+
+
+def pooled() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        all_done(pool, time.sleep, [2.0, 2.0, 100.0])
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_a_signal_during_a_wait_for_threads_meets_no_lock_of_python(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a run: the wait is not in `threading.py`, and what has not begun does not begin."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    places = []
+
+    def stop(_signal: int, frame: FrameType | None) -> None:
+        places.append(Path(frame.f_code.co_filename).name if frame else "")
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        with pytest.raises(InterruptedError):
+            WAITS[what]()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert places == [{"why": "runs.py", "a pool": "progress.py"}[what]]
+    assert time.monotonic() - began < 60

@@ -22,6 +22,7 @@ from retx._native import EmulationRefusedError
 from retx.comparing.emulations import Emulated, emulated
 from retx.comparing.emulations import Plan as Emulating
 from retx.directory import new_file
+from retx.progress import all_done
 from retx.regular import read_regular
 from retx.running import parsed_scenario
 from retx.study.data import StudyError
@@ -99,7 +100,7 @@ def emulate_all(
         return _point(study, experiment, point, (seed, kept))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(one, points))
+        found = all_done(pool, one, points)
     _say("")
     return {(point.experiment, point.case): it for point, it in zip(points, found, strict=True)}
 

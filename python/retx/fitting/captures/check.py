@@ -19,6 +19,7 @@ from typing import Any
 from retx.fitting.captures.capture import CaptureFit, measured
 from retx.fitting.captures.scenario import channels
 from retx.fitting.scenario import time_text
+from retx.progress import all_done
 
 SIMULATIONS = 30
 CONFIDENCE = 0.95
@@ -133,7 +134,7 @@ def check(
         return found
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, simulations)) as pool:
-        found = list(pool.map(one, range(simulations)))
+        found = all_done(pool, one, range(simulations))
     figures = list(_figures(fit, [it["path"]["figures"] for it in found]))
     reasons = list(_reasons(fit, figures, [it["flow"] for it in found]))
     return Check(figures, reasons, simulations)
