@@ -19,6 +19,18 @@ def test_no_attack_succeeds(kind: str) -> None:
     assert " ran" in done.stdout
 
 
+@pytest.mark.parametrize("links", [2, 5, 20])
+def test_delays_of_a_century_on_each_link(links: int) -> None:
+    """The sum of these delays over a path overflowed."""
+    ways = [
+        {"name": f"{n}", "ends": [f"n{n}", f"n{n + 1}"], "delay": "4e9 s"} for n in range(links)
+    ]
+    ways[0]["rate"] = "1 bit/s"
+    flow = {"name": "f", "from": "n0", "to": f"n{links}", "tcp": "linux", "app": "bulk"}
+    found = retx.run({"duration": "1 s", "link": ways, "flow": [flow]})
+    assert found.flows["segments_sent"].to_list() == [0]
+
+
 def test_a_minimum_rto_below_the_resolution_of_the_timers() -> None:
     """Found by the attack: an RTO of nothing, by which the pause before a restart was divided."""
     scenario = """

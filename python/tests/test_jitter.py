@@ -50,7 +50,8 @@ def test_order_raises_the_mean_as_the_law_says(spacing_s: float, reorder: bool) 
             }
         ],
     }
-    runs = [retx.run(scenario, seed=seed).summary["flows"][0] for seed in range(RUNS)]
+    found = [retx.run(scenario, seed=seed).summary for seed in range(RUNS)]
+    runs = [summary["flows"][0] for summary in found]
     means = [run["delay"]["mean_s"] - PROPAGATION_S for run in runs]
     mean = sum(means) / RUNS
     deviation = math.sqrt(sum((it - mean) ** 2 for it in means) / (RUNS - 1) / RUNS)
@@ -58,6 +59,14 @@ def test_order_raises_the_mean_as_the_law_says(spacing_s: float, reorder: bool) 
     # The last frames, which are still under way at the end, are not counted.
     slack = LONGEST_S * LONGEST_S / (2000 * spacing_s)
     assert abs(mean - expected) <= 4 * deviation + slack / 10
+    # The summary says by how much the mean moves.
+    links = [summary["links"][0] for summary in found]
+    drawn = sum(link["channel_delay_mean_s"] for link in links) / RUNS
+    waited = sum(link["order_wait_mean_s"] for link in links) / RUNS
+    assert drawn == pytest.approx(LONGEST_S / 2, rel=0.02)
+    assert drawn + waited == pytest.approx(mean, abs=4 * deviation + slack / 10)
+    assert (waited == 0) == (reorder or spacing_s > LONGEST_S)
+    assert found[0]["links"][1]["order_wait_mean_s"] is None
     if spacing_s <= LONGEST_S / 100 and not reorder:
         short_form = LONGEST_S - math.sqrt(math.pi * spacing_s * LONGEST_S / 2)
         assert mean == pytest.approx(short_form, rel=0.02)

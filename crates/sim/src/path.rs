@@ -210,17 +210,17 @@ impl Sizes {
         let [mut there, mut back] = [Duration::ZERO; 2];
         for pipe in forward {
             let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
-            there += delay;
+            there = sum(there, delay);
             if let Some(rate) = rate {
-                there += rate.duration_of(segment + overhead);
+                there = sum(there, rate.duration_of(segment + overhead));
                 slowest = slowest.min(part(rate, payload, segment + overhead));
             }
         }
         for pipe in reverse {
             let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
-            back += delay;
+            back = sum(back, delay);
             if let Some(rate) = rate {
-                back += rate.duration_of(ACK + overhead);
+                back = sum(back, rate.duration_of(ACK + overhead));
                 let acknowledged = payload * u64::from(self.segments);
                 by_acks = by_acks.min(part(rate, acknowledged, ACK + overhead));
             }
@@ -232,6 +232,12 @@ impl Sizes {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(waiting);
         (Step { from: at, bytes, rate, back }, by_acks < slowest)
     }
+}
+
+/// Sum of two durations, saturating at [`Duration::MAX`]: the delays of several links, each of a
+/// hundred years, would overflow.
+fn sum(one: Duration, other: Duration) -> Duration {
+    Duration::from_nanos(one.as_nanos().saturating_add(other.as_nanos())).min(Duration::MAX)
 }
 
 /// Rate of payload in bit/s if each frame of `frame` bytes carries `payload` bytes.

@@ -264,6 +264,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
             let start = baseline.pipe(index);
             let mean = |total: f64| (span > 0.0).then(|| total / span);
             let Statistics { queued, in_transit, queue_max, .. } = end;
+            let delays = end.delays.means_since(&start.delays).unzip();
             LinkSummary {
                 name: plan.link.to_string(),
                 direction: plan.direction,
@@ -279,6 +280,8 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
                 packets_marked: end.packets_marked - start.packets_marked,
                 loss_burst_mean_packets: end.bursts.mean_since(&start.bursts),
                 loss_burst_max_packets: end.bursts.longest,
+                channel_delay_mean_s: delays.0,
+                order_wait_mean_s: delays.1,
                 queue_mean_packets: mean((end.waited - start.waited) as f64),
                 queue_max_packets: queue_max,
                 utilisation: mean((end.busy - start.busy).as_nanos() as f64),

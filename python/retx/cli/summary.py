@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ INFERRED = ("congestion", "corruption")
 KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
+MOST_WAITS = 10
+"""Maximum number of links whose waits are printed."""
 MOST_MEANS = 40
 """Maximum number of printed rows of means: enough for four flows with all their quantities."""
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
@@ -47,6 +50,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     _print_limits(out, flows.tcp)
     if len(summary["links"]):
         out.print(_links(summary["links"]))
+        _print_waits(out, summary["links"])
     if summary["wlans"]:
         out.print(wlans_table(summary["wlans"]))
         out.print(airtime_table(summary["wlans"]))
@@ -263,6 +267,17 @@ def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
             out.print(f"{plain(what)} ended with exit code {program['exit_code']}.")
     for fault in emulation["faults"]:
         out.print(f"[bold red]NOT VALID:[/bold red] {plain(fault)}.")
+
+
+def _print_waits(out: Console, links: Iterable[dict[str, Any]]) -> None:
+    """Prints how much the mean delay of a channel grows because order is kept."""
+    waits = (link for link in links if link.get("order_wait_mean_s"))
+    for link in islice(waits, MOST_WAITS):
+        out.print(
+            f"{plain(link['name'])} {link['direction']}: its channels delay a packet by "
+            f"{seconds(link['channel_delay_mean_s'])} on average; keeping order adds "
+            f"{seconds(link['order_wait_mean_s'])}."
+        )
 
 
 def _links(links: Iterable[dict[str, Any]]) -> Table:

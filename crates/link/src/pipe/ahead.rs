@@ -154,7 +154,9 @@ impl Pipe {
                 let own = later(end, later_by(self.delay, journey.extra));
                 // Frames arrive in order even if their delays differ: a frame does not arrive
                 // before the previous one.
-                LeaderEntry::Arrives(self.delay_line.in_order_arrival(own))
+                let arrival = self.delay_line.in_order_arrival(own);
+                self.rare_mut().exceptions.delays.count(journey.extra, arrival.since(own));
+                LeaderEntry::Arrives(arrival)
             }
             Err(reason) => {
                 self.rare_mut().exceptions.bursts.lost();

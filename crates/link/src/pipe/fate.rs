@@ -60,6 +60,9 @@ impl Pipe {
             }
             _ => self.delay_line.send(own, packet.id),
         };
+        // A held frame waits by the choice of the channel, and not to keep order.
+        let waited = if journey.held.is_some() { Duration::ZERO } else { arrival.since(own) };
+        self.rare_mut().exceptions.delays.count(journey.extra, waited);
         let Some(after) = journey.copy else { return Entry::Accepted };
         // The copy of a held frame is held, too, and arrives `after` later than the frame.
         let held = journey.held.map(|(packets, _)| (packets, after));

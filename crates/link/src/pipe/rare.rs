@@ -1,7 +1,7 @@
 //! State and counters that most pipes never need.
 
 use super::Pipe;
-use super::statistics::{Bursts, Drops};
+use super::statistics::{Bursts, Delays, Drops};
 use crate::channel;
 use retx_units::{Duration, Stream, Time};
 
@@ -35,6 +35,7 @@ pub(super) struct Exceptions {
     pub copies: u64,
     pub drops: Drops,
     pub bursts: Bursts,
+    pub delays: Delays,
 }
 
 impl Pipe {

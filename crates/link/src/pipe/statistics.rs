@@ -67,6 +67,38 @@ impl Bursts {
     }
 }
 
+/// Delays of frames by the channels. A frame counts if a channel delays it, or if it waits for an
+/// earlier one because order is kept. Links with `arq` or `fec` do not count them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// Number of frames.
+    frames: u64,
+    /// Sum of their delays by the channels, in nanoseconds.
+    drawn_ns: u128,
+    /// Sum of their waits for earlier frames, in nanoseconds.
+    waited_ns: u128,
+}
+
+impl Delays {
+    /// Mean delay by the channels, and mean wait for earlier frames, since the snapshot `start`;
+    /// `None` if no frame was delayed.
+    pub fn means_since(&self, start: &Self) -> Option<(f64, f64)> {
+        let frames = self.frames - start.frames;
+        let mean = |total_ns: u128| total_ns as f64 / 1e9 / frames as f64;
+        let totals = (self.drawn_ns - start.drawn_ns, self.waited_ns - start.waited_ns);
+        (frames > 0).then(|| (mean(totals.0), mean(totals.1)))
+    }
+
+    /// Counts a frame.
+    #[inline]
+    pub(super) fn count(&mut self, drawn: Duration, waited: Duration) {
+        let [drawn, waited] = [drawn, waited].map(|it| u128::from(it.as_nanos()));
+        self.frames += u64::from(drawn + waited > 0);
+        self.drawn_ns += drawn;
+        self.waited_ns += waited;
+    }
+}
+
 /// Snapshot of a pipe's counters, counted from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -82,6 +114,8 @@ pub struct Statistics {
     pub drops: Drops,
     /// Losses on the channel and their bursts, in the order of transmission.
     pub bursts: Bursts,
+    /// Delays of frames by the channels.
+    pub delays: Delays,
     /// Packets waiting for the transmitter.
     pub queued: u64,
     /// Packets in transmission or propagation.
@@ -163,6 +197,7 @@ impl Pipe {
             copies: exceptions.copies,
             drops: exceptions.drops,
             bursts: exceptions.bursts,
+            delays: exceptions.delays,
             queued: self.queued(now),
             in_transit: self.delay_line.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
