@@ -54,7 +54,7 @@ pub(crate) struct Arrival {
 
 /// Decision about the acknowledgment of received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AckTiming {
     Now,
     /// Within this time, or by the deadline already set if that is sooner.
     Within(Duration),
@@ -86,12 +86,12 @@ impl PendingAck {
     /// Counts a segment of in-order data, whatever its size. Not for Linux's policy, which uses
     /// [`Self::on_data`].
     #[inline]
-    pub fn count_simple(&mut self, config: &DelayedAck) -> Verdict {
+    pub fn count_simple(&mut self, config: &DelayedAck) -> AckTiming {
         self.segments += 1;
         if self.segments >= config.segments {
-            Verdict::Now
+            AckTiming::Now
         } else {
-            Verdict::Within(config.timeout)
+            AckTiming::Within(config.timeout)
         }
     }
 
@@ -131,16 +131,16 @@ impl PendingAck {
         }
     }
 
-    /// Decides when waiting data are acknowledged; always [`Verdict::Now`] under the fixed policy.
-    /// `offers_as_much` returns true if the ACK would advertise at least the window in force;
-    /// otherwise an ACK for a full segment waits until the data are read.
+    /// Decides when waiting data are acknowledged; always [`AckTiming::Now`] under the fixed
+    /// policy. `offers_as_much` returns true if the ACK would advertise at least the window in
+    /// force; otherwise an ACK for a full segment waits until the data are read.
     pub fn verdict(
         &self,
         arrival: &Arrival,
         config: &DelayedAck,
         offers_as_much: impl FnOnce() -> bool,
-    ) -> Verdict {
-        let Some(linux) = &self.linux else { return Verdict::Now };
+    ) -> AckTiming {
+        let Some(linux) = &self.linux else { return AckTiming::Now };
         linux.verdict(arrival, config, offers_as_much)
     }
 

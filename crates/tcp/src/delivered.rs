@@ -78,19 +78,19 @@ impl Delivered {
     /// Transmission time of the segment that gives this acknowledgment's RTT sample: the first one
     /// acknowledged cumulatively, if none of those was ever retransmitted (Karn's rule, RFC 6298
     /// §3); otherwise the first one acknowledged selectively.
-    pub fn timed(&self) -> Option<Time> {
+    pub fn rtt_sent(&self) -> Option<Time> {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }
 
     /// Transmission time of the segment whose RTT Linux passes to the congestion control
     /// (`ca_rtt_us`): the last one selectively acknowledged, otherwise the last one acknowledged.
-    pub fn timed_last(&self) -> Option<Time> {
+    pub fn ca_rtt_sent(&self) -> Option<Time> {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }
 
     /// Adds a newly selectively acknowledged segment; `highest` is the end of the highest data that
     /// had been acknowledged before.
-    pub(crate) fn take_sacked(&mut self, record: &Record, highest: u64) {
+    pub(crate) fn add_sacked(&mut self, record: &Record, highest: u64) {
         self.bytes += u64::from(record.length);
         self.sacked += u64::from(record.length);
         self.note_sacked(record);
@@ -114,7 +114,7 @@ impl Delivered {
     }
 
     /// Adds a segment acknowledged cumulatively and not selectively before.
-    pub(crate) fn note_acked(&mut self, record: &Record) {
+    pub(crate) fn add_acked(&mut self, record: &Record) {
         self.note(record, false);
         if !record.ever_retransmitted {
             self.first_acked.get_or_insert(record.sent);
@@ -125,7 +125,7 @@ impl Delivered {
     /// Adds `count` cumulatively acknowledged segments, `first` to `last`: the first ones in
     /// flight, each sent once, in order.
     #[inline]
-    pub(crate) fn note_originals(&mut self, first: &Record, last: &Record, count: u64) {
+    pub(crate) fn add_originals(&mut self, first: &Record, last: &Record, count: u64) {
         self.bytes += last.end() - first.start;
         self.segments += count;
         self.first_acked.get_or_insert(first.sent);

@@ -80,7 +80,7 @@ pub(crate) struct ReceiveMemory {
 
 /// State of the receiver.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Position {
+pub(crate) struct ReceiverState {
     pub rcv_nxt: u64,
     /// Position after the last byte that the application has read.
     pub read: u64,
@@ -131,7 +131,7 @@ impl ReceiveMemory {
 
     /// Window scale (`tcp_select_initial_window`): the smallest that can express the largest
     /// buffer.
-    pub fn shift(&self) -> u8 {
+    pub fn window_scale(&self) -> u8 {
         let space = self.most.unwrap_or(self.window_of(self.buffer));
         (space.max(1).ilog2().saturating_sub(15)).min(14) as u8
     }
@@ -178,7 +178,7 @@ impl ReceiveMemory {
     /// Window to advertise with `waiting` bytes in the buffer, including out-of-order data
     /// (`__tcp_select_window`). `unit` is the unit of the window field in bytes. The second value
     /// is true if so little is free that ACKs may be delayed again.
-    pub fn window(&self, waiting: u64, unit: u64, at: &Position) -> (u64, bool) {
+    pub fn window(&self, waiting: u64, unit: u64, at: &ReceiverState) -> (u64, bool) {
         let waiting = waiting + self.read_behind_ack;
         let allowed = self.window_of(self.buffer);
         let full = self.clamp.min(allowed);
@@ -217,7 +217,7 @@ impl ReceiveMemory {
     }
 
     /// Handles the RTT of a timestamp echo in a full segment; each echo counts once.
-    pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &Position) {
+    pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &ReceiverState) {
         if echo == self.last_echo {
             return;
         }
@@ -238,7 +238,7 @@ impl ReceiveMemory {
 
     /// Handles a segment larger than all before it: its payload and the memory of its packet
     /// determine the ratio (`tcp_measure_rcv_mss`).
-    pub fn on_larger_segment(&mut self, bytes: u32, at: &Position) {
+    pub fn on_larger_segment(&mut self, bytes: u32, at: &ReceiverState) {
         let payload = u64::from(bytes);
         let memory = memory::of_packet(payload + self.headers);
         self.largest = (payload.max(1), memory);
@@ -258,7 +258,7 @@ impl ReceiveMemory {
     }
 
     /// Handles data in order (`tcp_rcv_rtt_measure`).
-    pub fn on_data_in_order(&mut self, now: Time, at: &Position) {
+    pub fn on_data_in_order(&mut self, now: Time, at: &ReceiverState) {
         self.now = now;
         match self.measured {
             Some((end, _)) if at.rcv_nxt < end => {}
@@ -273,7 +273,7 @@ impl ReceiveMemory {
 
     /// Increases the window after a segment, with `waiting` bytes in the buffer
     /// (`tcp_grow_window`); true if it has grown.
-    pub fn grow(&mut self, bytes: u32, waiting: u64, at: &Position) -> bool {
+    pub fn grow(&mut self, bytes: u32, waiting: u64, at: &ReceiverState) -> bool {
         // The usual case, which does not depend on the free space.
         if self.window >= self.clamp || bytes < SMALLEST {
             return false;
@@ -298,7 +298,7 @@ impl ReceiveMemory {
 
     /// Increase of the window for a segment whose payload is small for its memory; 0 unless the
     /// window is small (`__tcp_grow_window`).
-    fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &Position) -> u64 {
+    fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &ReceiverState) -> u64 {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;
         while self.window <= window && window > 0 {
@@ -318,7 +318,7 @@ impl ReceiveMemory {
     }
 
     /// Handles a read by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
-    pub fn on_read(&mut self, at: &Position) {
+    pub fn on_read(&mut self, at: &ReceiverState) {
         if !self.ends_round() {
             return;
         }

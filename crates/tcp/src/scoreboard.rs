@@ -18,12 +18,12 @@ use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use crate::ring::Ring;
 use crate::work;
-pub(crate) use in_order::{InOrder, NextArrived};
+pub(crate) use in_order::{RemovedInTimeOrder, RemovedSegments};
 use retx_units::Time;
 use retx_wire::SackBlocks;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use without_sack::Assumed;
+use without_sack::AssumedArrivals;
 
 /// Segment in flight.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,7 +90,7 @@ pub struct Scoreboard {
     /// Number of segments in flight that began a burst.
     opened_bursts: u64,
     /// Segments assumed to have arrived because of duplicate ACKs.
-    assumed: Assumed,
+    assumed: AssumedArrivals,
     /// Lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
     /// Transmissions in order of time, as (time, first position), except those in `overtaken`;
@@ -122,7 +122,7 @@ impl LazyDefault for Scoreboard {
         marked_segments: 0,
         last_sack: None,
         opened_bursts: 0,
-        assumed: Assumed::NONE,
+        assumed: AssumedArrivals::NONE,
         to_retransmit: BinaryHeap::new(),
         by_time: VecDeque::new(),
         overtaken: VecDeque::new(),
@@ -161,7 +161,7 @@ impl Scoreboard {
     }
 
     /// Marks the most recently added segment as the first of a burst.
-    pub fn open_burst(&mut self) {
+    pub fn mark_burst_start(&mut self) {
         if let Some(last) = self.records.back_mut() {
             last.opens_burst = true;
             self.opened_bursts += 1;

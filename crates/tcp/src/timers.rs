@@ -83,14 +83,14 @@ impl Timers {
     }
 
     /// True if no timers run other than those that most connections of Linux use.
-    pub fn has_no_other_than_usual(&self) -> bool {
+    pub fn has_only_usual_timers(&self) -> bool {
         self.rare.get().is_none_or(|rare| {
             let unusual = rare.persist.min(rare.reordering).min(rare.compressed_ack);
             unusual.min(rare.time_wait).min(rare.keepalive) == Time::NEVER
         })
     }
 
-    /// Earliest deadline, given [`Self::has_no_other_than_usual`].
+    /// Earliest deadline, given [`Self::has_only_usual_timers`].
     #[inline]
     pub fn next_detailed(&self) -> Time {
         let usual = self.next_usual();

@@ -236,23 +236,23 @@ impl<T: ?Sized> Instance<T> {
 }
 
 /// Copying of trait objects.
-pub(crate) trait Copied {
+pub(crate) trait CloneBox {
     fn copied(&self) -> Option<Box<Self>>;
 }
 
-impl Copied for dyn UserControl {
+impl CloneBox for dyn UserControl {
     fn copied(&self) -> Option<Box<Self>> {
         self.copy()
     }
 }
 
-impl Copied for dyn UserCause {
+impl CloneBox for dyn UserCause {
     fn copied(&self) -> Option<Box<Self>> {
         self.copy()
     }
 }
 
-impl<T: ?Sized + Copied> Clone for Instance<T> {
+impl<T: ?Sized + CloneBox> Clone for Instance<T> {
     fn clone(&self) -> Self {
         Self {
             program: Arc::clone(&self.program),

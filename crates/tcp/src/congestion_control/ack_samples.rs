@@ -66,7 +66,7 @@ impl AckSamples {
     }
 
     /// Evaluates an acknowledgment; called in `observe`.
-    pub fn take(&mut self, ack: &Ack, smss: u32) -> AckSample {
+    pub fn evaluate(&mut self, ack: &Ack, smss: u32) -> AckSample {
         let rtt = match &mut self.times {
             Some(times) => times.on_ack(ack),
             None => self.rtt.take(),
@@ -115,7 +115,7 @@ mod tests {
     fn states_follow_from_duplicates_and_reductions() {
         let mut samples = AckSamples::default();
         let state = |samples: &mut AckSamples, snd_una, bytes| {
-            samples.take(&Ack { snd_una, ..ack(at(0), bytes) }, SMSS).state
+            samples.evaluate(&Ack { snd_una, ..ack(at(0), bytes) }, SMSS).state
         };
         assert_eq!(state(&mut samples, 1001, 1000), State::Open);
         assert_eq!(state(&mut samples, 1001, 0), State::Open, "the first duplicate arrives in it");
@@ -130,7 +130,7 @@ mod tests {
         samples.on_undo();
         assert_eq!(state(&mut samples, 7001, 1000), State::Open);
         let recovering = Ack { in_recovery: true, ..ack(at(0), 1000) };
-        assert_eq!(samples.take(&recovering, SMSS).state, State::Reduced);
+        assert_eq!(samples.evaluate(&recovering, SMSS).state, State::Reduced);
     }
 
     #[test]
@@ -139,7 +139,8 @@ mod tests {
         for (ms, position) in [(0, 1), (5, 1001), (10, 2001), (70, 1)] {
             samples.on_sent(&sent(ms, position));
         }
-        let mut take = |snd_una, bytes| samples.take(&Ack { snd_una, ..ack(at(110), bytes) }, SMSS);
+        let mut take =
+            |snd_una, bytes| samples.evaluate(&Ack { snd_una, ..ack(at(110), bytes) }, SMSS);
         let first = take(2001, 2000);
         assert_eq!((first.packets, first.rtt), (2, None));
         let second = take(3001, 999);
@@ -147,7 +148,7 @@ mod tests {
         let (rtt, identity) = (None, 0);
         samples.on_connected(&Start { now: at(0), rtt, samples_segments: true, identity });
         samples.on_segments_acked(Some(Duration::from_millis(7)));
-        let passed = [(); 2].map(|()| samples.take(&ack(at(120), 0), SMSS).rtt);
+        let passed = [(); 2].map(|()| samples.evaluate(&ack(at(120), 0), SMSS).rtt);
         assert_eq!(passed, [Some(Duration::from_millis(7)), None], "for one acknowledgment");
     }
 }

@@ -8,7 +8,7 @@ use super::Ack;
 use retx_units::{Duration, Time};
 
 pub(crate) use bursts::Bursts;
-pub(crate) use sampled::Sampled;
+pub(crate) use sampled::SampledFilter;
 pub use sampled::Smoothing;
 pub(crate) use tustin::Tustin;
 
@@ -16,7 +16,7 @@ pub(crate) use tustin::Tustin;
 #[derive(Debug, Clone)]
 pub(crate) enum Filter {
     Tustin(Tustin),
-    Sampled(Sampled),
+    Sampled(SampledFilter),
     Bursts(Bursts),
 }
 

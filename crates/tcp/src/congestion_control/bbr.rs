@@ -168,7 +168,7 @@ impl Bbr {
         self.has_seen_rtt |= rtt.is_some();
         // An RTT of 0 would make the rate infinite.
         let rtt = rtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1));
-        self.pacing_rate = Bandwidth::of(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
+        self.pacing_rate = Bandwidth::from_segments(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
 
     /// `bbr_set_pacing_rate`: until the pipe is full the rate never falls.

@@ -157,7 +157,7 @@ impl CongestionControl for State {
 
     /// `bictcp_acked`.
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        let sample = self.samples.take(ack, smss);
+        let sample = self.samples.evaluate(ack, smss);
         if sample.state == ack_samples::State::Open {
             self.per_ack = self.per_ack - self.per_ack / RATIO_ONE + sample.packets;
         }

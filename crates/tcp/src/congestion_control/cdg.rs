@@ -270,7 +270,7 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        let sample = self.samples.take(ack, smss);
+        let sample = self.samples.evaluate(ack, smss);
         let rtt = sample.rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000) as i64);
         if rtt > 0 {
             let has_sacked = ack.bytes_acked == 0 || sample.state == AckState::Reduced;

@@ -184,7 +184,7 @@ impl State {
 impl Avoidance {
     /// True in the first second of congestion avoidance, whose RTT samples Linux ignores.
     fn began_recently(&self, ack: &Ack) -> bool {
-        matches!(self, Self::Linux(curve) if curve.began_recently(ack.now))
+        matches!(self, Self::Linux(curve) if curve.is_in_first_second(ack.now))
     }
 }
 
@@ -201,8 +201,8 @@ impl CongestionControl for State {
         // the epoch (§5.8; `CA_EVENT_TX_START`).
         if sent.flight_size <= u64::from(sent.bytes) {
             match &mut self.avoidance {
-                Avoidance::Rfc(curve) => curve.skip_to(sent.now),
-                Avoidance::Linux(curve) => curve.skip_to(sent.now, self.last_sent),
+                Avoidance::Rfc(curve) => curve.exclude_until(sent.now),
+                Avoidance::Linux(curve) => curve.exclude_until(sent.now, self.last_sent),
             }
         }
         self.last_sent = sent.now;
@@ -239,7 +239,7 @@ impl CongestionControl for State {
         if !ack.cwnd_limited {
             // Linux excludes only pauses with nothing in flight; `on_sent` does this.
             if let Avoidance::Rfc(curve) = &mut self.avoidance {
-                curve.skip_to(ack.now);
+                curve.exclude_until(ack.now);
             }
             return;
         }

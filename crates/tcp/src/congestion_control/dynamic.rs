@@ -35,7 +35,7 @@
 //! - *Counts.* Retransmissions count as data segments sent. The first interval begins with the
 //!   first segment.
 
-use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
+use super::bandwidth::{Bandwidth, Bursts, Filter, SampledFilter, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};
 use crate::Size;
 use retx_units::{Duration, Time};
@@ -182,7 +182,7 @@ impl State {
                 let westwood::Config { tau, m, .. } = westwood::Config::default();
                 Filter::Tustin(Tustin::new(tau, m))
             }
-            Estimator::WestwoodPlus => Filter::Sampled(Sampled::new(Smoothing::default())),
+            Estimator::WestwoodPlus => Filter::Sampled(SampledFilter::new(Smoothing::default())),
         };
         Self {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),

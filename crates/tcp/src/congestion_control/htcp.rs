@@ -237,7 +237,7 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        let sample = self.samples.take(ack, smss);
+        let sample = self.samples.evaluate(ack, smss);
         let is_open = sample.state == ack_samples::State::Open;
         if is_open {
             self.acked = sample.packets;

@@ -171,7 +171,7 @@ impl CongestionControl for State {
 
     /// `tcp_illinois_acked`.
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        let sample = self.samples.take(ack, smss);
+        let sample = self.samples.evaluate(ack, smss);
         self.acked = sample.packets;
         if let Some(rtt) = sample.rtt {
             // The product with α has to fit into 32 bits.

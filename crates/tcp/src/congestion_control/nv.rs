@@ -153,7 +153,7 @@ impl State {
     /// segment was sent. `None` while a loss is being repaired.
     fn take(&mut self, ack: &Ack, smss: u32) -> Option<(u64, u64)> {
         self.delivered += ack.delivered.div_ceil(smss.into());
-        let sample = self.samples.take(ack, smss);
+        let sample = self.samples.evaluate(ack, smss);
         let flight = self.delivered_since_sent(ack.snd_una);
         if self.resets && !self.samples.is_reduced() {
             // `tcpnv_state`, back in Open.

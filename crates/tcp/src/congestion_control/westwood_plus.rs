@@ -17,7 +17,7 @@
 //! Linux reduces the window as Reno during recovery and sets cwnd at its end; here cwnd is set at
 //! once, for the time after recovery.
 
-use super::bandwidth::{Bandwidth, Filter, Sampled};
+use super::bandwidth::{Bandwidth, Filter, SampledFilter};
 use super::{Ack, CongestionControl, Loss, Window, reno};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl State {
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),
-            bandwidth: Bandwidth::new(Filter::Sampled(Sampled::new(config.smoothing))),
+            bandwidth: Bandwidth::new(Filter::Sampled(SampledFilter::new(config.smoothing))),
             renew_least_rtt: config.renew_least_rtt,
         }
     }

@@ -165,7 +165,7 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        if let Some(rtt) = self.samples.take(ack, smss).rtt {
+        if let Some(rtt) = self.samples.evaluate(ack, smss).rtt {
             self.base = self.base.min(rtt);
             self.least = self.least.min(rtt);
             self.sample_count += 1;

@@ -42,14 +42,14 @@ impl Connection {
         }
         let selective = self.update_scoreboard(segment, ack, &mut delivered);
         let selective = selective.then_some(&delivered);
-        self.take_echo(now, segment.flags, ack as u64);
+        self.reduce_for_echo(now, segment.flags, ack as u64);
         let sender = &mut self.sender;
         let ack = ack as u64;
         if segment.loss_notice {
             sender.repair.notified = ack;
         }
         let old_una = sender.snd_una;
-        let window = self.window_of(segment.window);
+        let window = self.scaled_window(segment.window);
         let same_window = window == self.sender.snd_wnd;
         self.update_window(position.max(0) as u64, ack, window);
         if ack > old_una {
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// Window denoted by a window field, in bytes.
-    pub(super) fn window_of(&self, field: u16) -> u64 {
+    pub(super) fn scaled_window(&self, field: u16) -> u64 {
         u64::from(field) << self.sender.snd_wscale
     }
 
@@ -86,7 +86,7 @@ impl Connection {
         let news = selective.is_some_and(|it| it.sacked > 0 || it.dsack.is_some());
         if news || duplicate {
             if let Some(delivered) = selective {
-                self.sample_selective(now, delivered);
+                self.sample_sack_rtt(now, delivered);
             }
             self.detect_spurious(segment, self.sender.snd_una, selective);
             let is_old = segment.ack.distance_from(self.sequence(self.sender.snd_una)) < 0;
@@ -138,7 +138,7 @@ impl Connection {
             }
             // RFC 2883 §4: a DSACK begins below the ACK, or lies within the second block.
             if index == 0 && (left < ack || first_block_within_second(segment)) {
-                sender.take_dsack((left as u64, right as u64), delivered);
+                sender.evaluate_dsack((left as u64, right as u64), delivered);
             }
             if left >= ack {
                 blocks[count] = (left as u64, right as u64);
@@ -245,8 +245,8 @@ impl Connection {
         self.decide(&ack, selective);
         let sender = &mut self.sender;
         sender.validation.end_ack();
-        let in_use = sender.in_use(sender.flight_size());
-        sender.validation.on_flight(&in_use, &sender.window, false);
+        let flight_state = sender.flight_state(sender.flight_size());
+        sender.validation.on_flight(&flight_state, &sender.window, false);
     }
 
     /// Handles a duplicate ACK. With `is_old` its number lies below `SND.UNA`; in Linux the data
@@ -271,7 +271,7 @@ impl Connection {
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         if let Some(delivered) = selective {
-            self.notify_segments_acked(ack, delivered.timed_last());
+            self.notify_segments_acked(ack, delivered.ca_rtt_sent());
         }
         self.observe_echo(ack);
         let sender = &mut self.sender;
@@ -287,7 +287,7 @@ impl Connection {
             now,
             srtt: ack.srtt,
             least_rtt: sender.least_rtt,
-            sampled: ack.rtt.is_some(),
+            has_rtt_sample: ack.rtt.is_some(),
             // An acknowledgment of the FIN alone acknowledges no data, but is not a duplicate.
             bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,
@@ -309,10 +309,10 @@ impl Connection {
         let restart = !matches!(reaction, Reaction::PartialAck { restart_timer: false });
         let is_open = reaction == Reaction::Nothing && !sender.loss_detection.in_recovery();
         if !is_open {
-            self.react_to(now, reaction, progress);
+            self.react_with_model(now, reaction, progress);
         }
         self.end_reduction_by_echo();
-        self.take_last_echo(now);
+        self.evaluate_echo_after_detection(now);
         let may_grow = !self.echo_stops_growth();
         if (is_open || self.sender.grows_after(reaction)) && may_grow {
             let sacked = selective.is_some_and(|delivered| delivered.sacked > 0);

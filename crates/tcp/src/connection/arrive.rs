@@ -16,12 +16,12 @@ impl Connection {
     }
 
     #[inline]
-    pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn process_segment(&mut self, now: Time, segment: &Segment) {
         let taken = if segment.options.sack.is_empty() {
             let timestamps = segment.options.timestamps;
             !segment.loss_notice && self.handle_fast(now, segment.plain(), timestamps)
         } else {
-            self.fast_paths.sending == Sending::Repair && self.take_duplicate(now, segment)
+            self.fast_paths.sending == Sending::Repair && self.handle_dupack(now, segment)
         };
         if !taken {
             self.examine(now, segment);
@@ -148,7 +148,7 @@ impl Connection {
                     self.enter_closed(Event::Reset);
                     return;
                 }
-                self.take_mark(now, segment);
+                self.process_ecn_field(now, segment);
                 self.receive(now, segment, position);
             } else {
                 self.receiver.ack_now = true;
@@ -236,7 +236,7 @@ impl Connection {
     /// later a SYN is answered by a challenge ACK (RFC 5961 §4.2).
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
-            self.sender.send_syn_again();
+            self.sender.retransmit_syn();
         } else {
             self.receiver.ack_now = true;
         }
@@ -295,12 +295,12 @@ impl Connection {
         let scaled = !segment.flags.contains(Flags::SYN);
         sender.snd_wnd = u64::from(segment.window) << if scaled { sender.snd_wscale } else { 0 };
         sender.max_snd_wnd = sender.snd_wnd;
-        self.note_needless_syn(segment);
+        self.check_spurious_syn(segment);
         let sender = &mut self.sender;
         sender.open_window(&self.parameters);
         sender.timeouts_in_row = 0;
         sender.timeout_recovery_end = 0;
-        sender.backoff_reset();
+        sender.reset_backoff();
         self.timers.retransmit = Time::NEVER;
         sender.send_times.allocated_mut().map(|times| times.take(1));
         let timed = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
@@ -309,8 +309,8 @@ impl Connection {
         let echo = segment.options.timestamps.filter(|_| self.timestamps && every);
         let rtt = timed.or_else(|| self.rtt_of_echo(now, echo?.echo));
         match rtt {
-            Some(rtt) if timed.is_some() => self.take_rtt_sample(rtt),
-            Some(rtt) => self.take_echoed_rtt(rtt),
+            Some(rtt) if timed.is_some() => self.apply_rtt_sample(rtt),
+            Some(rtt) => self.apply_echoed_rtt(rtt),
             // RFC 6298 §5.7.
             None => {
                 let limits = &self.parameters.limits;

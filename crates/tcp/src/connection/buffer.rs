@@ -120,7 +120,7 @@ impl Connection {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
-        self.sender.end_announcement();
+        self.sender.clear_msg_more();
         if self.sender.bursts.memory.is_some() {
             return self.write_into_memory(now, bytes);
         }
@@ -165,7 +165,7 @@ impl Connection {
         let mut left = bytes;
         while left > 0 && !memory.waits {
             if memory.unwritten == 0 {
-                self.sender.note_shortage_of(queue.written - queue.unsent, queue.written);
+                self.sender.check_app_limited_at(queue.written - queue.unsent, queue.written);
                 memory.unwritten = memory.write_size.min(left);
             }
             let taken = queue.fill(memory.unwritten.min(left), &memory);

@@ -131,9 +131,9 @@ impl Connection {
             return false;
         }
         if self.waits_for_more(now, self.last_departure(), &room, goal) {
-            let in_use = self.sender.in_use(self.sender.flight_size());
+            let flight_state = self.sender.flight_state(self.sender.flight_size());
             if room.congestion < room.offered {
-                self.sender.validation.on_deferral(&in_use);
+                self.sender.validation.on_deferral(&flight_state);
             }
             return true;
         }

@@ -30,7 +30,7 @@ impl Sender {
     /// Evaluates a DSACK. If more segments arrived twice than were retransmitted, or the range
     /// exceeds any window, the sender is not the cause (RFC 3708 §2; Linux `tcp_dsack_seen`).
     #[inline(never)]
-    pub fn take_dsack(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
+    pub fn evaluate_dsack(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
         if right - left > self.max_snd_wnd {
             return;
         }

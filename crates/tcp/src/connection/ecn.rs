@@ -47,7 +47,7 @@ impl EcnMode {
 
 /// ECN state of an endpoint.
 #[derive(Debug, Clone)]
-pub(super) struct Notification {
+pub(super) struct EcnState {
     mode: EcnMode,
     /// True if both ends use ECN.
     enabled: bool,
@@ -85,7 +85,7 @@ impl LazyDefault for Reductions {
     const DEFAULT: &'static Self = &Self { recover: 0, echo_recover: 0 };
 }
 
-impl Notification {
+impl EcnState {
     pub const fn new(mode: EcnMode) -> Self {
         Self {
             mode,
@@ -224,7 +224,7 @@ impl Connection {
         if !self.fast_paths.plain {
             self.ecn.arriving = ecn;
         }
-        self.take_segment(now, segment);
+        self.process_segment(now, segment);
     }
 
     /// Handles, on a fast path, a segment that has neither SACK blocks nor a loss notice, in an
@@ -267,7 +267,7 @@ impl Connection {
     /// Reduces the window for ECN-Echo, once for each window of data, before an acknowledgment up
     /// to `ack` is processed (§6.1.2).
     #[inline]
-    pub(super) fn take_echo(&mut self, now: Time, flags: Flags, ack: u64) {
+    pub(super) fn reduce_for_echo(&mut self, now: Time, flags: Flags, ack: u64) {
         self.ecn.echoed = self.ecn.enabled && flags.contains(Flags::ECE);
         let waits = self.echo_comes_last();
         if self.ecn.echoed && ack > self.ecn.reductions.recover && !waits {
@@ -284,7 +284,7 @@ impl Connection {
 
     /// Evaluates ECN-Echo after loss detection has read the acknowledgment.
     #[inline]
-    pub(super) fn take_last_echo(&mut self, now: Time) {
+    pub(super) fn evaluate_echo_after_detection(&mut self, now: Time) {
         if self.ecn.echoed && self.echo_comes_last() && !self.ecn.reducing {
             self.reduce_by_echo(now);
         }

@@ -32,7 +32,7 @@ pub(super) use selection::{FastPaths, Receiving, Sending};
 
 use super::repair::Repair;
 use super::sender::Timed;
-use super::usage::InUse;
+use super::usage::FlightState;
 use super::{Connection, PlainTransmit, Sender, Transmit};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
@@ -129,13 +129,13 @@ impl Connection {
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
             return self.fast_paths.receiving == Receiving::BeyondGap
-                && self.take_beyond_gap((seq, payload_bytes), ack, window);
+                && self.handle_beyond_gap((seq, payload_bytes), ack, window);
         }
         if segment.payload_bytes > 0 {
             return match self.fast_paths.receiving {
                 Receiving::Next => self.take_next_data(now, segment),
                 Receiving::Detailed => {
-                    self.take_detailed_data(now, for_detailed_path(segment), timestamps)
+                    self.handle_detailed_data(now, for_detailed_path(segment), timestamps)
                 }
                 Receiving::General | Receiving::BeyondGap => false,
             };
@@ -144,9 +144,9 @@ impl Connection {
         match self.fast_paths.sending {
             Sending::Plain => self.take_next_ack(now, ack, window),
             Sending::Detailed => {
-                self.take_detailed_ack(now, for_detailed_path(segment), timestamps)
+                self.handle_detailed_ack(now, for_detailed_path(segment), timestamps)
             }
-            Sending::Repair => self.take_plain_duplicate(ack, window),
+            Sending::Repair => self.handle_plain_dupack(ack, window),
             Sending::General => false,
         }
     }
@@ -161,7 +161,7 @@ impl Connection {
         if right > receiver.right_edge || !idle {
             return false;
         }
-        let window = self.window_of(segment.window);
+        let window = self.scaled_window(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         self.receiver.rcv_nxt = right;
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
@@ -184,7 +184,7 @@ impl Connection {
             return false;
         }
         let ack = sender.snd_una + bytes_acked;
-        let window = self.window_of(window);
+        let window = self.scaled_window(window);
         self.update_window(self.receiver.rcv_nxt, ack, window);
         let sender = &mut self.sender;
         sender.snd_una = ack;
@@ -192,7 +192,7 @@ impl Connection {
         let taken = sender.selective.then(|| sender.board.acknowledge_in_order(ack));
         let rtt = self.rtt_in_order(now, ack, taken.as_ref());
         if let Some(rtt) = rtt {
-            self.take_rtt_sample(rtt);
+            self.apply_rtt_sample(rtt);
         }
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
@@ -234,8 +234,8 @@ impl Connection {
     #[inline]
     fn note_flight(&mut self, pipe: u64, sent: bool) {
         let sender = &mut self.sender;
-        let in_use = InUse { snd_una: sender.snd_una, snd_max: sender.snd_max, pipe };
-        sender.validation.on_flight(&in_use, &sender.window, sent);
+        let flight_state = FlightState { snd_una: sender.snd_una, snd_max: sender.snd_max, pipe };
+        sender.validation.on_flight(&flight_state, &sender.window, sent);
     }
 
     /// Reads for the application.
@@ -244,7 +244,7 @@ impl Connection {
         let receiver = &mut self.receiver;
         let read = receiver.read_counted(bytes);
         if read > 0 && receiver.may_double_window(&self.parameters) {
-            receiver.widen_window(&self.parameters);
+            receiver.schedule_window_update(&self.parameters);
         }
         read
     }

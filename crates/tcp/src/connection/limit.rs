@@ -130,7 +130,7 @@ impl Connection {
         if offered < needed {
             return Limit::ReceiveWindow;
         }
-        let held = sender.holds_new_data() || self.ecn.waits_for_rto();
+        let held = sender.withholds_new_data() || self.ecn.waits_for_rto();
         if held || sender.cwnd_room() < needed {
             return repairs;
         }

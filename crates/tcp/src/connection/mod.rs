@@ -160,7 +160,7 @@ pub struct Connection {
     timers: Timers,
     events: Events,
     sender: Sender,
-    ecn: ecn::Notification,
+    ecn: ecn::EcnState,
 }
 
 // A run may have a hundred thousand flows with two connections each, so the size of a connection is
@@ -204,7 +204,7 @@ impl Connection {
             timers: Timers::ALL_OFF,
             parameters: shared.parameters(),
             timestamps: false,
-            ecn: ecn::Notification::new(ecn),
+            ecn: ecn::EcnState::new(ecn),
             fast_paths: fast_path::FastPaths::default(),
             reply: None,
             events: Events::NONE,

@@ -11,7 +11,7 @@ use super::{Connection, Sender};
 use crate::congestion_control::{self, CongestionControl, Delivery, Phase, Start};
 use crate::loss_detection::{LossDetection, Reaction};
 use crate::rto::Estimator;
-use crate::scoreboard::{Delivered, NextArrived};
+use crate::scoreboard::{Delivered, RemovedInTimeOrder};
 use retx_units::{Duration, Time};
 
 /// State that a model needs in addition to each acknowledgment.
@@ -45,13 +45,13 @@ impl Sender {
     /// and nothing is to be repaired, the application has limited the sender
     /// (`tcp_rate_check_app_limited`).
     #[inline]
-    pub fn note_shortage(&mut self) {
-        self.note_shortage_of(self.snd_nxt.max(1), self.written);
+    pub fn check_app_limited(&mut self) {
+        self.check_app_limited_at(self.snd_nxt.max(1), self.written);
     }
 
-    /// Like [`Self::note_shortage`], for the time when the data before `next` have been sent and
-    /// those before `written` have been written.
-    pub fn note_shortage_of(&mut self, next: u64, written: u64) {
+    /// Like [`Self::check_app_limited`], for the time when the data before `next` have been sent
+    /// and those before `written` have been written.
+    pub fn check_app_limited_at(&mut self, next: u64, written: u64) {
         if self.model.is_none() {
             return;
         }
@@ -130,7 +130,7 @@ impl Connection {
     }
 
     /// Like [`Connection::react`], but leaves the window to a model, if there is one.
-    pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, progress: Progress) {
+    pub(super) fn react_with_model(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let cwnd = self.sender.window.cwnd;
         self.react(now, reaction, progress);
         if self.sender.model.is_some() {
@@ -175,7 +175,7 @@ impl Connection {
     pub(super) fn update_model_in_order(
         &mut self,
         ack: &congestion_control::Ack,
-        it: &NextArrived,
+        it: &RemovedInTimeOrder,
     ) {
         if self.sender.model.is_some() {
             self.deliver_to_model(ack, ack.bytes_acked.max(1), (it.segments, true), Some(it.end));

@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Records that the probe is sent.
-    pub(super) fn note_mtu_probe(&mut self, position: u64, size: u32) {
+    pub(super) fn on_mtu_probe_sent(&mut self, position: u64, size: u32) {
         if let Some(mtu) = self.sender.allocated_requests().and_then(|it| it.mtu.as_mut()) {
             mtu.flight = Some((position, position + u64::from(size)));
         }
@@ -107,7 +107,7 @@ impl Connection {
 
 impl Sender {
     /// True if only an MTU probe is missing: it was too large, which is no sign of congestion.
-    pub fn misses_mtu_probe(&self) -> bool {
+    pub fn lacks_only_mtu_probe(&self) -> bool {
         let mtu = self.repair.get().and_then(|repair| repair.requests.get()?.mtu);
         mtu.and_then(|mtu| mtu.flight).is_some_and(|(start, _)| start == self.snd_una)
     }

@@ -47,7 +47,7 @@ impl PlainTransmit {
 
 impl Transmit {
     /// Writes the fields of a plain segment, and leaves the others unchanged.
-    pub(super) const fn put_plain(&mut self, plain: &PlainTransmit) {
+    pub(super) const fn write_plain(&mut self, plain: &PlainTransmit) {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = plain.segment;
         let segment = &mut self.segment;
         (segment.seq, segment.ack, segment.window) = (seq, ack, window);
@@ -120,7 +120,7 @@ impl Connection {
         // The usual case at the end that receives the data.
         let receives =
             matches!(self.fast_paths.receiving, Receiving::BeyondGap | Receiving::Detailed);
-        if receives && self.has_answered() {
+        if receives && self.has_nothing_to_send() {
             return Polled::Nothing;
         }
         match self.transmit_general(now, to) {
@@ -141,7 +141,7 @@ impl Connection {
         };
         match short {
             FastPathResult::Sent(plain) => {
-                to.put_plain(&plain);
+                to.write_plain(&plain);
                 return if plain.may_send_more { Outcome::Plain } else { Outcome::LastPlain };
             }
             FastPathResult::Written => return Outcome::Written,

@@ -111,7 +111,7 @@ impl Pacer {
 impl Connection {
     /// True if pacing delays data; a timer is then set to the end of the delay.
     #[inline]
-    pub(super) fn is_paced_out(&mut self, now: Time) -> bool {
+    pub(super) fn is_delayed_by_pacing(&mut self, now: Time) -> bool {
         let Some(pacer) = &self.sender.pacer else { return false };
         let closed = pacer.closed_until(now);
         self.timers.set(|rare| &mut rare.pacing, closed.unwrap_or(Time::NEVER));

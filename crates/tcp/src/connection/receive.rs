@@ -5,9 +5,9 @@ mod window;
 
 use super::fast_path::Receiving;
 use super::{Connection, Parameters, State};
-use crate::delayed_ack::{PendingAck, Verdict};
+use crate::delayed_ack::{AckTiming, PendingAck};
 use crate::reassembly::Reassembly;
-use crate::receive_memory::{Position, ReceiveMemory};
+use crate::receive_memory::{ReceiveMemory, ReceiverState};
 use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
@@ -87,7 +87,7 @@ impl Receiver {
             fin: None,
             detached: false,
             right_edge: 0,
-            rcv_wscale: memory.as_ref().map_or(shift, ReceiveMemory::shift),
+            rcv_wscale: memory.as_ref().map_or(shift, ReceiveMemory::window_scale),
             memory: memory.map(Box::new),
             peer_smss: config.mss,
             pending: PendingAck::new(&config.delayed_ack),
@@ -169,8 +169,8 @@ impl Receiver {
         to <= self.rcv_nxt || self.out_of_order.contains(from.max(self.rcv_nxt), to)
     }
 
-    fn position(&self) -> Position {
-        Position {
+    fn position(&self) -> ReceiverState {
+        ReceiverState {
             rcv_nxt: self.rcv_nxt,
             read: self.read,
             highest: self.out_of_order.end().unwrap_or(self.rcv_nxt),
@@ -230,7 +230,7 @@ impl Receiver {
         self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
         self.right_edge = self.right_edge.max(edge);
-        if self.reads_behind_ack() {
+        if self.has_read_before_ack() {
             self.end_read();
         }
         timers.delayed_ack = Time::NEVER;
@@ -255,7 +255,7 @@ impl Connection {
     #[inline(never)]
     fn read_in_full(&mut self, bytes: u64) -> u64 {
         let read = self.receiver.read(bytes);
-        if read > 0 && self.receives_data() && !self.receiver.reads_behind_ack() {
+        if read > 0 && self.receives_data() && !self.receiver.has_read_before_ack() {
             self.receiver.update_window_after_read(&self.parameters);
         }
         read
@@ -385,11 +385,11 @@ impl Connection {
 
     /// Schedules an acknowledgment now or later, unless one is due now already.
     #[inline]
-    pub(super) fn schedule_ack(&mut self, now: Time, verdict: Verdict) {
+    pub(super) fn schedule_ack(&mut self, now: Time, verdict: AckTiming) {
         match verdict {
             _ if self.receiver.ack_now => {}
-            Verdict::Now => self.receiver.ack_now = true,
-            Verdict::Within(wait) => {
+            AckTiming::Now => self.receiver.ack_now = true,
+            AckTiming::Within(wait) => {
                 let deadline = self.ack_deadline(now, wait);
                 self.timers.delayed_ack = self.timers.delayed_ack.min(deadline);
             }

@@ -165,7 +165,7 @@ impl Connection {
             same_window
         };
         let sender = &mut self.sender;
-        let inferred_cause = sender.cause_of_loss(now, false);
+        let inferred_cause = sender.infer_loss_cause(now, false);
         if inferred_cause == Cause::Congestion && !reduced {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);

@@ -127,7 +127,7 @@ impl Sender {
 
     /// Called when the application writes: an earlier announcement of more data ends.
     #[inline]
-    pub fn end_announcement(&mut self) {
+    pub fn clear_msg_more(&mut self) {
         if let Some(requests) = self.allocated_requests() {
             requests.more = false;
         }
@@ -224,7 +224,7 @@ impl Connection {
     }
 
     /// Limits a wait to the rest of the user timeout, at least a millisecond.
-    pub(super) fn within_user_timeout(&self, now: Time, wait: Duration, since: Time) -> Duration {
+    pub(super) fn limit_to_user_timeout(&self, now: Time, wait: Duration, since: Time) -> Duration {
         let Some(limit) = self.sender.repair.requests.get().and_then(|it| it.user_timeout) else {
             return wait;
         };
@@ -249,7 +249,7 @@ impl Connection {
         if std::mem::take(&mut self.sender.probe) {
             self.note_probe();
             let since = self.sender.repair.requests.probing_since.unwrap_or(now);
-            let wait = self.within_user_timeout(now, DEVICE_PROBE_INTERVAL, since);
+            let wait = self.limit_to_user_timeout(now, DEVICE_PROBE_INTERVAL, since);
             self.timers.set(|rare| &mut rare.persist, now + wait);
         } else if self.timers.rare.persist == Time::NEVER {
             self.start_persist_timer(now);
@@ -257,7 +257,7 @@ impl Connection {
     }
 
     /// Handles a due probe. Returns true if the user timeout has passed.
-    pub(super) fn probes_too_long(&mut self, now: Time) -> bool {
+    pub(super) fn is_probe_past_user_timeout(&mut self, now: Time) -> bool {
         let Some(requests) = self.sender.allocated_requests() else { return false };
         match requests.probing_since {
             None => {

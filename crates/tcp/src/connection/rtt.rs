@@ -3,7 +3,7 @@
 use super::{Connection, Event};
 use crate::RttSamples;
 use crate::rto::Estimator;
-use crate::scoreboard::{Delivered, InOrder};
+use crate::scoreboard::{Delivered, RemovedSegments};
 use retx_units::{Duration, Time};
 use retx_wire::{Segment, Timestamps};
 
@@ -45,12 +45,12 @@ impl Connection {
             RttSamples::EveryAck => self.rtt_of_segments(now, ack, selective),
         };
         if let Some(rtt) = exact {
-            self.take_rtt_sample(rtt);
+            self.apply_rtt_sample(rtt);
             return exact;
         }
         let echo = segment.options.timestamps.filter(|_| self.timestamps)?.echo;
         let rtt = self.rtt_of_echo(now, echo)?;
-        self.take_echoed_rtt(rtt);
+        self.apply_echoed_rtt(rtt);
         Some(rtt)
     }
 
@@ -60,7 +60,7 @@ impl Connection {
         &mut self,
         now: Time,
         ack: u64,
-        taken: Option<&InOrder>,
+        taken: Option<&RemovedSegments>,
     ) -> Option<Duration> {
         let sent = match (self.parameters.rtt_samples, taken) {
             (RttSamples::Timed, _) => return self.rtt_of_timed(now, ack),
@@ -89,19 +89,19 @@ impl Connection {
         selective: Option<&Delivered>,
     ) -> Option<Duration> {
         let sent = match selective {
-            Some(delivered) => delivered.timed(),
+            Some(delivered) => delivered.rtt_sent(),
             None => self.sender.send_times.allocated_mut().and_then(|times| times.take(ack)),
         };
         sent.map(|sent| self.measured_rtt(now, sent))
     }
 
     /// Takes the RTT sample of a duplicate ACK, if selective acknowledgments give samples.
-    pub(super) fn sample_selective(&mut self, now: Time, delivered: &Delivered) {
+    pub(super) fn sample_sack_rtt(&mut self, now: Time, delivered: &Delivered) {
         if self.parameters.rtt_samples == RttSamples::EveryAck
-            && let Some(sent) = delivered.timed()
+            && let Some(sent) = delivered.rtt_sent()
         {
-            self.take_rtt_sample(self.measured_rtt(now, sent));
-            self.sender.backoff_sampled();
+            self.apply_rtt_sample(self.measured_rtt(now, sent));
+            self.sender.pass_sample_to_backoff();
         }
     }
 
@@ -114,15 +114,15 @@ impl Connection {
     }
 
     /// Passes a raw RTT sample to all its users.
-    pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
+    pub(super) fn apply_rtt_sample(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }
 
-    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If every segment is timed, echoes are
+    /// Like [`Self::apply_rtt_sample`], for a timestamp echo. If every segment is timed, echoes are
     /// used for retransmitted segments only; such a sample is then reported as a separate event,
     /// because it may exceed the RTT.
-    pub(super) fn take_echoed_rtt(&mut self, rtt: Duration) {
+    pub(super) fn apply_echoed_rtt(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(match self.parameters.rtt_samples {
             RttSamples::Timed => Event::Rtt(rtt),

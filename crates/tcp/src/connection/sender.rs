@@ -5,7 +5,7 @@ use super::model::Model;
 use super::pacing::Pacer;
 use super::parameters::Parameters;
 use super::repair::{Repair, RttRestart};
-use super::usage::InUse;
+use super::usage::FlightState;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::send_times::SendTimes;
@@ -220,7 +220,7 @@ impl Sender {
     /// Writes as much as fits into the send buffer; returns the number of bytes.
     pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
         if bytes > 0 {
-            self.note_shortage();
+            self.check_app_limited();
         }
         // SYN and FIN occupy positions, but no room in the buffer.
         let held = self.written - self.snd_una.max(1).min(self.written);
@@ -292,7 +292,7 @@ impl Sender {
     }
 
     /// Passes the RTT sample of a selective acknowledgment to the backoff.
-    pub fn backoff_sampled(&mut self) {
+    pub fn pass_sample_to_backoff(&mut self) {
         self.backoff.on_ack(&backoff::Ack {
             advances: false,
             has_rtt_sample: true,
@@ -301,7 +301,7 @@ impl Sender {
     }
 
     /// Resets the backoff at the end of the handshake.
-    pub fn backoff_reset(&mut self) {
+    pub fn reset_backoff(&mut self) {
         self.backoff.reset();
     }
 
@@ -338,8 +338,8 @@ impl Sender {
     }
 
     /// Infers the cause of a loss.
-    pub fn cause_of_loss(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
-        if !by_timeout && self.misses_mtu_probe() {
+    pub fn infer_loss_cause(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
+        if !by_timeout && self.lacks_only_mtu_probe() {
             return loss_cause::Cause::Corruption;
         }
         let loss = loss_cause::Loss {
@@ -358,15 +358,15 @@ impl Sender {
 
     /// True if, after a timeout, no new data are sent until the data sent before the timeout are
     /// acknowledged, even if the window has room (`linux24`).
-    pub fn holds_new_data(&self) -> bool {
+    pub fn withholds_new_data(&self) -> bool {
         self.timeout_recovery_end > 0
             && self.snd_nxt >= self.timeout_recovery_end
             && self.estimator.holds_new_data()
     }
 
-    /// Use of the window with `flight_size` bytes in flight.
-    pub fn in_use(&self, flight_size: u64) -> InUse {
-        InUse { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight_size) }
+    /// State of the sender with `flight` bytes in flight.
+    pub fn flight_state(&self, flight: u64) -> FlightState {
+        FlightState { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight) }
     }
 
     /// Limits `cwnd` to `max_cwnd`.

@@ -6,7 +6,7 @@ use retx_wire::{Options, SackBlocks, Segment, Timestamps};
 
 impl Sender {
     /// Schedules a retransmission of the SYN or SYN/ACK.
-    pub fn send_syn_again(&mut self) {
+    pub fn retransmit_syn(&mut self) {
         let sent = self.last_sent;
         self.repair.first_syn.get_or_insert(sent);
         self.syn_retransmissions = self.syn_retransmissions.saturating_add(1);
@@ -17,7 +17,7 @@ impl Sender {
 impl Connection {
     /// Checks whether the response to our SYN or SYN/ACK echoes the first one, which then was not
     /// lost (Linux `tcp_try_undo_spurious_syn`).
-    pub(super) fn note_needless_syn(&mut self, answer: &Segment) {
+    pub(super) fn check_spurious_syn(&mut self, answer: &Segment) {
         let echo = answer.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         let first = self.sender.repair.first_syn.map(|sent| self.timestamp(sent));
         if first.is_some() && first == echo {

@@ -36,7 +36,7 @@ impl Connection {
             let begins =
                 reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
             let delivered = if begins { sender.window.smss.into() } else { 0 };
-            self.react_to(now, reaction, Progress::default());
+            self.react_with_model(now, reaction, Progress::default());
             self.reduce(Progress { delivered, ..Progress::default() }, false);
             self.schedule_loss_detection(now, false);
         }
@@ -53,7 +53,7 @@ impl Connection {
             }
         }
         if self.timers.expire_rare(|rare| &mut rare.persist, now) {
-            if self.gives_up_probing(now) || self.probes_too_long(now) {
+            if self.gives_up_probing(now) || self.is_probe_past_user_timeout(now) {
                 self.enter_closed(Event::Reset);
                 return;
             }
@@ -94,7 +94,7 @@ impl Connection {
             });
         }
         if matches!(self.state, State::SynSent | State::SynReceived) {
-            sender.send_syn_again();
+            sender.retransmit_syn();
             sender.repair.syn_timed_out = true;
             return;
         }
@@ -110,7 +110,7 @@ impl Connection {
             after_echo,
             recovery_point: sender.snd_max,
         });
-        let inferred_cause = sender.cause_of_loss(now, true);
+        let inferred_cause = sender.infer_loss_cause(now, true);
         if inferred_cause == Cause::Congestion {
             let loss = sender.loss(now);
             let reduced = repeated || after_echo;
@@ -187,7 +187,7 @@ impl Connection {
         }
         self.sender.probes_in_row += 1;
         let since = self.sender.repair.requests.probing_since.unwrap_or(now);
-        let wait = self.within_user_timeout(now, wait.min(longest), since);
+        let wait = self.limit_to_user_timeout(now, wait.min(longest), since);
         let deadline = self.deadline(now, wait);
         self.timers.set(|rare| &mut rare.persist, deadline);
     }

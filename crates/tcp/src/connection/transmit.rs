@@ -64,7 +64,7 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time, to: &mut Transmit) -> bool {
-        if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
+        if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
             return false;
         }
         if self.sender.repair.requests.device_closed {
@@ -84,7 +84,7 @@ impl Connection {
         }
         if let Some(size) = self.mtu_probe_size() {
             self.send_next(now, size, to);
-            self.note_mtu_probe(to.position, size);
+            self.on_mtu_probe_sent(to.position, size);
             return true;
         }
         if self.sender.snd_nxt < self.sender.end() {
@@ -153,7 +153,7 @@ impl Connection {
     /// for a FIN alone.
     fn sendable(&self, now: Time) -> Option<u32> {
         let sender = &self.sender;
-        if sender.holds_new_data() || self.ecn.waits_for_rto() {
+        if sender.withholds_new_data() || self.ecn.waits_for_rto() {
             return None;
         }
         let (most, requests) = (self.max_payload(), &*sender.repair.requests);
@@ -337,7 +337,7 @@ impl Connection {
             }
             sender.push_to_scoreboard(now, position, space);
             if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
-                sender.board.open_burst();
+                sender.board.mark_burst_start();
             }
         }
     }
@@ -373,8 +373,8 @@ impl Connection {
         // Linux `tcp_cwnd_validate`: called if there are new data to send.
         let only_again = retransmission && sender.written <= sender.snd_max;
         if !(only_again && sender.loss_detection.as_linux()) {
-            let in_use = sender.in_use(sent.flight_size);
-            sender.validation.on_flight(&in_use, &sender.window, true);
+            let flight_state = sender.flight_state(sent.flight_size);
+            sender.validation.on_flight(&flight_state, &sender.window, true);
         }
         // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a retransmitted first segment gets a
         // full timeout.
@@ -383,7 +383,7 @@ impl Connection {
             let mut wait = self.rto();
             if head_again {
                 let since = self.sender.repair.unresponsive_peer.first_retransmission;
-                wait = self.within_user_timeout(now, wait, since);
+                wait = self.limit_to_user_timeout(now, wait, since);
             }
             self.timers.retransmit = self.deadline(now, wait);
         }

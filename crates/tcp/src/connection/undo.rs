@@ -6,7 +6,7 @@ use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::scoreboard::{Delivered, Scoreboard};
-use crate::spurious::{self, Detector, Response, Scope, Verdict};
+use crate::spurious::{self, Detector, Response, UndoScope, Verdict};
 use retx_wire::Segment;
 
 /// Start of a recovery.
@@ -39,7 +39,7 @@ impl Sender {
             self.repair.undo = Some(undo);
         }
         self.repair.defers_marking = false;
-        self.spurious.on_begin(&spurious::Begin {
+        self.spurious.on_begin(&spurious::NewRecovery {
             by_timeout,
             in_recovery,
             repeated,
@@ -152,7 +152,7 @@ impl Connection {
 
     /// Undoes a recovery that was not due to a loss: ends retransmissions, and restores the window
     /// according to the response.
-    fn undo(&mut self, bytes_acked: u64, scope: Scope) {
+    fn undo(&mut self, bytes_acked: u64, scope: UndoScope) {
         let state = self.loss_state();
         let sender = &mut self.sender;
         let before = if scope.ends { sender.take_undo() } else { sender.repair.undo };

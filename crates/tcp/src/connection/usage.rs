@@ -20,7 +20,7 @@ pub(crate) struct Usage {
 
 /// State of a sender just after a transmission, in positions and bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InUse {
+pub(crate) struct FlightState {
     pub snd_una: u64,
     pub snd_max: u64,
     /// Data estimated to be in the network.
@@ -33,7 +33,7 @@ impl LazyDefault for Usage {
 
 impl Usage {
     /// Records the use of the window; `limited` is true if it has no room for another segment.
-    pub fn note(&mut self, now: &InUse, limited: bool) {
+    pub fn note(&mut self, now: &FlightState, limited: bool) {
         // `packets_out`, unlike the pipe, includes segments that are lost or selectively
         // acknowledged.
         let flight = now.snd_max - now.snd_una;
@@ -58,8 +58,8 @@ mod tests {
 
     fn sent(usage: &mut Usage, una: u64, max: u64, window: &Window) {
         let pipe = 1_000 * (max - una);
-        let in_use = InUse { snd_una: 1_000 * una, snd_max: 1_000 * max, pipe };
-        usage.note(&in_use, pipe + 1_000 > window.cwnd);
+        let flight_state = FlightState { snd_una: 1_000 * una, snd_max: 1_000 * max, pipe };
+        usage.note(&flight_state, pipe + 1_000 > window.cwnd);
     }
 
     /// In slow start, half of the window is enough: six segments in flight for a window of up to

@@ -10,7 +10,7 @@
 //! *Where we differ.* Only the growth follows RFC 7661. `slow_start_after_idle` handles pauses, and
 //! the congestion control handles losses (not §4.4.2 and §4.4.3).
 
-use super::usage::{InUse, Usage};
+use super::usage::{FlightState, Usage};
 use crate::congestion_control::{Ack, Window};
 use crate::lazy::{Lazy, LazyDefault};
 use crate::work;
@@ -68,24 +68,24 @@ impl Validation {
 
     /// Records the use of the window just after a transmission or an ACK. A window without room for
     /// another segment counts as full.
-    pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
+    pub fn on_flight(&mut self, flight_state: &FlightState, window: &Window, sent: bool) {
         if self.policy == CwndValidation::None {
             return;
         }
-        let full = in_use.pipe + u64::from(window.smss) > window.cwnd;
+        let full = flight_state.pipe + u64::from(window.smss) > window.cwnd;
         match self.policy {
             CwndValidation::None => {}
             CwndValidation::Rfc7661 => self.full |= full,
             // `tcp_write_xmit` evaluates the window if it has sent something, or if the window is
             // full.
-            CwndValidation::Linux if full || sent => self.past.usage.note(in_use, full),
+            CwndValidation::Linux if full || sent => self.past.usage.note(flight_state, full),
             CwndValidation::Linux => {}
         }
     }
 
     /// Records a deferral: the window has too little room for a burst, and counts as full.
-    pub fn on_deferral(&mut self, in_use: &InUse) {
-        self.past.usage.note(in_use, true);
+    pub fn on_deferral(&mut self, flight_state: &FlightState) {
+        self.past.usage.note(flight_state, true);
     }
 
     /// Handles an acknowledgment of new data.

@@ -1,6 +1,6 @@
 //! Linux's delayed ACKs (`icsk_ack`): quick ACKs, the estimated segment size, and the delay.
 
-use super::{Arrival, FIRST_GUESS, QUICK_MAX, SMALLEST_FULL, Verdict, WAIT_MIN};
+use super::{AckTiming, Arrival, FIRST_GUESS, QUICK_MAX, SMALLEST_FULL, WAIT_MIN};
 use crate::DelayedAck;
 use retx_units::{Duration, Time};
 
@@ -101,17 +101,17 @@ impl LinuxAckState {
         arrival: &Arrival,
         config: &DelayedAck,
         offers_as_much: impl FnOnce() -> bool,
-    ) -> Verdict {
+    ) -> AckTiming {
         let most = u64::from(config.segments - 1) * u64::from(self.mss);
         let full = self.bytes > most && (config.segments == 1 || offers_as_much());
         if full || (self.quick_acks > 0 && !self.interactive) {
-            return Verdict::Now;
+            return AckTiming::Now;
         }
         let messages = self.interactive || self.pushed[0];
         let longest = if messages { config.timeout } else { WAIT_MAX };
         let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
         let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
-        Verdict::Within(self.wait.min(bound).min(config.timeout))
+        AckTiming::Within(self.wait.min(bound).min(config.timeout))
     }
 
     #[inline(never)]

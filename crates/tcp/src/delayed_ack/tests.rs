@@ -24,10 +24,10 @@ fn full(at: u64) -> Arrival {
     }
 }
 
-fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
+fn take(pending: &mut PendingAck, arrival: &Arrival) -> AckTiming {
     pending.on_data(arrival);
     let verdict = pending.verdict(arrival, &LINUX, || true);
-    if verdict == Verdict::Now {
+    if verdict == AckTiming::Now {
         pending.on_ack_sent(arrival.now, false);
     }
     verdict
@@ -41,16 +41,16 @@ fn quick_at_first() {
         let mut pending = linux();
         for n in 0..quick {
             let arrival = Arrival { window, ..full(n) };
-            assert_eq!(take(&mut pending, &arrival), Verdict::Now, "{window}: {n}");
+            assert_eq!(take(&mut pending, &arrival), AckTiming::Now, "{window}: {n}");
         }
-        assert_eq!(take(&mut pending, &full(quick)), Verdict::Within(ms(40)), "{window}");
-        assert_eq!(take(&mut pending, &full(quick)), Verdict::Now, "the second");
+        assert_eq!(take(&mut pending, &full(quick)), AckTiming::Within(ms(40)), "{window}");
+        assert_eq!(take(&mut pending, &full(quick)), AckTiming::Now, "the second");
     }
 }
 
 fn settled() -> PendingAck {
     let mut pending = linux();
-    (0..16).for_each(|n| assert_eq!(take(&mut pending, &full(n)), Verdict::Now));
+    (0..16).for_each(|n| assert_eq!(take(&mut pending, &full(n)), AckTiming::Now));
     pending
 }
 
@@ -63,7 +63,7 @@ fn the_wait_follows_the_arrivals() {
     for (gap, wait) in [(30, 50), (45, 70), (60, 95), (90, 100), (10, 88)] {
         at += gap;
         let verdict = take(&mut pending, &full(at));
-        let Verdict::Within(found) = verdict else { panic!("at once") };
+        let AckTiming::Within(found) = verdict else { panic!("at once") };
         assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
         pending.on_ack_sent(full(at).now, false);
     }
@@ -76,14 +76,14 @@ fn the_wait_follows_the_arrivals() {
 #[test]
 fn quick_again_after_a_pause_repeated_data_and_growth() {
     let mut pending = settled();
-    assert_eq!(take(&mut pending, &full(15 + 301)), Verdict::Now, "a pause of more than the RTO");
+    assert_eq!(take(&mut pending, &full(15 + 301)), AckTiming::Now, "a pause of more than the RTO");
     let mut pending = settled();
     pending.on_repeated_data(64_088);
-    assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
+    assert_eq!(take(&mut pending, &full(16)), AckTiming::Now);
     let mut pending = settled();
     pending.on_window_growth();
-    assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
-    assert_eq!(take(&mut pending, &full(17)), Verdict::Within(ms(40)), "one for each");
+    assert_eq!(take(&mut pending, &full(16)), AckTiming::Now);
+    assert_eq!(take(&mut pending, &full(17)), AckTiming::Within(ms(40)), "one for each");
 }
 
 /// Data sent soon after received data are a response, and further ACKs wait for the next one.
@@ -92,16 +92,16 @@ fn who_answers_does_not_acknowledge_at_once() {
     let mut pending = linux();
     pending.on_data(&full(0));
     pending.on_ack_sent(full(1).now, true);
-    assert_eq!(take(&mut pending, &full(20)), Verdict::Within(ms(40)));
+    assert_eq!(take(&mut pending, &full(20)), AckTiming::Within(ms(40)));
     pending.on_timer(ms(300));
-    assert_eq!(take(&mut pending, &full(70)), Verdict::Now, "two segments");
-    assert_eq!(take(&mut pending, &full(71)), Verdict::Now, "quick, as none was answered");
+    assert_eq!(take(&mut pending, &full(70)), AckTiming::Now, "two segments");
+    assert_eq!(take(&mut pending, &full(71)), AckTiming::Now, "quick, as none was answered");
 }
 
 #[test]
 fn what_was_pushed_is_acknowledged_when_it_is_read() {
     let mut pending = settled();
-    assert_eq!(take(&mut pending, &Arrival { push: true, ..full(16) }), Verdict::Within(ms(40)));
+    assert_eq!(take(&mut pending, &Arrival { push: true, ..full(16) }), AckTiming::Within(ms(40)));
     assert!(pending.ack_due_after_read(true));
     assert!(!pending.ack_due_after_read(false), "the message goes on");
     let mut pending = settled();
@@ -121,8 +121,8 @@ fn what_was_pushed_is_acknowledged_when_it_is_read() {
 fn fixed_counts_segments() {
     let config = DelayedAck { segments: 3, timeout: ms(200), policy: AckPolicy::Fixed };
     let mut pending = PendingAck::new(&config);
-    assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
-    assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
+    assert_eq!(pending.count_simple(&config), AckTiming::Within(ms(200)));
+    assert_eq!(pending.count_simple(&config), AckTiming::Within(ms(200)));
     assert!(!pending.ack_due_after_read(true));
-    assert_eq!(pending.count_simple(&config), Verdict::Now);
+    assert_eq!(pending.count_simple(&config), AckTiming::Now);
 }

@@ -23,7 +23,7 @@ pub struct Ack<'a> {
     /// Minimum RTT sample, including the handshake's; [`Duration::MAX`] before the first sample.
     pub least_rtt: Duration,
     /// True if the ACK gives an RTT sample.
-    pub sampled: bool,
+    pub has_rtt_sample: bool,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
     /// First unacknowledged position after this ACK.
@@ -56,7 +56,7 @@ pub struct NextAck {
     /// Minimum RTT sample: see [`Ack::least_rtt`].
     pub least_rtt: Duration,
     /// True if the ACK gives an RTT sample.
-    pub sampled: bool,
+    pub has_rtt_sample: bool,
     /// Transmission time of the last segment acknowledged.
     pub sent: Time,
     /// Position after the last segment acknowledged.

@@ -145,7 +145,7 @@ impl State {
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         let seen_before = self.reordering_seen;
         self.note_delivery(ack, board);
-        self.sampled_since_probe |= ack.sampled;
+        self.sampled_since_probe |= ack.has_rtt_sample;
         let was_in_recovery = self.in_recovery;
         // Evaluated before new losses are marked: new losses may start the next recovery, but do
         // not prolong this one.

@@ -134,7 +134,7 @@ mod tests {
             now: Time::ZERO,
             srtt: None,
             least_rtt: Duration::MAX,
-            sampled: false,
+            has_rtt_sample: false,
             overdue: false,
             bytes_acked: acked,
             snd_una: una,

@@ -7,8 +7,8 @@ fn at(ms: u64) -> Time {
 }
 
 /// State after everything up to `end` has arrived and was read, in segments of `rcv_mss` bytes.
-fn place(end: u64, rcv_wnd: u64, rcv_mss: u32) -> Position {
-    Position { rcv_nxt: end, read: end, highest: end, rcv_wnd, rcv_mss }
+fn place(end: u64, rcv_wnd: u64, rcv_mss: u32) -> ReceiverState {
+    ReceiverState { rcv_nxt: end, read: end, highest: end, rcv_wnd, rcv_mss }
 }
 
 fn opened() -> ReceiveMemory {
@@ -40,7 +40,7 @@ fn an_empty_buffer_offers_something() {
     let mut memory = ReceiveMemory::growing(3_226, 32 << 20, 1_769);
     memory.on_open(at(0), true, memory.first_window(true));
     memory.on_larger_segment(1_613, &place(1_614, 1_613, 1_613));
-    let at = Position { rcv_wnd: 0, ..place(1_614, 0, 1_613) };
+    let at = ReceiverState { rcv_wnd: 0, ..place(1_614, 0, 1_613) };
     memory.buffer = 15_150;
     memory.clamp = memory.window_of(memory.buffer);
     assert_eq!(memory.window(0, 1, &at).0, 1_184);
@@ -52,9 +52,9 @@ fn an_empty_buffer_offers_something() {
 #[test]
 fn starts_as_linux_does() {
     let memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
-    assert_eq!((memory.first_window(false), memory.shift()), (64_240, 10));
+    assert_eq!((memory.first_window(false), memory.window_scale()), (64_240, 10));
     assert_eq!(memory.first_window(true), 65_160, "who answers knows of timestamps");
-    assert_eq!(ReceiveMemory::growing(131_072, 6 << 20, 1460).shift(), 7);
+    assert_eq!(ReceiveMemory::growing(131_072, 6 << 20, 1460).window_scale(), 7);
     let mut memory = opened();
     assert_eq!((memory.window, memory.space), (64_088, 14_480));
     let windows = windows(&mut memory, 64_512, 1024);
@@ -65,7 +65,7 @@ fn starts_as_linux_does() {
 #[test]
 fn a_fixed_buffer_is_doubled() {
     let mut memory = ReceiveMemory::fixed(16_384, 1460);
-    assert_eq!((memory.first_window(false), memory.shift()), (16_060, 0));
+    assert_eq!((memory.first_window(false), memory.window_scale()), (16_060, 0));
     memory.on_open(at(0), true, 16_060);
     assert_eq!(windows(&mut memory, 16_060, 1), [18_824, 18_824, 18_824]);
     assert!(!memory.grow(1448, 1448, &place(1, 18_824, 1448)), "no further");

@@ -29,7 +29,7 @@ impl Scoreboard {
             } else {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
-                delivered.note_acked(&record);
+                delivered.add_acked(&record);
                 // A retransmission below the highest block fills a hole; only an original shows
                 // reordering.
                 if !record.ever_retransmitted && record.end() <= highest_before {
@@ -44,7 +44,7 @@ impl Scoreboard {
         self.examined = self.examined.max(snd_una);
         for &(left, right) in blocks {
             self.take_block(left.max(snd_una), right, |record| {
-                delivered.take_sacked(record, highest_before);
+                delivered.add_sacked(record, highest_before);
             });
         }
         if !self.without_times {
@@ -71,7 +71,7 @@ impl Scoreboard {
             self.records.pop_front();
         }
         if count > 0 {
-            delivered.note_originals(&first, &last, count);
+            delivered.add_originals(&first, &last, count);
         }
     }
 

@@ -6,7 +6,7 @@ use retx_units::Time;
 
 /// Segments that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InOrder {
+pub(crate) struct RemovedSegments {
     /// Bytes of the removed segments.
     pub bytes: u64,
     /// Transmission time of the first segment; `None` if any segment was retransmitted (Karn).
@@ -15,7 +15,7 @@ pub(crate) struct InOrder {
 
 /// Segments, each sent once, that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NextArrived {
+pub(crate) struct RemovedInTimeOrder {
     /// Bytes of the removed segments.
     pub bytes: u64,
     /// Number of segments.
@@ -74,8 +74,8 @@ impl Scoreboard {
     /// Like [`Scoreboard::acknowledge`] without blocks, for a scoreboard in order without
     /// transmission times.
     #[inline]
-    pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> InOrder {
-        let mut taken = InOrder { bytes: 0, first_sent: None };
+    pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> RemovedSegments {
+        let mut taken = RemovedSegments { bytes: 0, first_sent: None };
         let mut again = false;
         let mut bursts = 0;
         self.records.pop_while(|record| {
@@ -100,7 +100,7 @@ impl Scoreboard {
     /// time](Self::is_in_order_of_time) whose [first segment](Self::has_first_below) is
     /// acknowledged.
     #[inline]
-    pub(crate) fn take_next(&mut self, snd_una: u64) -> NextArrived {
+    pub(crate) fn acknowledge_in_time_order(&mut self, snd_una: u64) -> RemovedInTimeOrder {
         let first = self.records.front().copied().unwrap_or_default();
         let (mut last, mut segments, mut bursts) = (first, 0, 0);
         self.records.pop_while(|record| {
@@ -119,7 +119,7 @@ impl Scoreboard {
                 self.by_time.pop_front();
             }
         }
-        NextArrived {
+        RemovedInTimeOrder {
             bytes: last.end() - first.start,
             segments,
             first_sent: first.sent,

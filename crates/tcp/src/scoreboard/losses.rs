@@ -1,6 +1,6 @@
 //! Segments marked lost: by the scoreboard of RFC 6675, or after a timeout.
 
-use super::{Assumed, Record, Scoreboard};
+use super::{AssumedArrivals, Record, Scoreboard};
 use crate::ranges::Ranges;
 use crate::work;
 use retx_units::Time;
@@ -81,7 +81,7 @@ impl Scoreboard {
     /// Marks lost the segments whose last transmission time `is_overdue`, and the first in any case
     /// (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
-        self.assumed = Assumed::default();
+        self.assumed = AssumedArrivals::default();
         // If the receiver had kept this first segment, the cumulative ACK would have covered it.
         let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {

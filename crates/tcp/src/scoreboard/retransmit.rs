@@ -74,7 +74,7 @@ mod tests {
         for segment in 0..8 {
             board.push(Time::ZERO, 1 + 1000 * segment, 1000);
             if segment % 4 == 0 {
-                board.open_burst();
+                board.mark_burst_start();
             }
         }
         board

@@ -8,7 +8,7 @@ use super::Scoreboard;
 
 /// Segments assumed to have arrived because of duplicate ACKs (`sacked_out`).
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Assumed {
+pub(super) struct AssumedArrivals {
     segments: u64,
     smss: u64,
     /// Number of segments covered by the last acknowledgment.
@@ -18,7 +18,7 @@ pub(super) struct Assumed {
     excess: Option<u64>,
 }
 
-impl Assumed {
+impl AssumedArrivals {
     pub const NONE: Self = Self { segments: 0, smss: 0, acknowledged: 0, excess: None };
 
     pub const fn bytes(&self) -> u64 {
@@ -72,7 +72,7 @@ impl Scoreboard {
     }
 
     /// Discards assumed arrivals, which are acknowledged or were wrong.
-    pub fn forget_assumed(&mut self) {
+    pub fn forget_assumed_arrivals(&mut self) {
         self.assumed.segments = 0;
     }
 

@@ -8,7 +8,7 @@
 //! when a recovery begins must be reported as well (as in Linux `tcp_init_undo`). Linux's own count
 //! is in `linux`.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
+use super::{Ack, Detector, NewRecovery, Response, Retransmission, UndoScope, Verdict};
 use crate::Ranges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl State {
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         if !begin.in_recovery {
             self.armed = true;
             self.from = begin.snd_una;
@@ -91,7 +91,7 @@ impl Detector for State {
             return Verdict::Undecided;
         }
         self.armed = false;
-        Verdict::Spurious(Scope::ALL)
+        Verdict::Spurious(UndoScope::ALL)
     }
 
     fn response(&self) -> Response {
@@ -128,7 +128,7 @@ mod tests {
     fn each_retransmission_has_to_be_reported() {
         let tcp = (crate::presets::find("sack").unwrap().config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&Begin {
+        state.on_begin(&NewRecovery {
             by_timeout: false,
             in_recovery: false,
             repeated: false,
@@ -151,7 +151,7 @@ mod tests {
         for (left, right) in [(5_001, 6_001), (1, 1_001), (1, 1_001)] {
             assert_eq!(report(&mut state, left, right), Verdict::Undecided, "{left}");
         }
-        assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Spurious(Scope::ALL));
+        assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Spurious(UndoScope::ALL));
         assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Undecided, "once");
     }
 }

@@ -7,7 +7,7 @@
 //! previous one are in flight; here it is handled as in Linux since 6.12
 //! (`tcp_retrans_stamp_cleanup`). Linux's own undo is in `linux`.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
+use super::{Ack, Detector, NewRecovery, Response, Retransmission, UndoScope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl State {
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
@@ -72,7 +72,7 @@ impl Detector for State {
         if !answers_original || all || ack.dsack.is_some() {
             return Verdict::Undecided;
         }
-        Verdict::Spurious(Scope::ALL)
+        Verdict::Spurious(UndoScope::ALL)
     }
 
     fn response(&self) -> Response {

@@ -5,7 +5,7 @@
 //!
 //! *Where we differ.* The response is a separate parameter; RFC 5682 leaves it open.
 
-use super::{Ack, Begin, Detector, Response, Scope, Verdict};
+use super::{Ack, Detector, NewRecovery, Response, UndoScope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,19 +85,19 @@ impl State {
         self.step = Step::Off;
         let genuine = Verdict::Genuine { cwnd_segments: 3 };
         match ack.sacked {
-            None if ack.advances() => Verdict::Spurious(Scope::ALL),
+            None if ack.advances() => Verdict::Spurious(UndoScope::ALL),
             None => genuine,
             // (3a) The ACK covers data sent after the timeout; (3b) it covers only new data sent
             // before.
             Some(_) if ack.highest > self.recover => genuine,
-            Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(Scope::ALL),
+            Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(UndoScope::ALL),
             Some(_) => genuine,
         }
     }
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         // §3.1, step 1: F-RTO is not used while another recovery is in progress.
         self.step = if begin.by_timeout && !begin.in_recovery { Step::First } else { Step::Off };
         self.recover = begin.snd_max;

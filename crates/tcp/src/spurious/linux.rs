@@ -11,7 +11,7 @@
 //! an earlier acknowledgment. With SACK F-RTO need not wait for new segments: a segment sent once
 //! before the timeout and delivered after it shows that not all was lost.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict, frto};
+use super::{Ack, Detector, NewRecovery, Response, Retransmission, UndoScope, Verdict, frto};
 use crate::LossState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl State {
         self.undo_retrans = self.undo_retrans.map(|left| left.saturating_sub(segments));
     }
 
-    fn undo(&mut self, scope: Scope) -> Verdict {
+    fn undo(&mut self, scope: UndoScope) -> Verdict {
         self.undo_marker = None;
         Verdict::Spurious(scope)
     }
@@ -96,7 +96,7 @@ impl State {
         if ack.snd_una >= self.recovery_point {
             let prevents_reopen = ack.sacked.is_none() && ack.snd_una == self.recovery_point;
             if self.may_undo(ack) {
-                return self.undo(Scope { losses: false, ends: !prevents_reopen });
+                return self.undo(UndoScope { losses: false, ends: !prevents_reopen });
             }
             if prevents_reopen && ack.retransmitted == 0 {
                 self.retrans_stamp = None;
@@ -109,7 +109,7 @@ impl State {
             if ack.retransmitted > 0 {
                 return Verdict::Wait;
             }
-            return self.undo(Scope::ALL);
+            return self.undo(UndoScope::ALL);
         }
         self.on_reports()
     }
@@ -117,7 +117,7 @@ impl State {
     /// Evaluates duplicate reports outside the loss state (`tcp_try_undo_dsack`).
     fn on_reports(&mut self) -> Verdict {
         if self.undo_marker.is_some() && self.undo_retrans == Some(0) {
-            return self.undo(Scope { losses: false, ends: true });
+            return self.undo(UndoScope { losses: false, ends: true });
         }
         Verdict::Undecided
     }
@@ -126,31 +126,31 @@ impl State {
     fn on_ack_in_loss(&mut self, ack: &Ack) -> Verdict {
         let selective = ack.sacked.is_some();
         if ack.advances() && self.may_undo(ack) {
-            return self.undo(Scope { losses: true, ends: selective });
+            return self.undo(UndoScope { losses: true, ends: selective });
         }
         if !selective && !ack.advances() {
             self.frto.on_duplicate(ack.snd_max);
         }
         let reopens = selective || ack.snd_una != self.recovery_point;
         if self.frto.sees_original(ack) {
-            return self.undo(Scope { losses: true, ends: reopens });
+            return self.undo(UndoScope { losses: true, ends: reopens });
         }
         // Linux waits for an ACK that advances, with or without SACK.
         let waits = !ack.advances() && !self.frto.is_waiting();
         let verdict = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
         if verdict == Verdict::Undecided && ack.snd_una >= self.recovery_point && self.may_undo(ack)
         {
-            return self.undo(Scope { losses: false, ends: reopens });
+            return self.undo(UndoScope { losses: false, ends: reopens });
         }
         verdict
     }
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         // `tcp_enter_loss`: a repeated timeout starts F-RTO anew.
         let in_recovery = begin.in_recovery && !begin.repeated;
-        self.frto.on_begin(&Begin { in_recovery, ..*begin });
+        self.frto.on_begin(&NewRecovery { in_recovery, ..*begin });
         self.recovery_point = begin.recovery_point;
         if begin.in_recovery {
             return;

@@ -37,7 +37,7 @@ impl Response {
 
 /// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
-pub struct Begin {
+pub struct NewRecovery {
     /// True if the retransmission timer started it, false for duplicate or selective ACKs.
     pub by_timeout: bool,
     /// True for a timeout for the same segment as the previous one, or during a recovery.
@@ -125,7 +125,7 @@ pub enum Verdict {
         cwnd_segments: u64,
     },
     /// Nothing was lost.
-    Spurious(Scope),
+    Spurious(UndoScope),
     /// An original has arrived, but copies are in flight: nothing is marked lost or retransmitted
     /// before the next acknowledgment (Linux `tcp_try_undo_partial`).
     Wait,
@@ -133,7 +133,7 @@ pub enum Verdict {
 
 /// Parts of a spurious recovery that an undo reverts in addition to the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scope {
+pub struct UndoScope {
     /// True to clear all marks of lost segments.
     pub losses: bool,
     /// True to end the recovery. Without SACK Linux continues it until it ends otherwise
@@ -141,7 +141,7 @@ pub struct Scope {
     pub ends: bool,
 }
 
-impl Scope {
+impl UndoScope {
     /// Revert everything.
     pub const ALL: Self = Self { losses: true, ends: true };
 }
@@ -149,7 +149,7 @@ impl Scope {
 /// Detector of spurious recoveries.
 pub trait Detector {
     /// Handles the start of a recovery.
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         let _ = begin;
     }
 
@@ -195,7 +195,7 @@ pub trait Detector {
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         dispatch!(self, it => it.on_begin(begin));
     }
 

@@ -7,7 +7,7 @@
 //! *Where we differ.* It works only without a scoreboard, so it detects nothing if the connection
 //! has SACK and loss detection reads it. A segment of one byte cannot be shortened.
 
-use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
+use super::{Ack, Detector, NewRecovery, Response, Retransmission, UndoScope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl State {
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &Begin) {
+    fn on_begin(&mut self, begin: &NewRecovery) {
         self.shortens = begin.by_timeout;
         self.edge = None;
     }
@@ -50,7 +50,7 @@ impl Detector for State {
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         let Some(edge) = self.edge.filter(|_| ack.advances()) else { return Verdict::Undecided };
         self.edge = None;
-        if ack.snd_una > edge { Verdict::Spurious(Scope::ALL) } else { Verdict::Undecided }
+        if ack.snd_una > edge { Verdict::Spurious(UndoScope::ALL) } else { Verdict::Undecided }
     }
 
     fn shortens(&self) -> bool {

@@ -22,7 +22,7 @@ pub enum Smoothing {
 /// Filter whose samples are the bytes credited per time, over intervals longer than both the RTT
 /// and 50 ms.
 #[derive(Debug, Clone)]
-pub(crate) struct Sampled {
+pub(crate) struct SampledFilter {
     smoothing: Smoothing,
     began: Option<Time>,
     bytes: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Sampled {
     rates: Option<(f64, f64)>,
 }
 
-impl Sampled {
+impl SampledFilter {
     pub fn new(smoothing: Smoothing) -> Self {
         Self { smoothing, began: None, bytes: 0, rates: None }
     }
@@ -76,8 +76,8 @@ mod tests {
     use super::super::super::testing::at;
     use super::*;
 
-    fn fed(smoothing: Smoothing, rate: impl Fn(u64) -> u64, acks: u64) -> Sampled {
-        let mut filter = Sampled::new(smoothing);
+    fn fed(smoothing: Smoothing, rate: impl Fn(u64) -> u64, acks: u64) -> SampledFilter {
+        let mut filter = SampledFilter::new(smoothing);
         for n in 0..acks {
             let rtt = Some(Duration::from_millis(100));
             filter.on_ack(&AckObservation { now: at(10 * n), bytes: rate(n), rtt, range: None });

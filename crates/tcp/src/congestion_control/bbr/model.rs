@@ -11,7 +11,7 @@ pub(super) struct Bandwidth(pub u64);
 
 impl Bandwidth {
     /// Rate of `segments` segments in `time`.
-    pub fn of(segments: u64, smss: u64, time: Duration) -> Self {
+    pub fn from_segments(segments: u64, smss: u64, time: Duration) -> Self {
         Self(mul_div(segments * smss, 1_000_000_000, time.as_nanos().max(1)))
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn bandwidth_in_other_units() {
-        let ten_mbit = Bandwidth::of(1250, 1000, Duration::from_secs(1));
+        let ten_mbit = Bandwidth::from_segments(1250, 1000, Duration::from_secs(1));
         assert_eq!(ten_mbit, Bandwidth(1_250_000));
         let rtt = Duration::from_millis(40);
         assert_eq!(ten_mbit.in_flight(rtt, UNIT, 1000), 50);

@@ -23,11 +23,11 @@ const SAME: u64 = 4000 / 8;
 pub(super) struct Progress {
     pub round_start: bool,
     /// True if it shows a loss.
-    pub lossy: bool,
+    pub shows_loss: bool,
     pub is_app_limited: bool,
     /// True in the mode that probes for bandwidth. Rounds in which a policed rate is used count
     /// only in that mode.
-    pub cruising: bool,
+    pub in_probe_bandwidth: bool,
     pub total: Total,
 }
 
@@ -73,7 +73,7 @@ impl Policer {
 
     pub fn sample(&mut self, progress: &Progress, smss: u64) -> Outcome {
         if self.policed {
-            if progress.cruising && progress.round_start {
+            if progress.in_probe_bandwidth && progress.round_start {
                 self.rounds += 1;
                 if self.rounds >= HOLDS {
                     self.reset();
@@ -84,7 +84,7 @@ impl Policer {
         }
         // Until the first loss the policer still has tokens, and does not limit the rate.
         if !self.is_sampling {
-            if !progress.lossy {
+            if !progress.shows_loss {
                 return Outcome::Nothing;
             }
             self.is_sampling = true;
@@ -105,7 +105,7 @@ impl Policer {
             return Outcome::Nothing;
         }
         // The end of the interval must be lossy, too.
-        if progress.lossy { self.end(progress, smss) } else { Outcome::Nothing }
+        if progress.shows_loss { self.end(progress, smss) } else { Outcome::Nothing }
     }
 
     fn begin(&mut self, progress: &Progress) {
@@ -122,7 +122,7 @@ impl Policer {
         if delivered == 0 || lost.saturating_mul(UNIT) < LOSSY * delivered || too_short {
             return Outcome::Nothing;
         }
-        let bandwidth = Bandwidth::of(delivered, smss, interval);
+        let bandwidth = Bandwidth::from_segments(delivered, smss, interval);
         let difference = bandwidth.0.abs_diff(self.bandwidth.0);
         let close =
             difference <= self.bandwidth.0 / 8 || Bandwidth(difference).pacing_rate(UNIT) <= SAME;
@@ -153,9 +153,9 @@ mod tests {
                 total.lost += half * lost;
                 let progress = Progress {
                     round_start: half == 0,
-                    lossy: half * lost > 0,
+                    shows_loss: half * lost > 0,
                     is_app_limited: false,
-                    cruising: true,
+                    in_probe_bandwidth: true,
                     total: *total,
                 };
                 seen.push(policer.sample(&progress, 1000));
@@ -207,9 +207,9 @@ mod tests {
         rounds(&mut policer, &mut total, &[(80, 20); 7]);
         let progress = Progress {
             round_start: false,
-            lossy: false,
+            shows_loss: false,
             is_app_limited: true,
-            cruising: true,
+            in_probe_bandwidth: true,
             total,
         };
         policer.sample(&progress, 1000);

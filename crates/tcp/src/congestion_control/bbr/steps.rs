@@ -38,19 +38,19 @@ impl Bbr {
             self.conserves = false;
         }
         self.sample_policer(delivery.lost > 0, reading.is_app_limited);
-        let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
+        let bandwidth = Bandwidth::from_segments(sample.segments, self.smss, sample.interval);
         // A sample limited by the application counts only if it is not below the estimate.
         if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
             self.rounds.add(bandwidth);
         }
     }
 
-    pub(super) fn sample_policer(&mut self, lossy: bool, is_app_limited: bool) {
+    pub(super) fn sample_policer(&mut self, shows_loss: bool, is_app_limited: bool) {
         let progress = Progress {
             round_start: self.rounds.start,
-            lossy,
+            shows_loss,
             is_app_limited,
-            cruising: self.mode == Mode::ProbeBandwidth,
+            in_probe_bandwidth: self.mode == Mode::ProbeBandwidth,
             total: self.totals(),
         };
         match self.policer.sample(&progress, self.smss) {

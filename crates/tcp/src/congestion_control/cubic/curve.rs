@@ -73,7 +73,7 @@ impl Curve {
     }
 
     /// Excludes the time up to now, in which the window was not the limit (§5.8).
-    pub fn skip_to(&mut self, now: Time) {
+    pub fn exclude_until(&mut self, now: Time) {
         if let Some(epoch) = &mut self.shape.epoch {
             // At most `now`: otherwise t would be negative.
             epoch.start = (epoch.start + now.since(self.seen)).min(now);
@@ -259,11 +259,11 @@ mod tests {
         let (mut curve, mut window) = curve(100);
         curve.on_loss(&mut window, &loss(at(0), 100));
         curve.grow(&mut window, &ack(at(1000), 1000));
-        curve.skip_to(at(9000));
-        curve.skip_to(at(9500));
+        curve.exclude_until(at(9000));
+        curve.exclude_until(at(9500));
         assert_eq!(curve.shape.epoch.map(|epoch| epoch.start), Some(at(9500)));
         curve.grow(&mut window, &ack(at(9600), 1000));
-        curve.skip_to(at(9700));
+        curve.exclude_until(at(9700));
         assert_eq!(curve.shape.epoch.map(|epoch| epoch.start), Some(at(9600)));
     }
 }

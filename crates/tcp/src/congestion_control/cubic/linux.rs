@@ -55,7 +55,7 @@ impl LinuxCurve {
     }
 
     /// True in the first second of congestion avoidance, whose RTTs are those of recovery.
-    pub fn began_recently(&self, now: Time) -> bool {
+    pub fn is_in_first_second(&self, now: Time) -> bool {
         self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
     }
 
@@ -67,7 +67,7 @@ impl LinuxCurve {
     }
 
     /// Excludes a pause that ends now: data are sent while none were in flight.
-    pub fn skip_to(&mut self, now: Time, last_sent: Time) {
+    pub fn exclude_until(&mut self, now: Time, last_sent: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + now.since(last_sent)).min(now);
         }

@@ -1,11 +1,11 @@
 //! Marks of arriving data, and the receiver's echo of them.
 
-use super::Notification;
+use super::EcnState;
 use crate::connection::Connection;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Segment};
 
-impl Notification {
+impl EcnState {
     /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
     /// Returns true for the first mark to echo, unless each change is echoed, and for data that are
     /// not ECN-capable after others that were.
@@ -38,7 +38,7 @@ impl Notification {
 impl Connection {
     /// Evaluates the ECN field and CWR of acceptable data.
     #[inline]
-    pub(in crate::connection) fn take_mark(&mut self, now: Time, segment: &Segment) {
+    pub(in crate::connection) fn process_ecn_field(&mut self, now: Time, segment: &Segment) {
         if !self.ecn.enabled || segment.payload_bytes == 0 {
             return;
         }

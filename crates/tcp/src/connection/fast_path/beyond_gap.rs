@@ -10,7 +10,7 @@ impl Connection {
     /// Handles data after the highest ones so far, beyond a gap, at an end with nothing in flight.
     /// Returns false, without any effect, in other cases.
     #[inline(never)]
-    pub(super) fn take_beyond_gap(
+    pub(super) fn handle_beyond_gap(
         &mut self,
         (seq, payload_bytes): (SeqNr, u32),
         ack: SeqNr,
@@ -34,14 +34,14 @@ impl Connection {
         // Data beyond a gap are acknowledged at once, so that the sender can count duplicate ACKs
         // (RFC 5681 §4.2).
         receiver.ack_now = true;
-        let window = self.window_of(window);
+        let window = self.scaled_window(window);
         self.update_window(left, self.sender.snd_una, window);
         true
     }
 
     /// True if no acknowledgment is due, and there is nothing else to send.
     #[inline(always)]
-    pub(in crate::connection) fn has_answered(&self) -> bool {
+    pub(in crate::connection) fn has_nothing_to_send(&self) -> bool {
         !self.receiver.ack_now && self.sender.is_at_rest()
     }
 

@@ -18,7 +18,7 @@ use crate::connection::{Limit, PlainTransmit};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
-use crate::scoreboard::NextArrived;
+use crate::scoreboard::RemovedInTimeOrder;
 use crate::{Push, RttSamples};
 use retx_units::{Duration, Time};
 use retx_wire::{Flags, PlainSegment, Timestamps};
@@ -59,7 +59,7 @@ impl Connection {
             self.fast_paths.receiving = Receiving::Detailed;
         }
         let bare =
-            self.fast_paths.sending == Sending::General && self.timers.has_no_other_than_usual();
+            self.fast_paths.sending == Sending::General && self.timers.has_only_usual_timers();
         if bare && self.sender.is_calm_in_detail() {
             self.fast_paths.sending = Sending::Detailed;
         }
@@ -92,7 +92,7 @@ impl Connection {
     /// Handles the next data at an end that has nothing in flight. Returns false, without any
     /// effect, in other cases.
     #[inline(never)]
-    pub(super) fn take_detailed_data(
+    pub(super) fn handle_detailed_data(
         &mut self,
         now: Time,
         segment: PlainSegment,
@@ -107,7 +107,7 @@ impl Connection {
         }
         self.note_timestamp(timestamps);
         self.sender.prepare_model();
-        let window = self.window_of(segment.window);
+        let window = self.scaled_window(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         let payload_bytes = segment.payload_bytes;
         self.update_receive_rtt(now, payload_bytes, timestamps.map(|it| it.echo));
@@ -125,7 +125,7 @@ impl Connection {
     /// Handles an acknowledgment of new data, none of which lie beyond the data sent. Returns
     /// false, without any effect, in other cases.
     #[inline(never)]
-    pub(super) fn take_detailed_ack(
+    pub(super) fn handle_detailed_ack(
         &mut self,
         now: Time,
         segment: PlainSegment,
@@ -140,14 +140,14 @@ impl Connection {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
-        // `take_next` must remove a segment; an acknowledgment of part of the first removes none.
+        // `acknowledge_in_time_order` must remove a segment; an ACK of part of the first does not.
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
         self.note_timestamp(timestamps);
         self.sender.prepare_model();
-        let taken = self.sender.board.take_next(snd_una);
-        let window = self.window_of(segment.window);
+        let taken = self.sender.board.acknowledge_in_time_order(snd_una);
+        let window = self.scaled_window(segment.window);
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         self.sender.snd_una = snd_una;
         self.sender.last_una = snd_una;
@@ -184,7 +184,7 @@ impl Connection {
 
     /// The part of [`Connection::decide`] that has an effect.
     #[inline(always)]
-    fn decide_next(&mut self, ack: &Ack, taken: &NextArrived) {
+    fn decide_next(&mut self, ack: &Ack, taken: &RemovedInTimeOrder) {
         let now = ack.now;
         self.notify_segments_acked(ack, Some(taken.last_sent));
         let sender = &mut self.sender;
@@ -198,7 +198,7 @@ impl Connection {
             now,
             srtt: ack.srtt,
             least_rtt: sender.least_rtt,
-            sampled: ack.rtt.is_some(),
+            has_rtt_sample: ack.rtt.is_some(),
             sent: taken.last_sent,
             end: taken.end,
         });
@@ -214,7 +214,7 @@ impl Connection {
         &mut self,
         now: Time,
         timestamps: Option<Timestamps>,
-        taken: &NextArrived,
+        taken: &RemovedInTimeOrder,
     ) -> Option<Duration> {
         // The time of transmission is more precise than an echo, which has the granularity of the
         // timestamp clock (`tcp_ack_update_rtt`).
@@ -223,11 +223,11 @@ impl Connection {
             RttSamples::Timed => self.rtt_of_timed(now, self.sender.snd_una),
         };
         if let Some(rtt) = exact {
-            self.take_rtt_sample(rtt);
+            self.apply_rtt_sample(rtt);
             return exact;
         }
         let rtt = self.rtt_of_echo(now, timestamps?.echo)?;
-        self.take_echoed_rtt(rtt);
+        self.apply_echoed_rtt(rtt);
         Some(rtt)
     }
 
@@ -254,7 +254,7 @@ impl Connection {
     /// acknowledgment if one is due.
     #[inline(always)]
     pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> FastPathResult {
-        if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
+        if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
             return self.acknowledge_in_detail(now);
         }
         let sender = &self.sender;
@@ -310,7 +310,7 @@ impl Connection {
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
         sender.push_to_scoreboard(now, position, length);
         if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
-            sender.board.open_burst();
+            sender.board.mark_burst_start();
         }
         if sender.timed.is_none() {
             sender.timed = Timed::new(right, now);

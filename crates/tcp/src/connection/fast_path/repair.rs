@@ -33,10 +33,10 @@ impl Connection {
     /// Handles a duplicate ACK of a connection without SACK. Returns false, without any effect, in
     /// other cases.
     #[inline(never)]
-    pub(super) fn take_plain_duplicate(&mut self, ack: SeqNr, window: u16) -> bool {
+    pub(super) fn handle_plain_dupack(&mut self, ack: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
         let snd_una = sender.snd_una;
-        let same = ack == self.sequence(snd_una) && self.window_of(window) == sender.snd_wnd;
+        let same = ack == self.sequence(snd_una) && self.scaled_window(window) == sender.snd_wnd;
         // A duplicate ACK acknowledges nothing and repeats the window while data are in flight (RFC
         // 5681 §2).
         if sender.selective || !same || sender.flight_size() == 0 {
@@ -52,9 +52,9 @@ impl Connection {
         true
     }
 
-    /// Like [`Self::take_plain_duplicate`], for a segment with SACK blocks.
+    /// Like [`Self::handle_plain_dupack`], for a segment with SACK blocks.
     #[inline(never)]
-    pub(in crate::connection) fn take_duplicate(&mut self, now: Time, segment: &Segment) -> bool {
+    pub(in crate::connection) fn handle_dupack(&mut self, now: Time, segment: &Segment) -> bool {
         let snd_una = self.sender.snd_una;
         let is_ack = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0;
         let bare = is_ack && segment.payload_bytes == 0 && !segment.loss_notice;
@@ -68,7 +68,7 @@ impl Connection {
         let board = &mut self.sender.board;
         let sacked = board.mark_block(left, right);
         board.note_sack(&segment.options.sack);
-        let window = self.window_of(segment.window);
+        let window = self.scaled_window(segment.window);
         let same_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         if sacked || same_window {
@@ -102,7 +102,7 @@ impl Connection {
             now,
             srtt: sender.estimator.srtt(),
             least_rtt: sender.least_rtt,
-            sampled: false,
+            has_rtt_sample: false,
             bytes_acked: 0,
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,

@@ -77,13 +77,13 @@ impl Receiver {
             None => self.may_double_window(parameters),
         };
         if may_double {
-            self.widen_window(parameters);
+            self.schedule_window_update(parameters);
         }
     }
 
     /// True if data were read while an acknowledgment was due.
     #[inline]
-    pub fn reads_behind_ack(&self) -> bool {
+    pub fn has_read_before_ack(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.read_behind_ack > 0)
     }
 
@@ -118,7 +118,7 @@ impl Receiver {
 
     /// Sends a window update: see [`Self::update_window_after_read`].
     #[inline(never)]
-    pub fn widen_window(&mut self, parameters: &Parameters) {
+    pub fn schedule_window_update(&mut self, parameters: &Parameters) {
         let known = self.advertised();
         let open = self.window(parameters);
         if open > known && open >= 2 * known {

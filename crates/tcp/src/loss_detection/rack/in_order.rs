@@ -25,7 +25,7 @@ impl State {
         if self.newest.is_none_or(|known| (ack.sent, ack.end) > (known.sent, known.end)) {
             self.newest = Some(Newest { sent: ack.sent, end: ack.end, retransmitted: false });
         }
-        self.sampled_since_probe |= ack.sampled;
+        self.sampled_since_probe |= ack.has_rtt_sample;
         if self.as_linux() {
             self.advanced = false;
             if self.reo_wnd_persist == 0 {

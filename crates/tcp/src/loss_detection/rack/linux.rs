@@ -93,7 +93,7 @@ mod tests {
             now: Time::ZERO + MS * ms,
             srtt: None,
             least_rtt: Duration::MAX,
-            sampled: false,
+            has_rtt_sample: false,
             overdue: false,
             bytes_acked: 1,
             snd_una: 9,

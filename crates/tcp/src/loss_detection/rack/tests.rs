@@ -11,7 +11,7 @@ fn ack(snd_una: u64, delivered: &Delivered) -> Ack<'_> {
         now: Time::ZERO,
         srtt: None,
         least_rtt: Duration::MAX,
-        sampled: false,
+        has_rtt_sample: false,
         overdue: false,
         bytes_acked: 1,
         snd_una,

@@ -27,7 +27,7 @@ impl State {
         // RFC 6582 §3.2, step 1: no recovery begins until more than `recover` is acknowledged.
         self.in_timeout_recovery &= ack.snd_una <= self.recover;
         if advanced {
-            board.forget_assumed();
+            board.forget_assumed_arrivals();
         }
         let threshold = u64::from(ack.dupack_threshold.max(self.reordering));
         if !self.in_timeout_recovery && !advanced && board.assumed_arrivals() >= threshold {
@@ -51,7 +51,7 @@ impl State {
             }
             return Reaction::Nothing;
         }
-        board.forget_assumed();
+        board.forget_assumed_arrivals();
         // The recovery ends only when data beyond `recover` are acknowledged: until then duplicate
         // ACKs may be due to its retransmissions (`tcp_is_non_sack_preventing_reopen`).
         if snd_una == self.recover {
