@@ -24,7 +24,7 @@ const STEP: f64 = 1e-3;
 /// Largest change of a parameter in one iteration.
 const MOVE_MAX: f64 = 2.0;
 /// Absolute logit beyond which a parameter counts as being at the end of its range.
-pub const EDGE: f64 = 18.0;
+pub const LOGIT_MAX: f64 = 18.0;
 const ITERATIONS: usize = 60;
 
 /// Damped Newton iteration (Levenberg 1944) with numerical derivatives.
@@ -35,8 +35,11 @@ pub fn maximise(function: &Function<'_>, start: &[f64]) -> Maximum {
     let (mut slope, mut curve) = derivatives(function, &at, value);
     for _ in 0..ITERATIONS {
         let Some(step) = newton_step(&slope, &curve, damping) else { break };
-        let next: Vec<f64> =
-            at.iter().zip(&step).map(|(at, step)| (at + step).clamp(-EDGE, EDGE)).collect();
+        let next: Vec<f64> = at
+            .iter()
+            .zip(&step)
+            .map(|(at, step)| (at + step).clamp(-LOGIT_MAX, LOGIT_MAX))
+            .collect();
         let reached = function(&next);
         if reached > value {
             let gain = reached - value;
@@ -154,7 +157,7 @@ fn inverse(matrix: &Matrix) -> Option<Matrix> {
 
 /// Logit: logarithm of the odds.
 pub fn logit(probability: f64) -> f64 {
-    libm::log(probability / (1.0 - probability)).clamp(-EDGE, EDGE)
+    libm::log(probability / (1.0 - probability)).clamp(-LOGIT_MAX, LOGIT_MAX)
 }
 
 /// Inverse of [`logit`].

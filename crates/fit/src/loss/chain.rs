@@ -12,13 +12,13 @@ use super::series::{Evidence, Series};
 use retx_units::Stream;
 
 /// Square matrix.
-pub type Square<const N: usize> = [[f64; N]; N];
+pub type SquareMatrix<const N: usize> = [[f64; N]; N];
 
 /// Chain of N states.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain<const N: usize> {
     /// Transition probabilities, by rows.
-    pub moves: Square<N>,
+    pub transitions: SquareMatrix<N>,
     /// Loss probability in each state.
     pub loss: [f64; N],
 }
@@ -27,7 +27,7 @@ impl<const N: usize> Chain<N> {
     /// Stationary distribution. The algorithm contains no subtractions, so small probabilities stay
     /// precise.
     pub fn stationary(&self) -> [f64; N] {
-        let mut moves = self.moves;
+        let mut moves = self.transitions;
         for last in (1..N).rev() {
             let leaves: f64 = moves[last][..last].iter().sum();
             if leaves <= 0.0 {
@@ -62,7 +62,7 @@ impl<const N: usize> Chain<N> {
     pub fn mean_burst(&self) -> Option<f64> {
         let law = self.stationary();
         let ahead = |state: usize| -> f64 {
-            self.moves[state].iter().zip(self.loss).map(|(moves, loss)| moves * loss).sum()
+            self.transitions[state].iter().zip(self.loss).map(|(moves, loss)| moves * loss).sum()
         };
         let both: f64 = (0..N).map(|it| law[it] * self.loss[it] * ahead(it)).sum();
         let lost = self.mean_loss();
@@ -72,7 +72,7 @@ impl<const N: usize> Chain<N> {
     /// Expected number of times that the chain enters its rarest state during `copies` copies.
     pub fn visits(&self, copies: usize) -> f64 {
         let law = self.stationary();
-        let entries = (0..N).map(|state| law[state] * (1.0 - self.moves[state][state]));
+        let entries = (0..N).map(|state| law[state] * (1.0 - self.transitions[state][state]));
         entries.fold(f64::INFINITY, f64::min) * copies as f64
     }
 
@@ -85,12 +85,12 @@ impl<const N: usize> Chain<N> {
             let weights = self.weights(series.kinds[run.kind]);
             if run.count < 6 {
                 for _ in 0..run.count {
-                    forward = times(&forward, &self.moves);
+                    forward = times(&forward, &self.transitions);
                     total += scale(&mut forward, &weights);
                 }
             } else {
-                let ladder =
-                    ladders[run.kind].get_or_insert_with(|| Ladder::new(&self.moves, &weights));
+                let ladder = ladders[run.kind]
+                    .get_or_insert_with(|| Ladder::new(&self.transitions, &weights));
                 total += ladder.climb(&mut forward, run.count);
             }
             if !total.is_finite() {
@@ -101,12 +101,12 @@ impl<const N: usize> Chain<N> {
     }
 
     fn weights(&self, evidence: Evidence) -> [f64; N] {
-        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
+        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.arrived)
     }
 
     /// Chain after one iteration of Baum–Welch over the packets `from` … `to`. Probabilities of
     /// zero stay zero, so the chain keeps its structure.
-    pub fn improved(&self, series: &Series, (from, to): (usize, usize)) -> Self {
+    pub fn baum_welch_step(&self, series: &Series, (from, to): (usize, usize)) -> Self {
         let copies = to - from;
         let weights: Vec<[f64; N]> = series.kinds.iter().map(|it| self.weights(*it)).collect();
         let at = |index: usize| &weights[series.kind[from + index]];
@@ -114,8 +114,8 @@ impl<const N: usize> Chain<N> {
         let mut norms = Vec::with_capacity(copies);
         let mut current = self.stationary();
         for index in 0..copies {
-            current = times(&current, &self.moves);
-            norms.push(weigh(&mut current, at(index)));
+            current = times(&current, &self.transitions);
+            norms.push(weight_and_scale(&mut current, at(index)));
             forward.push(current);
         }
         let mut moved = [[0.0; N]; N];
@@ -137,7 +137,7 @@ impl<const N: usize> Chain<N> {
             let mut before = [0.0; N];
             for one in 0..N {
                 for other in 0..N {
-                    let step = self.moves[one][other] * at(index)[other] * backward[other];
+                    let step = self.transitions[one][other] * at(index)[other] * backward[other];
                     let step = step / norms[index];
                     moved[one][other] += forward[index - 1][one] * step;
                     before[one] += step;
@@ -148,12 +148,12 @@ impl<const N: usize> Chain<N> {
         self.normalised(&moved, &visits, &losses)
     }
 
-    fn normalised(&self, moved: &Square<N>, visits: &[f64; N], losses: &[f64; N]) -> Self {
+    fn normalised(&self, moved: &SquareMatrix<N>, visits: &[f64; N], losses: &[f64; N]) -> Self {
         let mut next = *self;
         for state in 0..N {
             let out: f64 = moved[state].iter().sum();
             if out > 0.0 {
-                next.moves[state] = moved[state].map(|it| it / out);
+                next.transitions[state] = moved[state].map(|it| it / out);
             }
             let fixed = self.loss[state] <= 0.0 || self.loss[state] >= 1.0;
             if visits[state] > 0.0 && !fixed {
@@ -170,7 +170,7 @@ impl<const N: usize> Chain<N> {
         for _ in 0..copies {
             fates.push(stream.uniform() < self.loss[state]);
             if N > 1 {
-                state = pick(&self.moves[state], stream);
+                state = pick(&self.transitions[state], stream);
             }
         }
         fates
@@ -189,7 +189,7 @@ fn pick<const N: usize>(law: &[f64; N], stream: &mut Stream) -> usize {
     N - 1
 }
 
-fn times<const N: usize>(row: &[f64; N], matrix: &Square<N>) -> [f64; N] {
+fn times<const N: usize>(row: &[f64; N], matrix: &SquareMatrix<N>) -> [f64; N] {
     let mut product = [0.0; N];
     for (one, line) in row.iter().zip(matrix) {
         for (sum, entry) in product.iter_mut().zip(line) {
@@ -200,7 +200,7 @@ fn times<const N: usize>(row: &[f64; N], matrix: &Square<N>) -> [f64; N] {
 }
 
 /// Multiplies by the weights and scales the result to the sum 1; returns the sum before scaling.
-pub fn weigh<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
+pub fn weight_and_scale<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
     let mut total = 0.0;
     for (one, weight) in forward.iter_mut().zip(weights) {
         *one *= weight;
@@ -211,17 +211,17 @@ pub fn weigh<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 
 }
 
 fn scale<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
-    libm::log(weigh(forward, weights))
+    libm::log(weight_and_scale(forward, weights))
 }
 
 /// Powers 1, 2, 4, … of M·diag(e), each with its largest entry scaled to 1.
 #[derive(Debug, Clone)]
 struct Ladder<const N: usize> {
-    powers: Vec<(Square<N>, f64)>,
+    powers: Vec<(SquareMatrix<N>, f64)>,
 }
 
 impl<const N: usize> Ladder<N> {
-    fn new(moves: &Square<N>, weights: &[f64; N]) -> Self {
+    fn new(moves: &SquareMatrix<N>, weights: &[f64; N]) -> Self {
         let mut step = *moves;
         for row in &mut step {
             row.iter_mut().zip(weights).for_each(|(entry, weight)| *entry *= weight);
@@ -231,7 +231,7 @@ impl<const N: usize> Ladder<N> {
         ladder
     }
 
-    fn push(&mut self, mut power: Square<N>, log: f64) {
+    fn push(&mut self, mut power: SquareMatrix<N>, log: f64) {
         let most = power.iter().flatten().fold(0.0_f64, |most, it| most.max(*it));
         if most > 0.0 {
             power.iter_mut().flatten().for_each(|entry| *entry /= most);

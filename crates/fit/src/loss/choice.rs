@@ -8,7 +8,7 @@
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
 use super::series::Series;
-use super::tests_of_fit::Tested;
+use super::tests_of_fit::TestResults;
 
 /// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
@@ -20,7 +20,7 @@ const LOSSES_LEAST: f64 = 10.0;
 const SOFT_MUCH: f64 = 0.05;
 
 /// Result of the choice.
-pub struct Decided {
+pub struct ModelChoice {
     /// Chosen model.
     pub chosen: Option<&'static str>,
     /// Names of the models that the data do not distinguish from the best one.
@@ -46,8 +46,8 @@ pub fn choose(
     fitted: &[(Fitted, Option<String>)],
     best: usize,
     series: &Series,
-    (tested, changes): (&Tested, &[ChangePoint]),
-) -> Decided {
+    (tested, changes): (&TestResults, &[ChangePoint]),
+) -> ModelChoice {
     let least = fitted[best].0.bic;
     let near =
         fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
@@ -72,7 +72,7 @@ pub fn choose(
         None
     };
     let chosen = if reason.is_none() { names.first().copied() } else { None };
-    Decided { chosen, contenders: names, reason }
+    ModelChoice { chosen, contenders: names, reason }
 }
 
 fn evenly(names: &[&str]) -> &'static str {
@@ -88,7 +88,7 @@ fn evenly(names: &[&str]) -> &'static str {
 /// Warnings about limits of the series.
 pub fn warnings(series: &Series) -> Vec<String> {
     let mut warnings = Vec::new();
-    let soft = series.soft_share();
+    let soft = series.uncertain_share();
     if soft > SOFT_MUCH {
         warnings.push(format!(
             "the fate of {:.0} % of the packets is uncertain: the tests take the likelier one",

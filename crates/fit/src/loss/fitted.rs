@@ -7,9 +7,9 @@
 //! end of a range the threshold is ln 40 instead, so that n packets without a loss give the exact
 //! bound 1 − 0.025^(1/n).
 
-use super::law::{Consequences, Law};
+use super::law::{Law, ModelProperties};
 use super::series::Series;
-use crate::numeric::{EDGE, Matrix, Maximum, maximise};
+use crate::numeric::{LOGIT_MAX, Matrix, Maximum, maximise};
 
 /// Normal quantile of a 95 % interval.
 const SIGMAS: f64 = 1.96;
@@ -31,7 +31,7 @@ pub struct Fitted {
     /// Bayesian information criterion.
     pub bic: f64,
     /// Loss rate, burst length and number of visits under the fitted model.
-    pub consequences: Consequences,
+    pub consequences: ModelProperties,
     free: Vec<f64>,
     covariance: Option<Matrix>,
     found: Option<Vec<(f64, f64)>>,
@@ -101,8 +101,10 @@ impl Fitted {
         let error = libm::sqrt(self.covariance.as_ref()?[index][index]);
         let scale = self.law.parameters()[index].scale;
         let free = self.free[index];
-        let usable = error < ERROR_MAX && free.abs() + SIGMAS * error < EDGE;
-        usable.then(|| (scale.value(free - SIGMAS * error), scale.value(free + SIGMAS * error)))
+        let usable = error < ERROR_MAX && free.abs() + SIGMAS * error < LOGIT_MAX;
+        usable.then(|| {
+            (scale.natural_value(free - SIGMAS * error), scale.natural_value(free + SIGMAS * error))
+        })
     }
 
     fn profile(&self, series: &Series, index: usize) -> (f64, f64) {
@@ -114,7 +116,7 @@ impl Fitted {
 
     /// End of a profile interval, on the scale of the search.
     fn end(&self, function: &dyn Fn(&[f64]) -> f64, index: usize, sign: f64) -> f64 {
-        let at_edge = self.free[index].abs() > EDGE - 6.0;
+        let at_edge = self.free[index].abs() > LOGIT_MAX - 6.0;
         let least = self.log_likelihood - if at_edge { libm::log(40.0) } else { 1.92 };
         let mut others = self.without(index);
         let mut holds = |value: f64| {
@@ -132,7 +134,7 @@ impl Fitted {
         let start = self.free[index];
         let (mut inside, mut step) = (start, 0.1);
         loop {
-            let next = (start + sign * step).clamp(-EDGE, EDGE);
+            let next = (start + sign * step).clamp(-LOGIT_MAX, LOGIT_MAX);
             if !holds(next) {
                 let mut outside = next;
                 for _ in 0..12 {
@@ -141,7 +143,7 @@ impl Fitted {
                 }
                 return 0.5 * (inside + outside);
             }
-            if next.abs() >= EDGE {
+            if next.abs() >= LOGIT_MAX {
                 return next;
             }
             (inside, step) = (next, step * 2.0);
@@ -166,9 +168,13 @@ fn on_free_scale<'a>(law: &'a dyn Law, series: &'a Series) -> impl Fn(&[f64]) ->
 }
 
 fn from_free(law: &dyn Law, free: &[f64]) -> Vec<f64> {
-    law.parameters().iter().zip(free).map(|(it, free)| it.scale.value(*free)).collect()
+    law.parameters().iter().zip(free).map(|(it, free)| it.scale.natural_value(*free)).collect()
 }
 
 fn to_free(law: &dyn Law, values: &[f64]) -> Vec<f64> {
-    law.parameters().iter().zip(values).map(|(it, value)| it.scale.free(*value)).collect()
+    law.parameters()
+        .iter()
+        .zip(values)
+        .map(|(it, value)| it.scale.to_search_scale(*value))
+        .collect()
 }

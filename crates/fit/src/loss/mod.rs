@@ -18,8 +18,8 @@ pub use series::{Series, SeriesError};
 pub use tests_of_fit::Test;
 
 use fitted::Fitted;
-use statistics::Pairs;
-use tests_of_fit::{Tested, test};
+use statistics::CumulativePairs;
+use tests_of_fit::{TestResults, test};
 
 /// Options of a fit.
 #[derive(Debug, Clone)]
@@ -126,14 +126,14 @@ const CHANGES_MOST: usize = 16;
 
 /// Change points by binary segmentation. A part of the series is divided if its best division
 /// improves the likelihood more than in 99 of 100 series drawn from the model.
-fn changes(series: &Series, tested: &Tested) -> Vec<ChangePoint> {
+fn changes(series: &Series, tested: &TestResults) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
-    let pairs = Pairs::of(&fates);
+    let pairs = CumulativePairs::of(&fates);
     let mut parts = vec![(0, pairs.last())];
     let mut places = Vec::new();
     while let Some(part) = parts.pop() {
-        let Some((at, gain)) = pairs.change(part) else { continue };
-        if gain > tested.change_least && places.len() < CHANGES_MOST {
+        let Some((at, gain)) = pairs.find_change(part) else { continue };
+        if gain > tested.change_threshold && places.len() < CHANGES_MOST {
             places.push(at);
             parts.extend([(part.0, at), (at, part.1)]);
         }

@@ -28,7 +28,7 @@ pub struct Evidence {
     /// Likelihood if the copy was lost.
     pub lost: f64,
     /// Likelihood if the copy arrived.
-    pub kept: f64,
+    pub arrived: f64,
 }
 
 /// Run of consecutive copies with equal evidence.
@@ -65,7 +65,7 @@ pub struct Series {
     /// Copies in order, for chains with one step per copy.
     pub runs: Vec<Run>,
     /// Copies in order, for chains in continuous time.
-    pub timed: Vec<TimedRun>,
+    pub timed_runs: Vec<TimedRun>,
     /// For each copy, the index of its evidence in `kinds`.
     pub kind: Vec<usize>,
     /// Mean loss probability of copies with known fates.
@@ -103,7 +103,7 @@ impl Series {
             lost,
             kinds: Vec::new(),
             runs: Vec::new(),
-            timed: Vec::new(),
+            timed_runs: Vec::new(),
             kind: Vec::new(),
             loss_rate: sum / known as f64,
             known,
@@ -139,7 +139,7 @@ impl Series {
     }
 
     /// Share of copies with known but uncertain fates.
-    pub fn soft_share(&self) -> f64 {
+    pub fn uncertain_share(&self) -> f64 {
         let soft = self.lost.iter().filter(|lost| **lost > 0.0 && **lost < 1.0).count();
         soft as f64 / self.known as f64
     }
@@ -148,7 +148,7 @@ impl Series {
         let mut kinds = HashMap::new();
         for index in 0..self.copies() {
             let found = evidence(self.lost[index], self.loss_rate);
-            let key = (found.lost.to_bits(), found.kept.to_bits());
+            let key = (found.lost.to_bits(), found.arrived.to_bits());
             let kind = *kinds.entry(key).or_insert_with(|| {
                 self.kinds.push(found);
                 self.kinds.len() - 1
@@ -160,11 +160,11 @@ impl Series {
             }
             let before = if index == 0 { 0 } else { index - 1 };
             let gap_s = self.times_s[index] - self.times_s[before];
-            match self.timed.last_mut() {
+            match self.timed_runs.last_mut() {
                 Some(run) if run.kind == kind && run.gap_s.to_bits() == gap_s.to_bits() => {
                     run.count += 1;
                 }
-                _ => self.timed.push(TimedRun { kind, gap_s, count: 1 }),
+                _ => self.timed_runs.push(TimedRun { kind, gap_s, count: 1 }),
             }
         }
     }
@@ -173,12 +173,12 @@ impl Series {
 /// Likelihoods that follow, by Bayes' rule, from a posterior and a prior probability.
 fn evidence(lost: f64, prior: f64) -> Evidence {
     if lost.is_nan() {
-        return Evidence { lost: 1.0, kept: 1.0 };
+        return Evidence { lost: 1.0, arrived: 1.0 };
     }
     if lost <= 0.0 || lost >= 1.0 {
-        return Evidence { lost, kept: 1.0 - lost };
+        return Evidence { lost, arrived: 1.0 - lost };
     }
     let (lost, kept) = (lost / prior, (1.0 - lost) / (1.0 - prior));
     let most = lost.max(kept);
-    Evidence { lost: lost / most, kept: kept / most }
+    Evidence { lost: lost / most, arrived: kept / most }
 }

@@ -28,7 +28,7 @@ const RUN_CLASSES: [usize; 22] = [
 /// Number of candidate change points in the coarse search, before the best one is refined.
 const POSITIONS: usize = 512;
 /// Minimum number of copies between two change points.
-pub const PART_LEAST: usize = 20;
+pub const PART_COPIES_MIN: usize = 20;
 
 /// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run does not
 /// count, because its end is unknown.
@@ -101,11 +101,11 @@ pub fn dispersion(fates: &[bool], windows: &[usize]) -> Vec<f64> {
 }
 
 /// Cumulative numbers of pairs of successive fates, up to each copy.
-pub struct Pairs {
+pub struct CumulativePairs {
     sums: Vec<[u32; 4]>,
 }
 
-impl Pairs {
+impl CumulativePairs {
     /// Counts the pairs of a sequence.
     pub fn of(fates: &[bool]) -> Self {
         let mut sums = Vec::with_capacity(fates.len());
@@ -131,14 +131,14 @@ impl Pairs {
 
     /// Copy at which a division of the part `from` … `to` increases the log likelihood most, and
     /// twice this increase.
-    pub fn change(&self, (from, to): (usize, usize)) -> Option<(usize, f64)> {
-        if to < from + 2 * PART_LEAST {
+    pub fn find_change(&self, (from, to): (usize, usize)) -> Option<(usize, f64)> {
+        if to < from + 2 * PART_COPIES_MIN {
             return None;
         }
         let whole = self.log_likelihood(from, to);
         let gain =
             |at: usize| 2.0 * (self.log_likelihood(from, at) + self.log_likelihood(at, to) - whole);
-        let (least, most) = (from + PART_LEAST, to - PART_LEAST);
+        let (least, most) = (from + PART_COPIES_MIN, to - PART_COPIES_MIN);
         let step = (most - least).div_ceil(POSITIONS).max(1);
         let coarse = best(&gain, (least..=most).step_by(step));
         let near = coarse.0.saturating_sub(step).max(least)..=(coarse.0 + step).min(most);

@@ -8,12 +8,12 @@
 
 use super::fitted::Fitted;
 use super::series::Series;
-use super::statistics::{Pairs, autocorrelation, dispersion, lags, runs, windows};
+use super::statistics::{CumulativePairs, autocorrelation, dispersion, lags, runs, windows};
 use retx_units::StreamKey;
 use serde::Serialize;
 
 /// A law is refused below this p-value.
-pub const LEVEL: f64 = 0.01;
+pub const SIGNIFICANCE_LEVEL: f64 = 0.01;
 /// Maximum number of fates that are drawn in all series of a test together. If the series is long,
 /// fewer series are drawn.
 const COPIES_MOST: usize = 20_000_000;
@@ -40,11 +40,11 @@ pub struct Test {
 }
 
 /// Results of all tests of a law.
-pub struct Tested {
+pub struct TestResults {
     /// Each test.
     pub tests: Vec<Test>,
     /// Gain of a change that only 1 % of the drawn series exceed.
-    pub change_least: f64,
+    pub change_threshold: f64,
 }
 
 /// Statistics of one sequence of fates.
@@ -54,8 +54,8 @@ struct Features {
 
 impl Features {
     fn of(fates: &[bool], lags: &[usize], windows: &[usize]) -> Self {
-        let pairs = Pairs::of(fates);
-        let change = pairs.change((0, pairs.last())).map_or(0.0, |it| it.1);
+        let pairs = CumulativePairs::of(fates);
+        let change = pairs.find_change((0, pairs.last())).map_or(0.0, |it| it.1);
         Self {
             of: [
                 runs(fates, true),
@@ -71,7 +71,7 @@ impl Features {
 const NAMES: [&str; 5] = ["loss_runs", "gap_runs", "autocorrelation", "dispersion", "stationarity"];
 
 /// Tests a fitted model on the copies with known fates, with `series_count` drawn series.
-pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> Tested {
+pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> TestResults {
     let (indices, fates) = series.fates();
     let per_second = series.copies() as f64 / series.duration_s().max(1e-9);
     let lags = lags((per_second.ceil() as usize).clamp(8, 2000).min(fates.len() / 4));
@@ -90,8 +90,11 @@ pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> Tested {
     let tests = (0..NAMES.len()).map(|which| judged(fitted, which, &measured, &drawn)).collect();
     let mut changes: Vec<f64> = drawn.iter().map(|it| it.of[4][0]).collect();
     changes.sort_by(f64::total_cmp);
-    let place = ((1.0 - LEVEL) * changes.len() as f64) as usize;
-    Tested { tests, change_least: 1.1 * changes[place.min(changes.len() - 1)] + CHANGE_SLACK }
+    let place = ((1.0 - SIGNIFICANCE_LEVEL) * changes.len() as f64) as usize;
+    TestResults {
+        tests,
+        change_threshold: 1.1 * changes[place.min(changes.len() - 1)] + CHANGE_SLACK,
+    }
 }
 
 fn judged(fitted: &Fitted, which: usize, measured: &Features, drawn: &[Features]) -> Test {
@@ -112,7 +115,7 @@ fn judged(fitted: &Fitted, which: usize, measured: &Features, drawn: &[Features]
     let slack = if which == 4 { CHANGE_SLACK } else { 0.0 };
     let as_far = drawn.iter().filter(|it| distance(it) + slack >= statistic).count();
     let p_value = (1 + as_far) as f64 / (1 + drawn.len()) as f64;
-    let passed = p_value > LEVEL;
+    let passed = p_value > SIGNIFICANCE_LEVEL;
     let finding = finding(which, passed);
     Test {
         model: fitted.law.name().into(),

@@ -14,20 +14,22 @@
 //! *Reference.* Yajnik, Moon, Kurose & Towsley 1999 for the order of chains; Salsano, Ludovici &
 //! Ordine 2009 for the states of netem.
 
-use super::{Discrete, Parameter, probability, rounded};
+use super::{DiscreteChain, Parameter, probability, rounded};
 use crate::loss::chain::Chain;
 use crate::loss::series::Series;
 use serde_json::{Value, json};
 
 /// Independent losses.
-pub const BERNOULLI: Discrete<1> = Discrete {
+pub const BERNOULLI: DiscreteChain<1> = DiscreteChain {
     name: "bernoulli",
     title: "independent losses",
     is_hidden: false,
     parameters: &[probability("p")],
-    chain: |values| Some(Chain { moves: [[1.0]], loss: [values[0]] }),
+    chain: |values| Some(Chain { transitions: [[1.0]], loss: [values[0]] }),
     values: |chain| vec![chain.loss[0]],
-    starts: |series| vec![Chain { moves: [[1.0]], loss: [within(series.loss_rate)] }],
+    starting_points: |series| {
+        vec![Chain { transitions: [[1.0]], loss: [clamp_interior(series.loss_rate)] }]
+    },
     channel: |values| json!({ "model": "bernoulli", "p": rounded(values[0]) }),
 };
 
@@ -37,38 +39,44 @@ const K: Parameter = probability("k");
 const H: Parameter = probability("h");
 
 /// Two states. The bad state loses every packet, the good state none.
-pub const GILBERT: Discrete<2> = Discrete {
+pub const GILBERT: DiscreteChain<2> = DiscreteChain {
     name: "gilbert",
     title: "Gilbert: bursts, everything lost in them",
     is_hidden: false,
     parameters: &[P, R],
     chain: |values| two_states([values[0], values[1], 1.0, 0.0]),
-    values: |chain| vec![within(chain.moves[0][1]), within(chain.moves[1][0])],
-    starts: |series| {
-        let [p, r] = Pairs::of(series).transitions();
+    values: |chain| {
+        vec![clamp_interior(chain.transitions[0][1]), clamp_interior(chain.transitions[1][0])]
+    },
+    starting_points: |series| {
+        let [p, r] = PairCounts::of(series).transitions();
         two_states([p, r, 1.0, 0.0]).into_iter().collect()
     },
     channel: |values| gilbert_elliott([values[0], values[1], 1.0, 0.0]),
 };
 
 /// Two states. Some packets survive the bad state; the good state loses none.
-pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
+pub const GILBERT_ELLIOTT_3: DiscreteChain<2> = DiscreteChain {
     name: "gilbert_elliott_3",
     title: "Gilbert–Elliott, 3 parameters: nothing lost between bursts",
     is_hidden: true,
     parameters: &[P, R, H],
     chain: |values| two_states([values[0], values[1], 1.0, values[2]]),
     values: |chain| {
-        let survives = within(1.0 - chain.loss[1]);
-        vec![within(chain.moves[0][1]), within(chain.moves[1][0]), survives]
+        let survives = clamp_interior(1.0 - chain.loss[1]);
+        vec![
+            clamp_interior(chain.transitions[0][1]),
+            clamp_interior(chain.transitions[1][0]),
+            survives,
+        ]
     },
-    starts: |series| {
-        let [p, r] = Pairs::of(series).transitions();
+    starting_points: |series| {
+        let [p, r] = PairCounts::of(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
             // These starting points give the same loss rate by fewer, longer bursts, in which some
             // packets arrive.
-            two_states([within(p * slower.sqrt()), within(r * slower), 1.0, h])
+            two_states([clamp_interior(p * slower.sqrt()), clamp_interior(r * slower), 1.0, h])
         };
         tries.into_iter().filter_map(start).collect()
     },
@@ -76,7 +84,7 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
 };
 
 /// Two states, both of which lose some packets.
-pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
+pub const GILBERT_ELLIOTT_4: DiscreteChain<2> = DiscreteChain {
     name: "gilbert_elliott_4",
     title: "Gilbert–Elliott, 4 parameters: losses in both states",
     is_hidden: true,
@@ -86,16 +94,26 @@ pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
         if k < h { None } else { two_states([p, r, k, h]) }
     },
     values: |chain| {
-        let survives = chain.loss.map(|loss| within(1.0 - loss));
-        vec![within(chain.moves[0][1]), within(chain.moves[1][0]), survives[0], survives[1]]
+        let survives = chain.loss.map(|loss| clamp_interior(1.0 - loss));
+        vec![
+            clamp_interior(chain.transitions[0][1]),
+            clamp_interior(chain.transitions[1][0]),
+            survives[0],
+            survives[1],
+        ]
     },
-    starts: |series| {
-        let loss = within(series.loss_rate);
+    starting_points: |series| {
+        let loss = clamp_interior(series.loss_rate);
         let tries = [(3.0, 0.5), (10.0, 0.3), (30.0, 0.5), (100.0, 0.8), (300.0, 0.9)];
         let start = |(copies, h): (f64, f64)| {
             let bad = (0.7 * loss / (1.0 - h)).min(0.4);
             let r = 1.0 / copies;
-            two_states([within(r * bad / (1.0 - bad)), r, within(1.0 - 0.3 * loss), h])
+            two_states([
+                clamp_interior(r * bad / (1.0 - bad)),
+                r,
+                clamp_interior(1.0 - 0.3 * loss),
+                h,
+            ])
         };
         tries.into_iter().filter_map(start).collect()
     },
@@ -103,7 +121,7 @@ pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
 };
 
 /// Loss probability that depends on the fates of the two previous packets.
-pub const SECOND_ORDER: Discrete<4> = Discrete {
+pub const SECOND_ORDER: DiscreteChain<4> = DiscreteChain {
     name: "second_order",
     title: "second-order Markov chain",
     is_hidden: false,
@@ -115,11 +133,13 @@ pub const SECOND_ORDER: Discrete<4> = Discrete {
             let next = 2 * (state % 2);
             (moves[state][next], moves[state][next + 1]) = (1.0 - p, *p);
         }
-        Some(Chain { moves, loss: [0.0, 1.0, 0.0, 1.0] })
+        Some(Chain { transitions: moves, loss: [0.0, 1.0, 0.0, 1.0] })
     },
-    values: |chain| (0..4).map(|state| within(chain.moves[state][2 * (state % 2) + 1])).collect(),
-    starts: |series| {
-        let [p, r] = Pairs::of(series).transitions();
+    values: |chain| {
+        (0..4).map(|state| clamp_interior(chain.transitions[state][2 * (state % 2) + 1])).collect()
+    },
+    starting_points: |series| {
+        let [p, r] = PairCounts::of(series).transitions();
         (SECOND_ORDER.chain)(&[p, 1.0 - r, p, 1.0 - r]).into_iter().collect()
     },
     channel: |values| {
@@ -129,7 +149,7 @@ pub const SECOND_ORDER: Discrete<4> = Discrete {
 };
 
 /// Received in a gap, received in a burst, lost.
-pub const THREE_STATES: Discrete<3> = Discrete {
+pub const THREE_STATES: DiscreteChain<3> = DiscreteChain {
     name: "three_states",
     title: "three states: received in gaps, received in bursts, lost",
     is_hidden: true,
@@ -140,19 +160,23 @@ pub const THREE_STATES: Discrete<3> = Discrete {
         // condition, states 1 and 2 could be exchanged without changing the likelihood.
         let possible = p31 + p32 <= 1.0 && p13 <= p23;
         possible.then_some(Chain {
-            moves: [[1.0 - p13, 0.0, p13], [0.0, 1.0 - p23, p23], [p31, p32, 1.0 - p31 - p32]],
+            transitions: [
+                [1.0 - p13, 0.0, p13],
+                [0.0, 1.0 - p23, p23],
+                [p31, p32, 1.0 - p31 - p32],
+            ],
             loss: [0.0, 0.0, 1.0],
         })
     },
     values: |chain| {
-        let moves = &chain.moves;
-        [moves[0][2], moves[2][0], moves[2][1], moves[1][2]].map(within).to_vec()
+        let moves = &chain.transitions;
+        [moves[0][2], moves[2][0], moves[2][1], moves[1][2]].map(clamp_interior).to_vec()
     },
-    starts: |series| {
-        let [p, r] = Pairs::of(series).transitions();
+    starting_points: |series| {
+        let [p, r] = PairCounts::of(series).transitions();
         let tries = [(0.5, 0.5), (0.2, 0.1), (0.7, 0.03)];
         let start = |(far, near): (f64, f64)| {
-            (THREE_STATES.chain)(&[within(p * far), r * far, r * (1.0 - far), p.max(near)])
+            (THREE_STATES.chain)(&[clamp_interior(p * far), r * far, r * (1.0 - far), p.max(near)])
         };
         tries.into_iter().filter_map(start).collect()
     },
@@ -163,7 +187,7 @@ pub const THREE_STATES: Discrete<3> = Discrete {
 };
 
 fn two_states([p, r, k, h]: [f64; 4]) -> Option<Chain<2>> {
-    Some(Chain { moves: [[1.0 - p, p], [r, 1.0 - r]], loss: [1.0 - k, 1.0 - h] })
+    Some(Chain { transitions: [[1.0 - p, p], [r, 1.0 - r]], loss: [1.0 - k, 1.0 - h] })
 }
 
 fn gilbert_elliott([p, r, k, h]: [f64; 4]) -> Value {
@@ -179,24 +203,24 @@ fn gilbert_elliott([p, r, k, h]: [f64; 4]) -> Value {
 
 fn markov<const N: usize>(chain: &Chain<N>) -> Value {
     let rows: Vec<Vec<f64>> =
-        chain.moves.iter().map(|row| row.iter().map(|it| rounded(*it)).collect()).collect();
+        chain.transitions.iter().map(|row| row.iter().map(|it| rounded(*it)).collect()).collect();
     json!({ "model": "markov", "transitions": rows, "loss": chain.loss.to_vec() })
 }
 
 /// Restricts a probability to a range without 0 and 1, so that a search can start from it.
-pub fn within(value: f64) -> f64 {
+pub fn clamp_interior(value: f64) -> f64 {
     value.clamp(1e-7, 1.0 - 1e-7)
 }
 
 /// Expected numbers of pairs of successive packets, by their fates.
-pub struct Pairs {
+pub struct PairCounts {
     kept_kept: f64,
     kept_lost: f64,
     lost_kept: f64,
     lost_lost: f64,
 }
 
-impl Pairs {
+impl PairCounts {
     /// Counts the pairs of a series; uncertain fates are treated as independent.
     pub fn of(series: &Series) -> Self {
         let mut pairs = Self { kept_kept: 0.0, kept_lost: 0.0, lost_kept: 0.0, lost_lost: 0.0 };
@@ -216,8 +240,8 @@ impl Pairs {
     /// P(kept → lost) and P(lost → kept), neither 0 nor 1.
     pub fn transitions(&self) -> [f64; 2] {
         [
-            within((self.kept_lost + 0.01) / (self.kept_kept + self.kept_lost + 0.02)),
-            within((self.lost_kept + 0.01) / (self.lost_kept + self.lost_lost + 0.02)),
+            clamp_interior((self.kept_lost + 0.01) / (self.kept_kept + self.kept_lost + 0.02)),
+            clamp_interior((self.lost_kept + 0.01) / (self.lost_kept + self.lost_lost + 0.02)),
         ]
     }
 }

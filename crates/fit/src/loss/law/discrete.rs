@@ -1,6 +1,6 @@
 //! Models that are Markov chains with one step per packet.
 
-use super::{Consequences, Law, Parameter};
+use super::{Law, ModelProperties, Parameter};
 use crate::loss::chain::Chain;
 use crate::loss::series::Series;
 use retx_units::Stream;
@@ -13,7 +13,7 @@ const IMPROVED_ON: usize = 20_000;
 const IMPROVEMENTS: usize = 30;
 
 /// Chain of N states and the meaning of its parameters.
-pub struct Discrete<const N: usize> {
+pub struct DiscreteChain<const N: usize> {
     /// Name of the model.
     pub name: &'static str,
     /// Name in readable form.
@@ -27,18 +27,18 @@ pub struct Discrete<const N: usize> {
     /// Parameter values of a chain.
     pub values: fn(&Chain<N>) -> Vec<f64>,
     /// Starting points.
-    pub starts: fn(&Series) -> Vec<Chain<N>>,
+    pub starting_points: fn(&Series) -> Vec<Chain<N>>,
     /// Channel for these values.
     pub channel: fn(&[f64]) -> Value,
 }
 
-impl<const N: usize> Discrete<N> {
+impl<const N: usize> DiscreteChain<N> {
     fn checked(&self, values: &[f64]) -> Chain<N> {
         (self.chain)(values).expect("values that the search has found possible")
     }
 }
 
-impl<const N: usize> Law for Discrete<N> {
+impl<const N: usize> Law for DiscreteChain<N> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -63,7 +63,7 @@ impl<const N: usize> Law for Discrete<N> {
             // the maximum if all fates are certain.
             let passes = if self.parameters.len() > 2 { IMPROVEMENTS } else { 1 };
             for _ in 0..passes {
-                let next = chain.improved(series, part);
+                let next = chain.baum_welch_step(series, part);
                 if (self.chain)(&(self.values)(&next)).is_none() {
                     break;
                 }
@@ -71,16 +71,16 @@ impl<const N: usize> Law for Discrete<N> {
             }
             (self.values)(&chain)
         };
-        (self.starts)(series).into_iter().map(improved).collect()
+        (self.starting_points)(series).into_iter().map(improved).collect()
     }
 
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
         self.checked(values).draw(series.copies(), stream)
     }
 
-    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+    fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties {
         let chain = self.checked(values);
-        Consequences {
+        ModelProperties {
             mean_loss: chain.mean_loss(),
             mean_burst: chain.mean_burst(),
             visits: if self.is_hidden { chain.visits(series.copies()) } else { f64::INFINITY },

@@ -7,10 +7,10 @@ mod outages;
 mod policer;
 mod timed;
 
-pub use discrete::Discrete;
+pub use discrete::DiscreteChain;
 
 use super::series::Series;
-use crate::numeric::{EDGE, logistic, logit};
+use crate::numeric::{LOGIT_MAX, logistic, logit};
 use retx_units::Stream;
 use serde_json::Value;
 
@@ -25,15 +25,15 @@ pub enum Scale {
 
 impl Scale {
     /// Value on the scale on which the search runs.
-    pub fn free(self, value: f64) -> f64 {
+    pub fn to_search_scale(self, value: f64) -> f64 {
         match self {
             Self::Probability => logit(value),
-            Self::Positive => libm::log(value).clamp(-EDGE, EDGE),
+            Self::Positive => libm::log(value).clamp(-LOGIT_MAX, LOGIT_MAX),
         }
     }
 
-    /// Inverse of [`Scale::free`].
-    pub fn value(self, free: f64) -> f64 {
+    /// Inverse of [`Scale::to_search_scale`].
+    pub fn natural_value(self, free: f64) -> f64 {
         match self {
             Self::Probability => logistic(free),
             Self::Positive => libm::exp(free),
@@ -43,9 +43,9 @@ impl Scale {
     /// Value to be reported. A probability at the end of the search's range is reported as 0 or 1.
     pub fn reported(self, free: f64) -> f64 {
         match self {
-            Self::Probability if free >= EDGE => 1.0,
-            Self::Probability if free <= -EDGE => 0.0,
-            _ => self.value(free),
+            Self::Probability if free >= LOGIT_MAX => 1.0,
+            Self::Probability if free <= -LOGIT_MAX => 0.0,
+            _ => self.natural_value(free),
         }
     }
 }
@@ -74,7 +74,7 @@ pub const fn seconds(name: &'static str) -> Parameter {
 
 /// Properties of a model with given parameters.
 #[derive(Debug, Clone, Copy)]
-pub struct Consequences {
+pub struct ModelProperties {
     /// Loss rate.
     pub mean_loss: f64,
     /// Mean number of consecutive losses.
@@ -106,13 +106,13 @@ pub trait Law {
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool>;
 
     /// Loss rate, burst length and number of visits.
-    fn consequences(&self, values: &[f64], series: &Series) -> Consequences;
+    fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties;
 
     /// Channel of a scenario that follows this model.
     fn channel(&self, values: &[f64]) -> Value;
 
     /// Fit by a special search, for models whose likelihood is not smooth.
-    fn search(&self, _: &Series) -> Option<Searched> {
+    fn search(&self, _: &Series) -> Option<SearchResult> {
         None
     }
 
@@ -124,7 +124,7 @@ pub trait Law {
 
 /// Result of a law's own search.
 #[derive(Debug, Clone)]
-pub struct Searched {
+pub struct SearchResult {
     /// Maximum-likelihood values.
     pub values: Vec<f64>,
     /// Interval of each value.
@@ -136,10 +136,10 @@ pub fn all() -> Vec<Box<dyn Law>> {
     vec![
         Box::new(chains::BERNOULLI),
         Box::new(chains::GILBERT),
-        Box::new(timed::Timed { has_losses_of_states: false }),
+        Box::new(timed::ContinuousTimeChain { has_losses_of_states: false }),
         Box::new(chains::GILBERT_ELLIOTT_3),
         Box::new(chains::GILBERT_ELLIOTT_4),
-        Box::new(timed::Timed { has_losses_of_states: true }),
+        Box::new(timed::ContinuousTimeChain { has_losses_of_states: true }),
         Box::new(chains::SECOND_ORDER),
         Box::new(chains::THREE_STATES),
         Box::new(outages::Outages),

@@ -9,7 +9,9 @@
 //! next arrival outside; this gap is the interval of the end. The interval of the period contains
 //! the periods whose log likelihood is within 1.92 of the maximum.
 
-use super::{Consequences, Law, Parameter, Searched, probability, rounded, seconds, time_text};
+use super::{
+    Law, ModelProperties, Parameter, SearchResult, probability, rounded, seconds, time_text,
+};
 use crate::loss::series::Series;
 use retx_units::Stream;
 use serde_json::{Value, json};
@@ -223,7 +225,7 @@ impl Schedule {
     /// Values and intervals. The start is given as the phase at the first packet. Its interval
     /// includes the error of the period, once for each period between the first packet and the
     /// middle of the series.
-    fn searched(self, fates: &Fates) -> Searched {
+    fn searched(self, fates: &Fates) -> SearchResult {
         let window = self.window(fates);
         let periods = self.range(fates);
         let half = |(one, other): (f64, f64)| 0.5 * (one + other);
@@ -232,7 +234,7 @@ impl Schedule {
         let (lost, kept) = ((fates.lost.len() - window.inside) as f64, fates.kept.len() as f64);
         let loss = lost / (lost + kept);
         let spread = 1.96 * libm::sqrt((lost + 1.0) * (kept + 1.0) / (lost + kept + 2.0).powi(3));
-        Searched {
+        SearchResult {
             values: vec![
                 self.period,
                 start(half(window.start), self.period),
@@ -270,7 +272,7 @@ impl Law for Outages {
         for (index, time) in series.times_s.iter().enumerate() {
             let evidence = series.evidence(index);
             let loss = if is_out(values, time - first) { 1.0 } else { values[3] };
-            total += libm::log(loss * evidence.lost + (1.0 - loss) * evidence.kept);
+            total += libm::log(loss * evidence.lost + (1.0 - loss) * evidence.arrived);
         }
         total
     }
@@ -283,7 +285,7 @@ impl Law for Outages {
         true
     }
 
-    fn search(&self, series: &Series) -> Option<Searched> {
+    fn search(&self, series: &Series) -> Option<SearchResult> {
         let fates = Fates::of(series);
         let groups = fates.outages();
         if groups.len() < OUTAGES_LEAST || fates.kept.is_empty() {
@@ -314,7 +316,7 @@ impl Law for Outages {
         series.times_s.iter().map(draw).collect()
     }
 
-    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+    fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties {
         let [every, _, duration, loss] = values else { unreachable!("four parameters") };
         let share = (duration / every).min(1.0);
         let per_outage = duration / (series.duration_s() / (series.copies() - 1) as f64);
@@ -323,7 +325,7 @@ impl Law for Outages {
         // outage itself, and those of single losses outside of it.
         let outside = per_outage * (1.0 - share) / share * loss;
         let mean_burst = (per_outage + outside) / (1.0 + outside * (1.0 - loss));
-        Consequences {
+        ModelProperties {
             mean_loss,
             mean_burst: (mean_burst >= 1.0).then_some(mean_burst),
             visits: series.duration_s() / every,

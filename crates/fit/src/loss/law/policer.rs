@@ -11,7 +11,7 @@
 //! of packets that contradict the model. The intervals contain the values whose log likelihood is
 //! within 1.92 of the maximum.
 
-use super::{Consequences, Law, Parameter, Scale, Searched, probability, rounded};
+use super::{Law, ModelProperties, Parameter, Scale, SearchResult, probability, rounded};
 use crate::loss::series::Series;
 use retx_units::Stream;
 use serde_json::{Value, json};
@@ -275,7 +275,7 @@ impl Law for Policer {
         true
     }
 
-    fn search(&self, series: &Series) -> Option<Searched> {
+    fn search(&self, series: &Series) -> Option<SearchResult> {
         let copies = Copies::of(series, COPIES_MOST);
         let drops = copies.lost.iter().filter(|lost| **lost).count();
         let largest = copies.bytes.iter().fold(0.0_f64, |most, it| most.max(*it));
@@ -297,7 +297,7 @@ impl Law for Policer {
         let [rates, buckets] = found.ranges(&copies, holds);
         let loss = wrong as f64 / count as f64;
         let spread = 1.96 * libm::sqrt((loss + 1.0 / count as f64) / count as f64);
-        Some(Searched {
+        Some(SearchResult {
             values: vec![8.0 * found.rate, found.bucket, loss],
             ranges: vec![
                 (8.0 * rates.0, 8.0 * rates.1),
@@ -323,14 +323,14 @@ impl Law for Policer {
         series.times_s.iter().zip(&series.sizes).map(draw).collect()
     }
 
-    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+    fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties {
         // The loss rate depends on the traffic, so it is measured by a draw instead of computed.
         let mut stream = retx_units::StreamKey { seed: 1, replication: 0 }.stream("policer");
         let fates = self.draw(values, series, &mut stream);
         let lost = fates.iter().filter(|lost| **lost).count() as f64;
         let starts = fates.windows(2).filter(|pair| !pair[0] && pair[1]).count();
         let starts = (starts + usize::from(fates[0])) as f64;
-        Consequences {
+        ModelProperties {
             mean_loss: lost / fates.len() as f64,
             mean_burst: (starts > 0.0).then(|| lost / starts),
             visits: f64::INFINITY,

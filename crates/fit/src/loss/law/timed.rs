@@ -7,15 +7,15 @@
 //! 1·π). The likelihood sums over the states between two packets, so idle times carry no
 //! information.
 
-use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
-use crate::loss::chain::weigh;
-use crate::loss::law::chains::{Pairs, within};
+use super::{Law, ModelProperties, Parameter, probability, rounded, seconds, time_text};
+use crate::loss::chain::weight_and_scale;
+use crate::loss::law::chains::{PairCounts, clamp_interior};
 use crate::loss::series::{Evidence, Series};
 use retx_units::Stream;
 use serde_json::{Value, json};
 
 /// Two-state chain in continuous time.
-pub struct Timed {
+pub struct ContinuousTimeChain {
     /// True if each state has its own loss probability; otherwise the bad state loses every packet,
     /// and the good state none.
     pub has_losses_of_states: bool,
@@ -36,7 +36,7 @@ impl States {
     }
 
     fn weights(&self, evidence: Evidence) -> [f64; 2] {
-        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
+        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.arrived)
     }
 
     fn moved(&self, forward: [f64; 2], kept: f64) -> [f64; 2] {
@@ -46,7 +46,7 @@ impl States {
     }
 }
 
-impl Law for Timed {
+impl Law for ContinuousTimeChain {
     fn name(&self) -> &'static str {
         if self.has_losses_of_states { "gilbert_elliott_time" } else { "gilbert_time" }
     }
@@ -73,11 +73,11 @@ impl Law for Timed {
         let weights: Vec<[f64; 2]> = series.kinds.iter().map(|it| states.weights(*it)).collect();
         let mut forward = [1.0 - states.bad_share, states.bad_share];
         let (mut total, mut product) = (0.0, 1.0);
-        for run in &series.timed {
+        for run in &series.timed_runs {
             let kept = libm::exp(-states.decay_s * run.gap_s);
             for _ in 0..run.count {
                 forward = states.moved(forward, kept);
-                product *= weigh(&mut forward, &weights[run.kind]);
+                product *= weight_and_scale(&mut forward, &weights[run.kind]);
                 // To save logarithms, factors are multiplied until the product becomes very small.
                 if product < 1e-200 {
                     total += libm::log(product);
@@ -94,13 +94,13 @@ impl Law for Timed {
         if spacing <= 0.0 {
             return Vec::new();
         }
-        let [p, r] = Pairs::of(series).transitions();
+        let [p, r] = PairCounts::of(series).transitions();
         let start = |longer: f64| {
             // With a chain in continuous time, the states at successive packets are positively
             // correlated, so p + r < 1.
             let (good, bad) = (spacing / p, spacing / r * longer);
             if self.has_losses_of_states {
-                let k = within(1.0 - 0.3 * series.loss_rate);
+                let k = clamp_interior(1.0 - 0.3 * series.loss_rate);
                 vec![good * longer, bad, k, if longer > 5.0 { 0.7 } else { 0.3 }]
             } else {
                 vec![good, bad]
@@ -126,7 +126,7 @@ impl Law for Timed {
         series.times_s.iter().map(draw).collect()
     }
 
-    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+    fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties {
         let states = States::of(values);
         let (bad, [good_loss, bad_loss]) = (states.bad_share, states.loss);
         let lost = (1.0 - bad) * good_loss + bad * bad_loss;
@@ -138,7 +138,7 @@ impl Law for Timed {
         let both = lost * lost + kept * bad * (1.0 - bad) * (bad_loss - good_loss).powi(2);
         let mean_burst = (lost - both > 0.0).then(|| lost / (lost - both));
         let visits = series.duration_s() / (values[0] + values[1]);
-        Consequences { mean_loss: lost, mean_burst, visits }
+        ModelProperties { mean_loss: lost, mean_burst, visits }
     }
 
     fn channel(&self, values: &[f64]) -> Value {
