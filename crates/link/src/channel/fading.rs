@@ -387,3 +387,6 @@ impl Channel for State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

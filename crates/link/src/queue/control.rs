@@ -119,3 +119,69 @@ impl Control {
         time + Duration::from_nanos((interval / libm::sqrt(self.count.into())) as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAW: Law =
+        Law { target: Duration::from_millis(5), interval: Duration::from_millis(100), ecn: false };
+
+    /// RFC 8289 §5.5: `delta = count_ - lastcount_; count_ = 1; if (delta > 1 && now - drop_next_ <
+    /// 16 * interval_) count_ = delta`, and the next drop is an interval/√count later.
+    #[test]
+    fn a_recent_dropping_state_gives_its_count() {
+        let begun = |count, last_count, pause_ns: i64| {
+            let drop_next = Time::ZERO + Duration::from_secs(10);
+            let mut control = Control { count, last_count, drop_next, ..Control::default() };
+            let pause = 16 * LAW.interval.as_nanos() as i64 + pause_ns;
+            let now = drop_next + Duration::from_nanos(pause as u64);
+            control.begin(now, &LAW);
+            assert!(control.dropping);
+            assert_eq!(control.last_count, control.count);
+            (control.count, control.drop_next.since(now).as_nanos() / 1_000_000)
+        };
+        // Six drops: 100 ms/√6 = 40.8 ms.
+        assert_eq!(begun(10, 4, -1), (6, 40));
+        assert_eq!(begun(10, 4, 0), (1, 100), "16 intervals are not recent");
+        // Two drops: 100 ms/√2 = 70.7 ms.
+        assert_eq!([begun(6, 4, -1), begun(5, 4, -1)], [(2, 70), (1, 100)]);
+        assert_eq!(begun(4, 4, -1), (1, 100));
+    }
+
+    /// Queue of packets of these sizes, which all came at the start.
+    struct Line(Vec<u32>);
+
+    impl Source for Line {
+        fn pop(&mut self) -> Option<Waiting> {
+            let bytes = (!self.0.is_empty()).then(|| self.0.remove(0))?;
+            let frame = crate::frame::Frame { bytes, ..Default::default() };
+            Some(Waiting { frame, ..Waiting::default() })
+        }
+
+        fn bytes(&self) -> u64 {
+            self.0.iter().map(|bytes| u64::from(*bytes)).sum()
+        }
+    }
+
+    /// RFC 8289 §5.5, `dodequeue`: a packet may be dropped if the delay was at least the target for
+    /// an interval, and more than one packet of the largest size remains.
+    #[test]
+    fn an_interval_above_the_target_permits_a_drop() {
+        let ms = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        let ok = |line: &[u32], times: &[Time]| -> Vec<bool> {
+            let (mut control, mut line) = (Control::default(), Line(line.to_vec()));
+            times.iter().map(|now| control.take(*now, &LAW, &mut line).1).collect()
+        };
+        let just_before = Time::from_nanos(104_999_999);
+        assert_eq!(ok(&[1000; 9], &[ms(5), just_before, ms(105)]), [false, false, true]);
+        // 1 ns below the target starts nothing.
+        let below = Time::from_nanos(4_999_999);
+        assert_eq!(ok(&[1000; 9], &[below, ms(105), ms(204), ms(205)])[1..], [false, false, true]);
+        // The remaining 1000 or 1001 bytes, after a packet of 1000 bytes.
+        assert_eq!(ok(&[1000, 1000, 1000], &[ms(5), ms(105)]), [false, false]);
+        assert_eq!(ok(&[1000, 1000, 1001], &[ms(5), ms(105)]), [false, true]);
+        // An empty queue ends the time above the target.
+        assert_eq!(ok(&[], &[ms(5), ms(105)]), [false, false]);
+    }
+}

@@ -258,6 +258,7 @@ impl Queue for State {
 mod tests {
     use super::*;
     use crate::frame::Frame;
+    use crate::queue::QueueAction;
     use retx_units::StreamKey;
 
     /// At a constant probability p, no packet is dropped until the probabilities add up to 0.85.
@@ -330,5 +331,37 @@ mod tests {
         state.catch_up(Time::ZERO + config.update_interval * 40);
         assert_eq!(state.controller, expected);
         assert_eq!(state.next_update, Time::ZERO + config.update_interval * 41);
+    }
+
+    /// A packet chosen for a drop is marked and admitted instead if ECN is configured, the packet
+    /// can be marked, and the probability is at most the threshold (RFC 8033 §5.1; `sch_pie.c`:
+    /// `vars.prob <= MAX_PROB / 10`). Otherwise it is dropped.
+    #[test]
+    fn marks_replace_drops_under_three_conditions() {
+        let outcome = |ecn: bool, ecn_capable: bool, probability: f64| {
+            let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+            let config = Config { mean_packet: 1000, ecn, ..Config::default() };
+            let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+            let frame = Frame { bytes: 3000, ..Frame::default() };
+            let packet = Waiting { id: 7, frame, ecn_capable, to: 0, since: Time::ZERO };
+            state.line.push(&packet);
+            state.controller =
+                Controller { probability, old_delay: config.target, burst: Duration::ZERO };
+            // The next packet is chosen in any case.
+            state.accumulated = 8.5;
+            let mut actions = QueueActions::default();
+            let admitted = state.enqueue(Time::ZERO, &packet, &mut actions);
+            assert_eq!(state.occupancy().packets, 1 + u64::from(admitted));
+            (admitted, actions.pop())
+        };
+        let (marked, dropped) = ((true, Some(QueueAction::Marked(7))), (false, None));
+        assert_eq!(outcome(true, true, 0.05), marked);
+        assert_eq!(outcome(true, true, 0.1), marked);
+        assert_eq!(outcome(true, true, 0.101), dropped);
+        for (ecn, ecn_capable) in [(true, false), (false, true), (false, false)] {
+            for probability in [0.05, 0.101] {
+                assert_eq!(outcome(ecn, ecn_capable, probability), dropped);
+            }
+        }
     }
 }

@@ -60,6 +60,66 @@ fn listed_outages_follow_the_time() {
     }
 }
 
+/// One outage of 2 ns in each span of 3 ns starts at 0 or 1 ns, both with probability 1/2. An
+/// outage as long as its span starts at 0.
+#[test]
+fn random_outages_start_at_any_instant_at_which_they_fit() {
+    const SPANS: u64 = 4_000;
+    let lost = |duration: u64| {
+        let text =
+            format!(r#"{{"model":"outage","count":1,"within":"3 ns","duration":"{duration} ns"}}"#);
+        let mut state = model(&text).build();
+        let mut stream = StreamKey { seed: 3, replication: 0 }.stream("channel");
+        let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+        let mut lost = |at| state.fate(Time::from_nanos(at), &frame, &mut stream).is_loss();
+        (0..SPANS).map(|span| [0, 1, 2].map(|at| lost(3 * span + at))).collect::<Vec<_>>()
+    };
+    assert!(lost(3).iter().all(|span| *span == [true; 3]));
+    let spans = lost(2);
+    assert!(spans.iter().all(|span| matches!(span, [true, true, false] | [false, true, true])));
+    let early = spans.iter().filter(|span| span[0]).count() as f64 / SPANS as f64;
+    assert!((early - 0.5).abs() < 4.0 * 0.5 / (SPANS as f64).sqrt(), "{early}");
+}
+
+/// A script adopted after three frames loses frames 3 and 5. Its entries for frames that have
+/// passed have no effect.
+#[test]
+fn an_adopted_script_goes_on_with_the_count() {
+    let script = |drop: &str| model(&format!(r#"{{"model":"script","drop":{drop}}}"#)).build();
+    let mut stream = StreamKey { seed: 3, replication: 0 }.stream("channel");
+    let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+    let mut state = script("[1, 7]");
+    let mut lost = |state: &mut channel::State, frames: usize| -> Vec<bool> {
+        let fates = (0..frames).map(|_| state.fate(Time::ZERO, &frame, &mut stream));
+        fates.map(Fate::is_loss).collect()
+    };
+    assert_eq!(lost(&mut state, 3), [false, true, false]);
+    state.adopt(script("[0, 2, 3, 5]"));
+    // Frames 3 to 7; the entry 7 of the first script is gone.
+    assert_eq!(lost(&mut state, 5), [true, false, true, false, false]);
+}
+
+/// An error in a list of opportunities names the entry.
+#[test]
+fn an_opportunity_out_of_place_is_named() {
+    for (list, index) in [
+        ("[0]", 0),
+        ("[0,0]", 1),
+        ("[0,0,0]", 2),
+        ("[3,4,2]", 2),
+        ("[3,2,4]", 1),
+        ("[31622400001]", 0),
+        ("[5,31622400001]", 1),
+    ] {
+        let text = format!(r#"{{"model":"trace","opportunities_ms":{list}}}"#);
+        let error = serde_json::from_str::<channel::Config>(&text).expect_err(list).to_string();
+        let (path, _) = retx_units::choice::split_path(&error);
+        assert_eq!(path, format!("opportunities_ms.{index}"), "{list}: {error:?}");
+    }
+    let year = r#"{"model":"trace","opportunities_ms":[31622400000]}"#;
+    assert!(serde_json::from_str::<channel::Config>(year).is_ok(), "a leap year");
+}
+
 #[test]
 fn limits_of_parameters() {
     let taken = |text: &str| serde_json::from_str::<channel::Config>(text).is_ok();

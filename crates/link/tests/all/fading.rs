@@ -192,3 +192,74 @@ fn rician_frame_errors() {
     let allowed = 4.0 * sigma + stated / 64.0;
     assert!((measured - stated).abs() < allowed, "{measured} ± {sigma} instead of {stated}");
 }
+
+/// The stated loss rate of the sinusoids, compared with Kluyver's exact density (1906) of the power
+/// x = R²/N of a sum of N equal phasors: p(x) = N/2 ∫ t J₀(√(Nx) t) J₀(t)^N dt. The stated density
+/// leaves out terms of relative order 1/N²; that of an exponential law would be wrong by 1/(2N).
+#[test]
+fn the_stated_loss_rate_is_that_of_32_phasors() {
+    const N: f64 = 32.0;
+    const STEP: f64 = 0.002;
+    // J₀(t)³² lies below 10⁻¹² beyond the first zero of J₀ at 2.4.
+    let at = |index: u32| STEP * (f64::from(index) + 0.5);
+    let weights: Vec<(f64, f64)> =
+        (0..1200).map(at).map(|t| (t, STEP * t * libm::j0(t).powf(N))).collect();
+    let density = |x: f64| {
+        let root = (N * x).sqrt();
+        N / 2.0 * weights.iter().map(|(t, weight)| weight * libm::j0(root * t)).sum::<f64>()
+    };
+    // The power is at most N; beyond 14 it has probability 10⁻⁶. As errors occur in fades, √x is
+    // integrated.
+    let width = 14f64.sqrt() / 1500.0;
+    let powers: Vec<(f64, f64)> = (0..1500)
+        .map(|index| {
+            let root = width * (f64::from(index) + 0.5);
+            (root * root, 2.0 * root * width * density(root * root))
+        })
+        .collect();
+    for db in [-100, 0, 4, 10, 20] {
+        let text = format!(r#"{{"model":"fading","mean_snr_db":{db},"doppler_hz":1}}"#);
+        let stated = model(&text).loss_rate(1500).expect("stated for Rayleigh fading");
+        let snr = 10f64.powf(f64::from(db) / 10.0);
+        let error = |x: f64| Modulation::Cck11.frame_error_rate(snr * x, 1500);
+        let exact: f64 = powers.iter().map(|(x, weight)| weight * error(*x)).sum();
+        assert!((stated / exact - 1.0).abs() < 1.0 / N / N, "{db} dB: {stated} for {exact}");
+    }
+}
+
+/// Over the ensemble of phases and directions, the powers at two instants τ apart have the mean
+/// product 1 + |ρ|² − 1/N. Here ρ = J₀(2π f_d τ) is the autocorrelation of Clarke's model, and 1/N
+/// comes from the constant power of each phasor. Directions are random within sectors of 2π/N; this
+/// adds about (2π f_d τ·2π/N)²/(24 N), below 0.002 here.
+#[test]
+fn the_power_is_correlated_in_time() {
+    const N: f64 = 32.0;
+    let doppler = 50.0;
+    // The first zero and the first minimum of J₀ are among these.
+    for angle in [0.0, 1.0, 2.4048, 3.8317, 5.5201] {
+        let lag = angle / TAU / doppler;
+        let products: Vec<f64> = (0..400)
+            .map(|seed| {
+                let text =
+                    format!(r#"{{"model":"fading","mean_snr_db":0,"doppler_hz":{doppler}}}"#);
+                let mut state = fading(&text);
+                let mut stream = StreamKey { seed, replication: 0 }.stream("fading");
+                let mut power = |seconds: f64| {
+                    let now = Time::from_nanos((seconds * 1e9) as u64);
+                    10f64.powf(state.snr_db(now, &mut stream) / 10.0)
+                };
+                let product = |step: u32| {
+                    let at = 0.0371 * f64::from(step);
+                    power(at) * power(at + lag)
+                };
+                (0..200).map(product).sum::<f64>() / 200.0
+            })
+            .collect();
+        let (measured, sigma) = mean(&products);
+        let expected = 1.0 + libm::j0(angle).powi(2) - 1.0 / N;
+        assert!(
+            (measured - expected).abs() < 4.0 * sigma + 0.002,
+            "{angle}: {measured} ± {sigma} instead of {expected}"
+        );
+    }
+}
