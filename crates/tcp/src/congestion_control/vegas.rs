@@ -370,6 +370,18 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (2_000, 3_000));
     }
 
+    /// ns-2: `if (win <= 3) win = 2`, and no cut raises the window.
+    #[test]
+    fn a_cut_leaves_two_segments() {
+        let after = |cwnd, flight| {
+            let (mut vegas, mut window) = (vegas(), window(cwnd, 2));
+            vegas.on_loss(&mut window, &loss(at(20), flight));
+            window.cwnd
+        };
+        assert_eq!([after(4, 2), after(2, 2), after(1, 1)], [2_000, 2_000, 1_000]);
+        assert_eq!(after(8, 4), 3_000);
+    }
+
     #[test]
     fn fine_timeout() {
         let mut vegas = vegas();

@@ -259,3 +259,32 @@ impl Connection {
         self.sender.bursts.memory.map_or(Duration::ZERO, |memory| memory.limited(now))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::SeqNr;
+
+    /// `tcp_cwnd_validate`: the send buffer is the limit if all written data have been sent
+    /// (`tcp_write_queue_empty`), a write waits (`SOCK_NOSPACE`), the congestion window is not the
+    /// limit, and the connection is open (`TCPF_ESTABLISHED | TCPF_CLOSE_WAIT`).
+    #[test]
+    fn a_waiting_write_limits_once_everything_is_sent() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let limited_ms = |state, waits, right| {
+            let config = (crate::presets::find("linux").expect("a preset").config)();
+            let mut connection = Connection::connect(&config, SeqNr(0));
+            let mut memory = SendMemory::growing(16_384, 4 << 20);
+            memory.waits = waits;
+            connection.sender.bursts.memory = Some(memory);
+            connection.sender.written = 5_001;
+            connection.state = state;
+            connection.note_idle_window(at(1), right);
+            connection.send_buffer_limited(at(4)).as_nanos() / 1_000_000
+        };
+        assert_eq!([5_000, 5_001].map(|right| limited_ms(State::Established, true, right)), [0, 3]);
+        assert_eq!([5_000, 5_001].map(|right| limited_ms(State::CloseWait, true, right)), [0, 3]);
+        assert_eq!(limited_ms(State::FinWait1, true, 5_001), 0);
+        assert_eq!(limited_ms(State::Established, false, 5_001), 0);
+    }
+}

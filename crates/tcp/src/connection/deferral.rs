@@ -245,3 +245,25 @@ impl Connection {
         limit <= room.packet || !(room.last && sender.fin_queued)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sender;
+    use super::*;
+    use retx_units::SeqNr;
+
+    /// A push that falls within a burst is due, but left to the burst's last segment: offloading
+    /// sets PSH there. The next one is due half of the window (1250 bytes) later.
+    #[test]
+    fn no_push_within_a_burst() {
+        let mut config = (crate::presets::find("linux").expect("a preset").config)();
+        config.mss = 1_000;
+        let mut sender = Sender::new(&config, SeqNr(0));
+        sender.max_snd_wnd = 2_500;
+        sender.bursts.burst = Burst { bytes: 1, ..Burst::NONE };
+        assert!(!sender.forced_push(Time::ZERO, 2_001));
+        let later = Time::ZERO + MILLISECOND;
+        assert!(!sender.forced_push(later, 3_001), "counted from 2001");
+        assert!(sender.forced_push(later, 4_001), "the burst was that of an earlier instant");
+    }
+}

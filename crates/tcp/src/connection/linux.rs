@@ -174,3 +174,78 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::SeqNr;
+
+    fn sender(largest_window: u64) -> Sender {
+        let mut config = (crate::presets::find("linux").expect("a preset").config)();
+        config.mss = 1_000;
+        let mut sender = Sender::new(&config, SeqNr(0));
+        sender.max_snd_wnd = largest_window;
+        sender
+    }
+
+    /// `tcp_bound_to_half_wnd`: half of a window above 536 bytes, a smaller window as a whole, and
+    /// at least 68 − 40 bytes.
+    #[test]
+    fn two_segments_fit_into_the_window() {
+        let bounded = |largest| sender(largest).bounded_smss();
+        assert_eq!([2_000, 1_999, 537].map(bounded), [1_000, 999, 268]);
+        assert_eq!([536, 29, 28, 1].map(bounded), [536, 29, 28, 28]);
+        assert_eq!(bounded(0), 1_000, "no window is known yet");
+    }
+
+    /// Whole segments: at most half of the window, at most 65,536 bytes, at least one segment.
+    #[test]
+    fn blocks_are_whole_segments() {
+        let block = |largest| sender(largest).block();
+        assert_eq!([200_000, 131_000, 20_000].map(block), [65_000, 65_000, 10_000]);
+        assert_eq!([19_999, 2_500, 1_998].map(block), [9_000, 1_000, 999]);
+    }
+
+    /// First ends of segments with PSH (`forced_push`: more than half of the largest window since
+    /// the last one), among the ends of blocks.
+    #[test]
+    fn a_push_at_the_first_end_of_a_block_beyond_half_of_the_window() {
+        let pushes = |largest| {
+            let mut sender = sender(largest);
+            let ends = (1..=400).map(|segment| 1 + 1_000 * segment);
+            ends.filter(|end| sender.forced_push(Time::ZERO, *end)).take(3).collect::<Vec<u64>>()
+        };
+        // Half is 10,000 bytes and equal to a block: the end of the second block exceeds it.
+        assert_eq!(pushes(20_000), [20_001, 40_001, 60_001]);
+        // Half is 1250 bytes, a block is one segment.
+        assert_eq!(pushes(2_500), [2_001, 4_001, 6_001]);
+        // Half is 100,000 bytes, a block is 65 segments.
+        assert_eq!(pushes(200_000), [130_001, 260_001, 390_001]);
+    }
+
+    /// `tcp_cwnd_restart`: `while ((delta -= icsk_rto) > 0 && cwnd > restart_cwnd) cwnd >>= 1`,
+    /// after a pause longer than the RTO, here of 1 s. `snd_ssthresh` becomes three quarters of the
+    /// window if it is lower. The initial window has 10 segments.
+    #[test]
+    fn a_pause_halves_the_window_once_for_each_rto() {
+        let mut config = (crate::presets::find("linux").expect("a preset").config)();
+        config.mss = 1_000;
+        let prepared = crate::SharedConfig::from(&config);
+        let after = |segments: u64, pause_ns: u64, ssthresh: u64| {
+            let mut sender = Sender::new(&config, SeqNr(0));
+            sender.window.cwnd = 1_000 * segments;
+            sender.window.ssthresh = 1_000 * ssthresh;
+            let parameters = prepared.parameters();
+            assert_eq!(sender.rto(parameters.max_rto).as_nanos(), S);
+            sender.restart_after_idle(Time::from_nanos(pause_ns), &parameters);
+            (sender.window.cwnd / 1_000, sender.window.ssthresh / 1_000)
+        };
+        const S: u64 = 1_000_000_000;
+        assert_eq!(after(80, S, 7), (80, 7), "not longer than the RTO");
+        assert_eq!([after(80, S + 1, 7), after(80, 2 * S, 7)], [(40, 60); 2]);
+        assert_eq!([after(80, 2 * S + 1, 7), after(80, 3 * S, 99)], [(20, 60), (20, 99)]);
+        assert_eq!([after(80, 3 * S + 1, 7), after(80, 500 * S, 7)], [(10, 60); 2]);
+        assert_eq!([after(81, 2 * S, 7).0, after(15, 2 * S, 7).0], [40, 10]);
+        assert_eq!(after(4, 2 * S, 7), (4, 7), "no pause raises the window");
+    }
+}

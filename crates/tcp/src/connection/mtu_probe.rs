@@ -112,3 +112,140 @@ impl Sender {
         mtu.and_then(|mtu| mtu.flight).is_some_and(|(start, _)| start == self.snd_una)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss_detection;
+    use crate::scoreboard::{Delivered, Scoreboard};
+    use retx_units::{Duration, SeqNr, Time};
+
+    const SMSS: u64 = 1_000;
+    /// Mean of 1024 and 1460 bytes, both without the 12 bytes of an option.
+    const PROBE: u32 = 1_230;
+    /// Linux, `size_needed`: the probe, and one segment more than DupThresh (`reordering` = 3).
+    const NEEDED: u64 = 1_230 + 4 * SMSS;
+
+    /// Connection with a window of eleven segments, nothing in flight, and just enough data and
+    /// offered window for a probe.
+    fn ready() -> Connection {
+        let config = (crate::presets::find("reno").expect("a preset").config)();
+        let mut connection = Connection::connect(&config, SeqNr(0));
+        connection.probe_mtu(1_024);
+        connection.bound_mtu_probe(1_460, 12);
+        connection.state = State::Established;
+        let sender = &mut connection.sender;
+        (sender.snd_una, sender.snd_nxt, sender.snd_max) = (1, 1, 1);
+        sender.window.smss = SMSS as u32;
+        sender.window.cwnd = 11 * SMSS;
+        sender.written = 1 + NEEDED;
+        sender.snd_wnd = NEEDED;
+        connection
+    }
+
+    /// Lets three duplicate ACKs begin a fast recovery.
+    fn begin_recovery(connection: &mut Connection) {
+        let ack = loss_detection::Ack {
+            now: Time::ZERO,
+            srtt: None,
+            least_rtt: Duration::MAX,
+            sampled: false,
+            overdue: false,
+            smss: SMSS as u32,
+            selective: None,
+            bytes_acked: 0,
+            snd_una: 1,
+            snd_max: 1,
+            recovery_point: 1,
+            defers_marking: false,
+            dupack_threshold: 3,
+        };
+        let board = &mut Scoreboard::default();
+        (0..3).for_each(|_| _ = connection.sender.loss_detection.on_ack(&ack, board));
+        assert!(connection.sender.loss_detection.in_recovery());
+    }
+
+    fn size_after(change: impl FnOnce(&mut Connection)) -> Option<u32> {
+        let mut connection = ready();
+        change(&mut connection);
+        connection.mtu_probe_size()
+    }
+
+    /// The conditions of `tcp_mtu_probe`, each at its limit.
+    #[test]
+    fn a_probe_needs_window_and_data() {
+        assert_eq!(size_after(|_| ()), Some(PROBE));
+        assert_eq!(size_after(|it| it.sender.window.cwnd -= 1), None, "`snd_cwnd` < 11");
+        assert_eq!(size_after(|it| it.sender.written -= 1), None, "too few data");
+        assert_eq!(size_after(|it| it.sender.snd_wnd -= 1), None, "too small an offer");
+        assert_eq!(size_after(|it| it.state = State::CloseWait), None);
+        // `tcp_packets_in_flight(tp) + 2 > snd_cwnd`.
+        let in_flight = |segments: u64| {
+            size_after(|it| {
+                let sender = &mut it.sender;
+                sender.snd_nxt += segments * SMSS;
+                sender.snd_max = sender.snd_nxt;
+                sender.written += segments * SMSS;
+                sender.snd_wnd += segments * SMSS;
+            })
+        };
+        assert_eq!([in_flight(9), in_flight(10)], [Some(PROBE), None]);
+    }
+
+    /// `icsk_ca_state != TCP_CA_Open`, or SACK blocks to send.
+    #[test]
+    fn no_probe_while_segments_are_missing() {
+        assert_eq!(size_after(|it| it.sender.timeout_recovery_end = 1), None);
+        let sacked = size_after(|it| {
+            let board: &mut Scoreboard = &mut it.sender.board;
+            (0..2).for_each(|n| board.push(Time::ZERO, 1 + SMSS * n, SMSS as u32));
+            board.acknowledge(1, &[(1_001, 2_001)], &mut Delivered::default());
+        });
+        assert_eq!(sacked, None);
+        let in_recovery = size_after(begin_recovery);
+        assert_eq!(in_recovery, None);
+        let reports = size_after(|it| {
+            it.receiver.sack = true;
+            it.receiver.note_duplicate(1, 2);
+            assert!(it.receiver.has_sack_blocks());
+        });
+        assert_eq!(reports, None);
+    }
+
+    /// `tcp_probe_threshold`: the search goes on while the sizes differ by 8 bytes or more.
+    #[test]
+    fn the_search_ends_when_the_sizes_are_close() {
+        let bounds = |low, high| {
+            size_after(|it| it.requests().mtu = Some(MtuProbe { low, high, flight: None }))
+        };
+        assert_eq!([bounds(1_000, 1_008), bounds(1_000, 1_007)], [Some(1_004), None]);
+    }
+
+    /// `tcp_mtup_probe_success`: a probe that is acknowledged gives the new segment size.
+    /// `tcp_mtup_probe_failed`: if a recovery begins with the probe as the first missing segment,
+    /// the new upper bound is one byte below it. Only one probe is in flight.
+    #[test]
+    fn a_probe_halves_the_interval() {
+        let judged = |snd_una: u64, recovers: bool| {
+            let mut connection = ready();
+            connection.note_mtu_probe(1_001, PROBE);
+            assert_eq!(connection.mtu_probe_size(), None);
+            if recovers {
+                begin_recovery(&mut connection);
+            }
+            connection.sender.snd_una = snd_una;
+            assert_eq!(connection.sender.misses_mtu_probe(), snd_una == 1_001);
+            connection.evaluate_mtu_probe();
+            let mtu = connection.sender.repair.requests.mtu.expect("requested");
+            assert!(mtu.flight.is_some() || !connection.sender.misses_mtu_probe());
+            (mtu.low, mtu.high, mtu.flight.is_none(), connection.sender.window.smss)
+        };
+        let undecided = (1_012, 1_448, false, 1_000);
+        // The probe ends at 2231.
+        assert_eq!(judged(2_230, false), undecided);
+        assert_eq!(judged(2_231, false), (1_230, 1_448, true, 1_230));
+        assert_eq!(judged(1_001, true), (1_012, 1_229, true, 1_000));
+        assert_eq!(judged(1_001, false), undecided);
+        assert_eq!(judged(1, true), undecided, "a segment before the probe is missing, too");
+    }
+}

@@ -229,3 +229,59 @@ impl Connection {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::SeqNr;
+
+    const SMSS: u32 = 1_000;
+
+    /// Sender with five segments in flight in a recovery towards eight, in which a segment was
+    /// retransmitted.
+    fn recovering(out: u64) -> Connection {
+        let config = (crate::presets::find("sack").expect("a preset").config)();
+        let mut connection = Connection::connect(&config, SeqNr(0));
+        let sender = &mut connection.sender;
+        (sender.snd_una, sender.snd_nxt, sender.snd_max) = (1, 5_001, 5_001);
+        sender.window = Window { cwnd: 5_000, ssthresh: 8_000, smss: SMSS };
+        sender.repair.cwnd_after_recovery = 8_000;
+        let reduction = sender.repair.reduction.insert(Reduction::new(16_000));
+        reduction.prr_out = out;
+        connection
+    }
+
+    /// RFC 9937 §6: if DeliveredData is 0, the ACK changes nothing. The ACK before it was a SafeACK
+    /// of one segment: sndcnt = max(1000 − 1000, 1000) + 1000. These two segments have not been
+    /// sent, and an evaluation anew would take them back.
+    #[test]
+    fn an_ack_that_delivers_nothing_keeps_the_window() {
+        let mut connection = recovering(1_000);
+        connection.reduce(Progress { bytes_acked: 1_000, delivered: 1_000 }, true);
+        assert_eq!(connection.sender.window.cwnd, 5_000 + 2_000);
+        connection.reduce(Progress::default(), true);
+        assert_eq!(connection.sender.window.cwnd, 7_000);
+    }
+
+    /// An ACK is no SafeACK if it acknowledges nothing cumulatively or finds another loss: sndcnt
+    /// is then what was delivered, without the additional segment.
+    #[test]
+    fn a_safe_ack_advances_and_finds_no_loss() {
+        let window = |bytes_acked, nothing_newly_lost| {
+            let mut connection = recovering(1_000);
+            connection.reduce(Progress { bytes_acked, delivered: 1_000 }, nothing_newly_lost);
+            connection.sender.window.cwnd
+        };
+        assert_eq!([window(1, true), window(1, false)], [7_000, 6_000]);
+        assert_eq!([window(0, true), window(0, false)], [6_000, 6_000]);
+    }
+
+    /// RFC 9937 §6: "if (prr_out is 0 AND sndcnt is 0)" one segment is sent, the fast retransmit.
+    /// Here a timer has begun the recovery, so no data were delivered.
+    #[test]
+    fn a_timer_that_begins_a_recovery_allows_its_retransmission() {
+        let mut connection = recovering(0);
+        connection.reduce(Progress::default(), false);
+        assert_eq!(connection.sender.window.cwnd, 6_000);
+    }
+}

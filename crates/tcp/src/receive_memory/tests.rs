@@ -137,18 +137,66 @@ fn ends_at_the_largest_buffer_or_where_it_is_fixed() {
 }
 
 /// Without timestamps the RTT is the minimum of a window's times, with timestamps a moving mean of
-/// echoes.
+/// echoes. `rcv_rtt_est.rtt_us` is eight times the RTT.
 #[test]
 fn the_rtt_comes_from_echoes_or_from_windows() {
     let mut memory = opened();
     let place = |end| place(end, 64_088, 1448);
     memory.on_data_in_order(at(100), &place(1));
+    assert_eq!(memory.rtt(), None);
     memory.on_data_in_order(at(150), &place(64_089));
-    assert_eq!(memory.rtt8, 8 * 50_000);
+    assert_eq!((memory.rtt8, memory.rtt()), (8 * 50_000, Some(MS(50))));
     memory.on_data_in_order(at(250), &place(128_177));
     assert_eq!(memory.rtt8, 8 * 50_000, "a longer one does not count");
     memory.on_echo(7, Some(MS(90)), &place(128_177));
-    assert_eq!(memory.rtt8, 7 * 50_000 + 90_000);
+    assert_eq!((memory.rtt8, memory.rtt()), (7 * 50_000 + 90_000, Some(MS(55))));
     memory.on_echo(7, Some(MS(10)), &place(128_177));
     assert_eq!(memory.rtt8, 7 * 50_000 + 90_000, "each echo once");
+}
+
+/// `__tcp_select_window` without window scaling: an offer within one MSS of the free space is kept.
+/// If the MSS is the whole window, an offer is raised once the free space exceeds it by more than
+/// half of the window (1000 bytes here).
+#[test]
+fn an_offer_close_to_the_free_space_is_kept() {
+    let mut memory = ReceiveMemory::fixed(16_384, 1_460);
+    (memory.clamp, memory.window) = (1_000, 1_000);
+    let offer = |rcv_wnd, rcv_mss| memory.window(0, 1, &place(1, rcv_wnd, rcv_mss)).0;
+    // MSS of the whole window, 1000 bytes of 1448.
+    assert_eq!([499, 500].map(|rcv_wnd| offer(rcv_wnd, 1_448)), [1_000, 500]);
+    // A smaller MSS: whole segments, or the offer as it is.
+    assert_eq!([400, 401, 499].map(|rcv_wnd| offer(rcv_wnd, 600)), [600, 401, 499]);
+    assert_eq!([1_000, 1_001].map(|rcv_wnd| offer(rcv_wnd, 600)), [1_000, 600]);
+}
+
+/// `__tcp_grow_window`: packets of 524 bytes take 1280 bytes of memory, which give a window of 640
+/// at the ratio 1/2, those of 200 bytes 1280, too. The smallest n ≥ 1 with 640/2ⁿ ≤ payload is 1
+/// for 524 bytes (320) and 2 for 200 bytes (160); the window may then be at most 1/2ⁿ of that of
+/// the largest buffer, which is 800,000 bytes here.
+#[test]
+fn the_window_up_to_which_costly_segments_count() {
+    let step = |payload: u64, window: u64| {
+        let mut memory = opened();
+        (memory.most, memory.window) = (Some(1_600_000), window);
+        let packet = memory.window_of(memory::of_packet(payload + 52));
+        assert_eq!(packet, 640);
+        memory.step_of_costly_segment(packet, payload, &place(1, window, 700))
+    };
+    assert_eq!([400_000, 400_001].map(|window| step(524, window)), [1_400, 0]);
+    assert_eq!([200_000, 200_001].map(|window| step(200, window)), [1_400, 0]);
+    assert_eq!([step(320, 400_000), step(319, 400_000)], [1_400, 0]);
+}
+
+/// `__tcp_select_window`: quick ACKs end if less than half of the window is free; the window closes
+/// if, in addition, less than a sixteenth of it or less than a segment is free. The buffer has 2000
+/// bytes here, and a byte takes a byte of memory.
+#[test]
+fn limits_of_the_free_space() {
+    let mut memory = ReceiveMemory::fixed(1_000, 1_460);
+    (memory.buffer, memory.clamp, memory.window) = (2_000, 2_000, 2_000);
+    (memory.ratio, memory.largest) = (256, (1, 1));
+    let offer = |free: u64, rcv_mss| memory.window(2_000 - free, 1, &place(1, free, rcv_mss));
+    assert_eq!([1_000, 999].map(|free| offer(free, 100)), [(1_000, false), (999, true)]);
+    assert_eq!([125, 124].map(|free| offer(free, 100)), [(125, true), (0, true)]);
+    assert_eq!([150, 149].map(|free| offer(free, 150)), [(150, true), (0, true)]);
 }

@@ -124,6 +124,22 @@ mod tests {
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(340));
     }
 
+    /// RFC 4015 §3.2, step 9 (Eifel response): SRTT ← max(SRTT_prev, RTT-SAMPLE), RTTVAR ←
+    /// max(RTTVAR_prev, RTT-SAMPLE/2), RTO ← SRTT + max(G, 4·RTTVAR).
+    #[test]
+    fn a_spurious_timeout_raises_the_estimates() {
+        let ms = Duration::from_millis;
+        let after = |rtt, srtt, rttvar| {
+            let mut state = estimator();
+            state.restart_rtt(ms(rtt), (ms(srtt), ms(rttvar)), &LIMITS);
+            (state.srtt, state.rttvar, state.rto)
+        };
+        assert_eq!(after(400, 100, 50), (ms(400), ms(200), ms(1_200)));
+        assert_eq!(after(80, 100, 50), (ms(100), ms(50), ms(300)));
+        assert_eq!(after(120, 100, 50), (ms(120), ms(60), ms(360)));
+        assert_eq!(after(120, 130, 2), (ms(130), ms(60), ms(370)));
+    }
+
     #[test]
     fn granularity_and_bounds() {
         let mut state = estimator();

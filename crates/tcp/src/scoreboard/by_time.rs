@@ -96,3 +96,55 @@ impl Scoreboard {
         (record.sent == sent && !record.sacked && !record.lost).then_some(index)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Delivered;
+    use retx_units::Duration;
+
+    const MS: fn(u64) -> Time = |ms| Time::ZERO + Duration::from_millis(ms);
+
+    /// Ten segments of 1000 bytes, sent a millisecond apart from 0 ms on.
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|n| board.push(MS(n), 1 + 1_000 * n, 1_000));
+        board
+    }
+
+    /// Acknowledges the segment that was sent at this time selectively, and marks lost those that
+    /// were sent before `lost_before`.
+    fn arrive(board: &mut Scoreboard, segment: u64, lost_before: Time) -> Option<Time> {
+        let start = 1 + 1_000 * segment;
+        let mut delivered = Delivered::default();
+        board.acknowledge(1, &[(start, start + 1_000)], &mut delivered);
+        let newest = delivered.newest.expect("a new segment");
+        board.mark_lost_by_time(&newest, |sent| sent < lost_before)
+    }
+
+    fn lost(board: &Scoreboard) -> Vec<u64> {
+        board.records.iter().filter(|it| it.lost).map(|it| it.start / 1_000).collect()
+    }
+
+    /// RFC 8985 §6.2, step 5: only `segment.xmit_ts`, the time of the last transmission, counts. A
+    /// retransmitted segment is lost again if a segment sent after the retransmission arrives, and
+    /// the reordering window has passed since.
+    #[test]
+    fn only_the_last_transmission_is_judged() {
+        let mut board = board();
+        assert_eq!(arrive(&mut board, 3, MS(2)), Some(MS(2)), "the segment of 2 ms may be late");
+        assert_eq!(lost(&board), [0, 1]);
+        board.mark_retransmitted(MS(20), 1);
+        // Retransmitted without being lost, as by a tail loss probe.
+        board.mark_retransmitted(MS(20), 2_001);
+        // All their earlier transmissions were before 4 ms.
+        assert_eq!(arrive(&mut board, 4, MS(4)), None);
+        assert_eq!(lost(&board), [1]);
+        board.push(MS(21), 10_001, 1_000);
+        assert_eq!(arrive(&mut board, 10, MS(20)), Some(MS(20)), "retransmissions may be late");
+        assert_eq!(lost(&board), [1, 5, 6, 7, 8, 9]);
+        board.push(MS(22), 11_001, 1_000);
+        assert_eq!(arrive(&mut board, 11, MS(21)), None);
+        assert_eq!(lost(&board), [0, 1, 2, 5, 6, 7, 8, 9]);
+    }
+}

@@ -79,3 +79,74 @@ impl Detector for State {
         self.response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LossState;
+
+    /// Ten segments of 1000 bytes in flight at a timeout, the first retransmitted with TSval 100.
+    fn retransmitted() -> State {
+        let tcp = (crate::presets::find("sack").expect("a preset").config)();
+        let mut state = State::new(&Config::default(), &tcp);
+        state.on_begin(&Begin {
+            by_timeout: true,
+            in_recovery: false,
+            repeated: false,
+            awaits_probe: false,
+            retransmitted: 0,
+            first_retransmitted: false,
+            snd_una: 1,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+        });
+        state.on_retransmission(&Retransmission {
+            position: 1,
+            end: 1_001,
+            timestamp: Some(100),
+            is_probe: false,
+        });
+        state
+    }
+
+    /// ACK of everything before `snd_una`, which was 1, with this echoed timestamp.
+    fn ack(snd_una: u64, echo: u32) -> Ack {
+        Ack {
+            state: LossState::Loss,
+            previous_una: 1,
+            snd_una,
+            snd_max: 10_001,
+            highest: snd_una,
+            retransmitted: 1,
+            sacked: Some(0),
+            lowest_original_end: None,
+            dsack: None,
+            dsacked_in_flight: 0,
+            echo: Some(echo),
+            smss: 1_000,
+            can_send_new: true,
+        }
+    }
+
+    /// RFC 3522 §3.2, step 5: the timeout was spurious if the first acceptable ACK echoes a time
+    /// before that of the retransmission, and neither carries a DSACK option nor acknowledges all
+    /// outstanding data. The last condition is needed only while no DSACK option has arrived.
+    #[test]
+    fn only_the_first_acceptable_ack_decides() {
+        let spurious = Verdict::Spurious(Scope::ALL);
+        let first = |ack: &Ack| retransmitted().on_ack(ack);
+        assert_eq!([first(&ack(1_001, 99)), first(&ack(10_000, 99))], [spurious; 2]);
+        assert_eq!(first(&ack(1_001, 100)), Verdict::Undecided, "of the retransmission");
+        assert_eq!(first(&ack(10_001, 99)), Verdict::Undecided, "of all data");
+        let with_dsack = |snd_una| Ack { dsack: Some((1, 1_001)), ..ack(snd_una, 99) };
+        assert_eq!(first(&with_dsack(1_001)), Verdict::Undecided);
+        let mut state = retransmitted();
+        assert_eq!(state.on_ack(&ack(1_001, 100)), Verdict::Undecided);
+        assert_eq!(state.on_ack(&ack(2_001, 99)), Verdict::Undecided, "the second ACK");
+        // A DSACK in a duplicate ACK, which is not acceptable: the peer sends DSACK.
+        let mut state = retransmitted();
+        assert_eq!(state.on_ack(&with_dsack(1)), Verdict::Undecided);
+        assert_eq!(state.on_ack(&ack(1, 99)), Verdict::Undecided);
+        assert_eq!(state.on_ack(&ack(10_001, 99)), spurious);
+    }
+}

@@ -119,3 +119,115 @@ impl Detector for State {
         self.response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LossState;
+
+    /// Ten segments of 1000 bytes were in flight at the timeout: `recover` is 10,001.
+    fn timed_out() -> State {
+        begun(true, false)
+    }
+
+    fn begun(by_timeout: bool, in_recovery: bool) -> State {
+        let tcp = (crate::presets::find("sack").expect("a preset").config)();
+        let mut state = State::new(&Config::default(), &tcp);
+        state.on_begin(&Begin {
+            by_timeout,
+            in_recovery,
+            repeated: false,
+            awaits_probe: false,
+            retransmitted: 0,
+            first_retransmitted: false,
+            snd_una: 1,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+        });
+        state
+    }
+
+    /// ACK that moves SND.UNA between these positions.
+    fn ack(previous_una: u64, snd_una: u64) -> Ack {
+        Ack {
+            state: LossState::Loss,
+            previous_una,
+            snd_una,
+            snd_max: 12_001,
+            highest: snd_una,
+            retransmitted: 1,
+            sacked: None,
+            lowest_original_end: None,
+            dsack: None,
+            dsacked_in_flight: 0,
+            echo: None,
+            smss: 1_000,
+            can_send_new: true,
+        }
+    }
+
+    /// RFC 5682 §3.1, step 1: only a timeout outside of another recovery starts F-RTO.
+    #[test]
+    fn only_a_timeout_outside_recovery_starts_it() {
+        for (by_timeout, in_recovery) in [(true, true), (false, false), (false, true)] {
+            let verdict = begun(by_timeout, in_recovery).on_ack(&ack(1, 1_001));
+            assert_eq!(verdict, Verdict::Undecided, "{by_timeout}, {in_recovery}");
+        }
+        assert_eq!(begun(true, false).on_ack(&ack(1, 1_001)), Verdict::SendNew);
+    }
+
+    /// RFC 5682 §2.1, step 2: new data are sent if the ACK advances, but not to `recover` (2b).
+    #[test]
+    fn the_first_ack() {
+        let first = |ack: &Ack| timed_out().on_ack(ack);
+        assert_eq!(first(&ack(1, 10_000)), Verdict::SendNew);
+        assert_eq!(first(&ack(1, 10_001)), Verdict::Undecided, "(2a) it reaches `recover`");
+        assert_eq!(first(&ack(1, 1)), Verdict::Undecided, "(2a) a duplicate");
+        let blocked = Ack { can_send_new: false, ..ack(1, 1_001) };
+        assert_eq!(first(&blocked), Verdict::Undecided, "nothing new can be sent");
+        // Without SACK the duplicate ends F-RTO; with SACK it only updates the scoreboard.
+        let after_duplicate = |sacked| {
+            let mut state = timed_out();
+            state.on_ack(&Ack { sacked, ..ack(1, 1) });
+            state.on_ack(&Ack { sacked, ..ack(1, 1_001) })
+        };
+        assert_eq!(after_duplicate(None), Verdict::Undecided);
+        assert_eq!(after_duplicate(Some(0)), Verdict::SendNew);
+    }
+
+    /// RFC 5682 §2.1 and §3.1, step 3: (3a) a duplicate, or with SACK an ACK that covers more than
+    /// `recover`, reduces the window to three segments; (3b) new data below that show that the
+    /// timeout was spurious.
+    #[test]
+    fn the_second_ack() {
+        let second = |ack: &Ack| {
+            let mut state = timed_out();
+            assert_eq!(
+                state.on_ack(&Ack { sacked: ack.sacked, ..super::tests::ack(1, 1_001) }),
+                Verdict::SendNew
+            );
+            let verdict = state.on_ack(ack);
+            assert_eq!(state.on_ack(ack), Verdict::Undecided, "once");
+            verdict
+        };
+        let (genuine, spurious) =
+            (Verdict::Genuine { cwnd_segments: 3 }, Verdict::Spurious(Scope::ALL));
+        assert_eq!(
+            [(1_001, 1_001), (1_001, 2_001)].map(|(from, to)| second(&ack(from, to))),
+            [genuine, spurious]
+        );
+        let selective = |snd_una, sacked, highest| {
+            second(&Ack { sacked: Some(sacked), highest, ..ack(1_001, snd_una) })
+        };
+        assert_eq!([selective(2_001, 0, 2_001), selective(1_001, 1_000, 3_001)], [spurious; 2]);
+        assert_eq!(selective(1_001, 0, 1_001), genuine);
+        assert_eq!(
+            [10_001, 10_002].map(|highest| selective(1_001, 1_000, highest)),
+            [spurious, genuine]
+        );
+        assert_eq!(
+            [10_001, 10_002].map(|snd_una| selective(snd_una, 0, snd_una)),
+            [spurious, genuine]
+        );
+    }
+}

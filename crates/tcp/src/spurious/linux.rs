@@ -208,3 +208,83 @@ impl Detector for State {
         Response::FullUndo
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Connection without SACK and timestamps after a timeout with ten segments of 1000 bytes in
+    /// flight.
+    fn timed_out() -> State {
+        let tcp = (crate::presets::find("linux").expect("a preset").config)();
+        let mut state = State::new(&Config::default(), &tcp);
+        state.on_begin(&Begin {
+            by_timeout: true,
+            in_recovery: false,
+            repeated: false,
+            awaits_probe: false,
+            retransmitted: 0,
+            first_retransmitted: false,
+            snd_una: 1,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+        });
+        state.on_retransmission(&Retransmission {
+            position: 1,
+            end: 1_001,
+            timestamp: None,
+            is_probe: false,
+        });
+        state
+    }
+
+    /// ACK with this SND.UNA before and after it, and this SND.MAX.
+    fn ack(previous_una: u64, snd_una: u64, snd_max: u64) -> Ack {
+        Ack {
+            state: LossState::Loss,
+            previous_una,
+            snd_una,
+            snd_max,
+            highest: snd_una,
+            retransmitted: 1,
+            sacked: None,
+            lowest_original_end: None,
+            dsack: None,
+            dsacked_in_flight: 0,
+            echo: None,
+            smss: 1_000,
+            can_send_new: true,
+        }
+    }
+
+    /// `tcp_process_loss`, step 3.a: `if (after(tp->snd_nxt, tp->high_seq))`, a duplicate ACK ends
+    /// F-RTO. The next ACK of new data then continues the conventional recovery. Otherwise that ACK
+    /// is step 2.b: send new data.
+    #[test]
+    fn a_duplicate_ends_frto_once_new_data_were_sent() {
+        let next = |duplicate: Option<u64>| {
+            let mut state = timed_out();
+            if let Some(snd_max) = duplicate {
+                assert_eq!(state.on_ack(&ack(1, 1, snd_max)), Verdict::Undecided);
+            }
+            let snd_max = duplicate.unwrap_or(10_001);
+            state.on_ack(&ack(1, 1_001, snd_max))
+        };
+        assert_eq!(next(None), Verdict::SendNew);
+        assert_eq!(next(Some(10_001)), Verdict::SendNew, "nothing was sent since the timeout");
+        assert_eq!(next(Some(10_002)), Verdict::Undecided);
+    }
+
+    /// With the new data of step 2.b in flight, an ACK that advances is step 3.b, and a duplicate
+    /// is step 3.a.
+    #[test]
+    fn the_second_ack_decides() {
+        let after = |previous_una, snd_una| {
+            let mut state = timed_out();
+            assert_eq!(state.on_ack(&ack(1, 1_001, 10_001)), Verdict::SendNew);
+            state.on_ack(&ack(previous_una, snd_una, 12_001))
+        };
+        assert!(matches!(after(1_001, 2_001), Verdict::Spurious(_)));
+        assert!(matches!(after(1_001, 1_001), Verdict::Genuine { .. }));
+    }
+}

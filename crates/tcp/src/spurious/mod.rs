@@ -231,3 +231,75 @@ impl Detector for State {
         dispatch!(self, it => it.response())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp() -> crate::Config {
+        (crate::presets::find("linux").expect("a preset").config)()
+    }
+
+    fn detector(name: &str) -> State {
+        let config: Config = serde_json::from_value(name.into()).expect("a registered name");
+        config.build(&tcp())
+    }
+
+    /// Fast recovery of ten segments of 1000 bytes, the first of which is retransmitted with TSval
+    /// 100.
+    fn begin(detector: &mut State) {
+        detector.on_begin(&Begin {
+            by_timeout: false,
+            in_recovery: false,
+            repeated: false,
+            awaits_probe: false,
+            retransmitted: 0,
+            first_retransmitted: false,
+            snd_una: 1,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+        });
+        detector.on_retransmission(&Retransmission {
+            position: 1,
+            end: 1_001,
+            timestamp: Some(100),
+            is_probe: false,
+        });
+    }
+
+    /// ACK that advances `snd_una` by a segment, to `snd_una`, and echoes this timestamp.
+    fn ack(snd_una: u64, echo: u32) -> Ack {
+        Ack {
+            state: LossState::Recovery,
+            previous_una: snd_una - 1_000,
+            snd_una,
+            snd_max: 10_001,
+            highest: 10_001,
+            retransmitted: 1,
+            sacked: Some(0),
+            lowest_original_end: None,
+            dsack: None,
+            dsacked_in_flight: 0,
+            echo: Some(echo),
+            smss: 1_000,
+            can_send_new: false,
+        }
+    }
+
+    /// `tcp_try_undo_partial`: in Linux a partial ACK shows reordering if it echoes a timestamp
+    /// from before the retransmission, and only that ACK does. No other detector reports
+    /// reordering.
+    #[test]
+    fn only_an_echo_from_before_the_retransmission_shows_a_late_original() {
+        for name in Config::NAMES {
+            let mut detector = detector(name);
+            assert!(!detector.saw_late_original(), "{name}: nothing has arrived");
+            begin(&mut detector);
+            let seen = [(1_001, 100), (2_001, 99), (3_001, 100)].map(|(snd_una, echo)| {
+                detector.on_ack(&ack(snd_una, echo));
+                detector.saw_late_original()
+            });
+            assert_eq!(seen, [false, *name == "linux", false], "{name}");
+        }
+    }
+}

@@ -173,6 +173,15 @@ mod tests {
         assert_eq!(ten_mbit.pacing_rate(2 * UNIT), 2_475_000);
     }
 
+    /// 10 Gbyte/s × 10 s = 10¹¹ bytes; in bytes times nanoseconds, this exceeds 64 bits.
+    #[test]
+    fn a_product_beyond_64_bits() {
+        let rtt = Duration::from_secs(10);
+        let flight = |gain| Bandwidth(10_000_000_000).in_flight(rtt, gain, 1_000);
+        assert_eq!([UNIT, 2 * UNIT, UNIT / 2].map(flight), [100_000_000, 200_000_000, 50_000_000]);
+        assert_eq!(Bandwidth(u64::MAX).in_flight(rtt, UNIT, 1), u64::MAX);
+    }
+
     #[test]
     fn a_round_ends_with_what_was_sent_after_it_began() {
         let mut rounds = Rounds::new();

@@ -186,3 +186,27 @@ fn cycles_begin_anywhere_but_at_the_drain() {
         .collect();
     assert!((0..CYCLE.len()).all(|phase| begins.contains(&phase) != (phase == 1)), "{begins:?}");
 }
+
+/// `bbr_is_next_cycle_phase`: a phase with gain 1 ends when more than the minimum RTT (20 ms) has
+/// passed since its start, here with the acknowledgment 21 ms later.
+#[test]
+fn the_phases_of_a_cycle_follow_each_other() {
+    let mut path = Path::new();
+    path.run(2_000);
+    let mut begins: Vec<(usize, u64)> = Vec::new();
+    for _ in 0..400 {
+        let phase = path.state.0.phase;
+        path.step(0, Phase::Open);
+        if path.state.0.phase != phase {
+            begins.push((path.state.0.phase, path.now));
+        }
+    }
+    assert!(begins.len() > 16, "two cycles: {begins:?}");
+    for pair in begins.windows(2) {
+        let ((phase, from), (next, to)) = (pair[0], pair[1]);
+        assert_eq!(next, (phase + 1) % 8);
+        if phase >= 2 {
+            assert_eq!(to - from, 21, "phase {phase}");
+        }
+    }
+}

@@ -73,3 +73,89 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss_detection::rack::Config;
+    use retx_units::{Duration, Time};
+
+    fn state() -> State {
+        State::new(&Config::default(), &(crate::presets::find("linux").expect("a preset").config)())
+    }
+
+    /// Ten segments of 1000 bytes.
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|n| board.push(Time::ZERO, 1 + 1_000 * n, 1_000));
+        board
+    }
+
+    fn ack(snd_una: u64, bytes_acked: u64) -> Ack<'static> {
+        Ack {
+            now: Time::ZERO,
+            srtt: None,
+            least_rtt: Duration::MAX,
+            sampled: false,
+            overdue: false,
+            smss: 1_000,
+            selective: None,
+            bytes_acked,
+            snd_una,
+            snd_max: 10_001,
+            recovery_point: 10_001,
+            defers_marking: false,
+            dupack_threshold: 3,
+        }
+    }
+
+    /// Number of duplicate ACKs until a recovery begins, if one of the first five begins it.
+    fn duplicates(state: &mut State, snd_una: u64) -> Option<usize> {
+        let mut board = board();
+        (1..=5).find(|_| {
+            board.assume_arrival(1_000);
+            let reaction = state.on_ack_without_sack(&ack(snd_una, 0), &mut board);
+            let begins = matches!(reaction, Reaction::SelectiveRecovery);
+            assert_eq!(begins, board.is_first_lost());
+            begins
+        })
+    }
+
+    /// `tcp_time_to_recover`: `tp->sacked_out` reaches `tp->reordering`, 3 at first. RFC 6582 §3.2,
+    /// step 1: after a timeout, only once more than `recover` is acknowledged.
+    #[test]
+    fn the_third_duplicate_begins_a_recovery() {
+        assert_eq!(duplicates(&mut state(), 1), Some(3));
+        let widened = |reordering| duplicates(&mut State { reordering, ..state() }, 1);
+        assert_eq!([2, 5, 6].map(widened), [Some(3), Some(5), None]);
+        let after_timeout =
+            |recover| duplicates(&mut State { in_timeout_recovery: true, recover, ..state() }, 1);
+        assert_eq!([0, 1, 2].map(after_timeout), [Some(3), None, None]);
+    }
+
+    /// An ACK of new data is no duplicate, and ends the count.
+    #[test]
+    fn an_acknowledgment_of_new_data_begins_the_count_anew() {
+        let (mut state, mut board) = (state(), board());
+        (0..5).for_each(|_| _ = board.assume_arrival(1_000));
+        let reaction = state.on_ack_without_sack(&ack(1_001, 1_000), &mut board);
+        assert!(matches!(reaction, Reaction::Nothing));
+        assert_eq!((board.assumed_arrivals(), board.lost_bytes()), (0, 0));
+    }
+
+    /// RFC 6582 §3.2, step 3: a partial ACK reveals the next hole. At `recover` the recovery goes
+    /// on without another loss; beyond, it ends (`tcp_is_non_sack_preventing_reopen`).
+    #[test]
+    fn partial_full_and_later_acknowledgments() {
+        let after = |snd_una, bytes_acked| {
+            let mut state = State { in_recovery: true, recover: 5_001, ..state() };
+            let mut board = board();
+            let ends = state.on_ack_without_sack(&ack(snd_una, bytes_acked), &mut board);
+            (matches!(ends, Reaction::EndRecovery), board.lost_bytes(), state.in_recovery)
+        };
+        assert_eq!(after(5_000, 1_000), (false, 1_000, true));
+        assert_eq!(after(5_000, 0), (false, 0, true));
+        assert_eq!(after(5_001, 1_000), (false, 0, true));
+        assert_eq!(after(5_002, 1_000), (true, 0, false));
+    }
+}
