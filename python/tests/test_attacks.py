@@ -31,6 +31,24 @@ def test_delays_of_a_century_on_each_link(links: int) -> None:
     assert found.flows["segments_sent"].to_list() == [0]
 
 
+def test_transmission_times_of_millennia() -> None:
+    """The sum of these times, the busy time of the link, overflowed: each packet takes 12 days."""
+    link = {
+        "name": "way",
+        "ends": ["a", "b"],
+        "rate": "1 bit/s",
+        "delay": "1 ms",
+        "overhead": 65_535,
+        "mtu": 65_535,
+        "queue": {"discipline": "droptail", "packets": 1_000_000},
+    }
+    flow = {"name": "f", "from": "a", "to": "b", "app": "cbr"}
+    udp = {"packet": 60_000, "rate": "1 Tbit/s"}
+    found = retx.run({"duration": "0.01 s", "link": [link], "flow": [flow | {"udp": udp}]})
+    assert found.links["packets_in"][0] * (60_000 + 65_535) * 8 > 2**64 / 1e9
+    assert found.links["utilisation"][0] == 1.0
+
+
 def test_a_minimum_rto_below_the_resolution_of_the_timers() -> None:
     """Found by the attack: an RTO of nothing, by which the pause before a restart was divided."""
     scenario = """

@@ -2,7 +2,7 @@
 
 mod observed;
 
-use super::later;
+use super::{later, later_by};
 use super::waiting_packet::WaitingPacket;
 use crate::queue::{Occupancy, droptail};
 use crate::rates::{Job, Rates, Service};
@@ -235,7 +235,7 @@ impl Transmitter {
     /// Starts a transmission at `start`; returns its end.
     #[inline(always)]
     fn transmit(&mut self, start: Time, duration: Duration) -> Time {
-        self.busy += duration;
+        self.busy = later_by(self.busy, duration);
         self.busy_until = later(start, duration);
         self.busy_until
     }
