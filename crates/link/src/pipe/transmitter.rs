@@ -2,8 +2,8 @@
 
 mod observed;
 
-use super::{later, later_by};
 use super::waiting_packet::WaitingPacket;
+use super::{later, later_by};
 use crate::queue::{Occupancy, droptail};
 use crate::rates::{Job, Rates, Service};
 use crate::ring::Ring;

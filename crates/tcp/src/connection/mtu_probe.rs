@@ -149,7 +149,7 @@ mod tests {
             now: Time::ZERO,
             srtt: None,
             least_rtt: Duration::MAX,
-            sampled: false,
+            has_rtt_sample: false,
             overdue: false,
             smss: SMSS as u32,
             selective: None,
@@ -228,16 +228,16 @@ mod tests {
     fn a_probe_halves_the_interval() {
         let judged = |snd_una: u64, recovers: bool| {
             let mut connection = ready();
-            connection.note_mtu_probe(1_001, PROBE);
+            connection.on_mtu_probe_sent(1_001, PROBE);
             assert_eq!(connection.mtu_probe_size(), None);
             if recovers {
                 begin_recovery(&mut connection);
             }
             connection.sender.snd_una = snd_una;
-            assert_eq!(connection.sender.misses_mtu_probe(), snd_una == 1_001);
+            assert_eq!(connection.sender.lacks_only_mtu_probe(), snd_una == 1_001);
             connection.evaluate_mtu_probe();
             let mtu = connection.sender.repair.requests.mtu.expect("requested");
-            assert!(mtu.flight.is_some() || !connection.sender.misses_mtu_probe());
+            assert!(mtu.flight.is_some() || !connection.sender.lacks_only_mtu_probe());
             (mtu.low, mtu.high, mtu.flight.is_none(), connection.sender.window.smss)
         };
         let undecided = (1_012, 1_448, false, 1_000);

@@ -89,7 +89,7 @@ mod tests {
     fn retransmitted() -> State {
         let tcp = (crate::presets::find("sack").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&Begin {
+        state.on_begin(&NewRecovery {
             by_timeout: true,
             in_recovery: false,
             repeated: false,
@@ -133,7 +133,7 @@ mod tests {
     /// outstanding data. The last condition is needed only while no DSACK option has arrived.
     #[test]
     fn only_the_first_acceptable_ack_decides() {
-        let spurious = Verdict::Spurious(Scope::ALL);
+        let spurious = Verdict::Spurious(UndoScope::ALL);
         let first = |ack: &Ack| retransmitted().on_ack(ack);
         assert_eq!([first(&ack(1_001, 99)), first(&ack(10_000, 99))], [spurious; 2]);
         assert_eq!(first(&ack(1_001, 100)), Verdict::Undecided, "of the retransmission");

@@ -133,7 +133,7 @@ mod tests {
     fn begun(by_timeout: bool, in_recovery: bool) -> State {
         let tcp = (crate::presets::find("sack").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&Begin {
+        state.on_begin(&NewRecovery {
             by_timeout,
             in_recovery,
             repeated: false,
@@ -211,7 +211,7 @@ mod tests {
             verdict
         };
         let (genuine, spurious) =
-            (Verdict::Genuine { cwnd_segments: 3 }, Verdict::Spurious(Scope::ALL));
+            (Verdict::Genuine { cwnd_segments: 3 }, Verdict::Spurious(UndoScope::ALL));
         assert_eq!(
             [(1_001, 1_001), (1_001, 2_001)].map(|(from, to)| second(&ack(from, to))),
             [genuine, spurious]

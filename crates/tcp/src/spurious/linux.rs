@@ -218,7 +218,7 @@ mod tests {
     fn timed_out() -> State {
         let tcp = (crate::presets::find("linux").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&Begin {
+        state.on_begin(&NewRecovery {
             by_timeout: true,
             in_recovery: false,
             repeated: false,

@@ -248,7 +248,7 @@ mod tests {
     /// Fast recovery of ten segments of 1000 bytes, the first of which is retransmitted with TSval
     /// 100.
     fn begin(detector: &mut State) {
-        detector.on_begin(&Begin {
+        detector.on_begin(&NewRecovery {
             by_timeout: false,
             in_recovery: false,
             repeated: false,

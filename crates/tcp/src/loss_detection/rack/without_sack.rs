@@ -96,7 +96,7 @@ mod tests {
             now: Time::ZERO,
             srtt: None,
             least_rtt: Duration::MAX,
-            sampled: false,
+            has_rtt_sample: false,
             overdue: false,
             smss: 1_000,
             selective: None,
