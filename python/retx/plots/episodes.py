@@ -1,4 +1,4 @@
-"""Recovery episodes along time, coloured by their true cause."""
+"""Recovery episodes over time, coloured by their true cause."""
 
 from __future__ import annotations
 

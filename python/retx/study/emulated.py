@@ -90,7 +90,7 @@ def emulate_all(
 
     Raises:
         OSError: The results cannot be stored.
-        StudyError: No kernel can run an experiment.
+        StudyError: One of the experiments cannot be run by a kernel.
     """
     _say(f"{len(points)} emulations, at most {AT_ONCE} at once")
 

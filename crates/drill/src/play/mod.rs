@@ -26,7 +26,8 @@ pub use variables::tcp_info;
 pub struct Options {
     /// Preset for scripts without `--retx-tcp`.
     pub tcp: String,
-    /// Fields changed before the script's own settings, in the notation of `--set`.
+    /// Changes to the configuration of the TCP before those of the script, in the notation of
+    /// `--set`.
     pub settings: Vec<(String, String)>,
     /// True to record events in the notation of scripts.
     pub trace: bool,

@@ -126,7 +126,7 @@ fn only_offloads(features: &[&str]) -> bool {
     features.chunks(2).all(|pair| matches!(pair, ["tso" | "gso" | "gro" | "lro", "on" | "off"]))
 }
 
-/// `net.ipv4.tcp_sack=0`, or with slashes.
+/// Applies a sysctl such as `net.ipv4.tcp_sack=0`; slashes may replace the dots of the name.
 fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
     let Some((name, value)) = setting.split_once('=') else {
         return Err(format!("{}: write name=value", clipped(setting)));

@@ -139,7 +139,7 @@ impl Transmitter {
         }
         *has_waited = true;
         // `waiting` may still contain packets whose transmission has begun. They are removed only
-        // if it matters: as long as its length is below the maximum so far, there is room.
+        // if necessary: the longest queue so far had room, so a shorter one has room, too.
         if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }

@@ -46,7 +46,7 @@ pub unsafe extern "C" fn accept(
         Ok(answer)
     });
     if let Some(remote) = from {
-        // SAFETY: room for an address of `*length` bytes, or null, as for `accept`.
+        // SAFETY: as for accept(2), `peer` has room for `*length` bytes, or is null.
         unsafe { put_endpoint(remote, peer, length) };
     }
     return_value(result) as c_int
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn getsockopt(
     value: Data,
     length: *mut socklen_t,
 ) -> c_int {
-    // SAFETY: a buffer of `*length` bytes, as for `getsockopt`.
+    // SAFETY: as for getsockopt(2), the caller passes a buffer of `*length` bytes.
     unsafe { option_of(fd, level, name, value, length) }
 }
 
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn setsockopt(
     length: socklen_t,
 ) -> c_int {
     let length = c_int::try_from(length).map_err(|_| libc::EINVAL);
-    // SAFETY: `length` bytes, as for `setsockopt`.
+    // SAFETY: as for setsockopt(2), the caller passes `length` bytes.
     let bytes = length.and_then(|length| unsafe { values(value.cast::<u8>(), length) });
     match bytes.and_then(|bytes| options::option(level, name, bytes)) {
         Ok(option) => call(&Operation::SetOption(fd, option)) as c_int,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn poll(
     count: nfds_t,
     timeout: c_int,
 ) -> c_int {
-    // SAFETY: `count` entries, as for `poll`.
+    // SAFETY: as for poll(2), the caller passes `count` entries.
     let entries = match unsafe { values_mut(entries, count) } {
         Ok(entries) => entries,
         Err(errno) => return fails(errno),

@@ -160,7 +160,7 @@ extern "C" fn usleep(_: Data, micros: c_uint) -> c_int {
 }
 
 unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_int {
-    // SAFETY: room for a time, as for `gettimeofday`.
+    // SAFETY: as for gettimeofday(2), the caller passes room for a time.
     let now = match unsafe { value_mut(now) } {
         Ok(now) => now,
         Err(errno) => return fails(errno),

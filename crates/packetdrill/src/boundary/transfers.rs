@@ -50,7 +50,7 @@ pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t
 }
 
 pub unsafe extern "C" fn readv(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    // SAFETY: `count` parts, as for `readv`.
+    // SAFETY: as for readv(2), the caller passes `count` parts.
     unsafe { scatter(parts, count, |bytes| take(fd, bytes, 0)) }
 }
 
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn recv(
     flags: c_int,
 ) -> ssize_t {
     let whole = iovec { iov_base: buffer, iov_len: bytes };
-    // SAFETY: a buffer of this length, as for `recv`.
+    // SAFETY: as for recv(2), the caller passes a buffer of this length.
     unsafe { scatter(&raw const whole, 1, |bytes| take(fd, bytes, flags)) }
 }
 
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn recvmsg(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: a message with its parts, as for `recvmsg`.
+    // SAFETY: as for recvmsg(2), the caller passes a message with its parts.
     unsafe {
         let message = match value_mut(message) {
             Ok(message) => message,
@@ -102,7 +102,7 @@ pub extern "C" fn write(_: Data, fd: c_int, _buffer: *const c_void, bytes: size_
 }
 
 pub unsafe extern "C" fn writev(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    // SAFETY: `count` parts, as for `writev`.
+    // SAFETY: as for writev(2), the caller passes `count` parts.
     unsafe { gather(fd, parts, count, 0) }
 }
 
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn sendmsg(
     message: *const msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: a message with its parts, which is only read, as for `sendmsg`.
+    // SAFETY: as for sendmsg(2), the caller passes a message with its parts, which is only read.
     unsafe {
         match value_mut(message.cast_mut()) {
             Ok(message) => gather(fd, message.msg_iov, message.msg_iovlen, flags),

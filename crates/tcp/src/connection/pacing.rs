@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(pacer.closed_until(at(52)), Some(at(53)));
     }
 
-    /// A burst that ends with the tenth segment waits for all its bytes.
+    /// The gap after a burst that ends with the tenth segment is that of all bytes of the burst.
     #[test]
     fn the_burst_of_the_tenth_segment_is_paced_as_one() {
         let mut pacer = warm();

@@ -286,8 +286,8 @@ impl Connection {
         if in_order {
             receiver.rcv_nxt = right;
         } else if left < right {
-            // Linux merges a segment with waiting data that directly precede it; the memory of
-            // other segments is counted later.
+            // Linux merges a segment with waiting data that directly precede it. The memory of a
+            // segment that is not merged does not count yet when the window grows.
             let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
