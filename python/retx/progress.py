@@ -39,8 +39,8 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     Args:
         work: Function that does the work.
         progress: True to show a bar, or a function called with the fraction done.
-        leave: Abandon cancelled work after `LEAVE_S`. Only for work without side effects: a million
-            flows take seconds to build, and as long to free.
+        leave: Abandon cancelled work after `LEAVE_S`, because a million flows take seconds to
+            build, and as long to free. Only for work without side effects.
     """
     control = Control()
     begun = Event()

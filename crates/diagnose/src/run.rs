@@ -38,7 +38,7 @@ impl Passed {
 /// Diagnoses a capture.
 ///
 /// # Errors
-/// The file is no capture.
+/// The file is not a capture.
 pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
     diagnose_with_picture(source, name, None)
 }
@@ -46,7 +46,7 @@ pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
 /// Diagnoses a capture, and keeps the time–sequence diagram of one flow, given by its number.
 ///
 /// # Errors
-/// The file is no capture.
+/// The file is not a capture.
 pub fn diagnose_with_picture<R: Read>(
     source: R,
     name: &str,

@@ -63,7 +63,7 @@ pub struct Tables {
 /// Tables of flow `number`; none if there is no such flow.
 ///
 /// # Errors
-/// The file is no capture.
+/// The file is not a capture.
 pub fn tables<R: Read>(source: R, name: &str, number: usize) -> Result<Option<Tables>, ReadError> {
     let wanted =
         RequestedOutput { watched: WatchedFlows::Flow(number), ..RequestedOutput::default() };

@@ -75,7 +75,7 @@ impl Progress {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Number of awaited programs that have ended.
+    /// Number of programs that have ended, without those in the background.
     pub fn programs_done(&self) -> usize {
         self.programs_done.load(Ordering::Relaxed)
     }

@@ -263,7 +263,7 @@ pub enum WorkerMessage {
     },
     /// A program has ended; its index in the order, and its exit code.
     ProgramDone(usize, i32),
-    /// An awaited program has ended.
+    /// A program has ended that does not run in the background; the emulation waits for its end.
     Awaited,
     /// Results of all flows, in their order.
     Report {

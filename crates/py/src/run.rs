@@ -35,7 +35,7 @@ pub fn run(
     };
     let options = Options { replication, reference, ..options(tables, segments, capture) };
     control.expect(1, scenario.inner.duration.as_nanos());
-    // The models have no clock.
+    // The simulation does not read the wall clock, so its running time is measured here.
     let start = Instant::now();
     let mut outcome = py
         .detach(|| retx_sim::run(&scenario.inner, &options, &control.inner))

@@ -51,7 +51,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Share of a flow that has its bottleneck for itself.
+    /// Share of a flow that has its bottleneck to itself.
     pub const NONE: Self = Self { pipe: u32::MAX, counted: 0 };
 
     /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`.

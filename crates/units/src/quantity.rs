@@ -1,4 +1,4 @@
-//! Text of numbers with a unit: `"20 ms"`, `"1.5 Mbit/s"`.
+//! Quantities as text, a number with a unit: `"20 ms"`, `"1.5 Mbit/s"`.
 
 use std::fmt;
 
@@ -39,7 +39,6 @@ impl Units {
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
             .unwrap_or(trimmed.len());
         let (mut number, mut unit) = trimmed.split_at(split);
-        // A trailing "e" belongs to the unit, because an exponent has been read above.
         number = number.trim();
         // The Greek letter mu, which keyboards and NFKC produce, stands for the micro sign, too.
         let micro = unit.trim().replace('\u{3bc}', "\u{b5}");

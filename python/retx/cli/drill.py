@@ -24,7 +24,7 @@ Tcp = Annotated[
     str,
     typer.Option(
         metavar="PRESET",
-        help="TCP for scripts that do not name one by --retx-tcp.",
+        help="TCP for scripts without a line `--retx-tcp`.",
         autocompletion=completion.presets,
     ),
 ]

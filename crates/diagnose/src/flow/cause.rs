@@ -1,9 +1,9 @@
 //! Cause of a loss (congestion or the channel), judged by the RTT just before it.
 //!
-//! A queue that overflows is full, so the RTT is near its largest; a channel loses packets at any
+//! A queue that overflows is full, so the RTT is near its maximum; a channel loses packets at any
 //! RTT. The likelihood of the RTT is compared under both causes. Under congestion the likelihood is
-//! given by `OVERFLOW`, under a loss of the channel by the fraction of the flow's RTTs that are
-//! similar. A flow with a constant RTT, or with an RTT always near its maximum, gives little or no
+//! given by `OVERFLOW`; under a channel loss, by the fraction of the flow's RTTs that are close to
+//! this one. A flow with a constant RTT, or with an RTT always near its maximum, gives little or no
 //! evidence.
 //!
 //! Two more observations are used. A queue fills until it overflows, so under congestion the RTT

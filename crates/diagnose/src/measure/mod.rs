@@ -129,7 +129,7 @@ pub struct Path {
 /// Measures the path of flow `number` from two captures, one at each end.
 ///
 /// # Errors
-/// A file is no capture.
+/// A file is not a capture.
 pub fn measure_pair<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
@@ -174,7 +174,7 @@ fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
 /// Measures the path of flow `number`.
 ///
 /// # Errors
-/// The file is no capture.
+/// The file is not a capture.
 pub fn measure<R: Read>(
     source: R,
     name: &str,

@@ -359,7 +359,7 @@ fn followers_first(pipes: &[Pipe]) -> impl Iterator<Item = usize> {
     let depth = |index: u32| std::iter::successors(Some(index), next).count() as u32;
     let followers = (0u32..).zip(pipes).filter(|(_, pipe)| pipe.follows());
     let mut order: Vec<(u32, u32)> = followers.map(|(index, _)| (depth(index), index)).collect();
-    // The pipe with most leaders before it comes first; ties are ordered by index.
+    // Pipes with the longest chain of leaders come first; ties are ordered by index.
     order.sort_unstable_by_key(|(depth, index)| (std::cmp::Reverse(*depth), *index));
     order.into_iter().map(|(_, index)| index as usize)
 }

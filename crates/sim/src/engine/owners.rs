@@ -42,7 +42,7 @@ pub(super) struct Owners {
 const SPECIAL: u32 = 3;
 
 impl Owners {
-    /// Creates the numbering, without funnels and lanes yet.
+    /// Creates the numbers of all targets except funnels and lanes, which are added later.
     pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
         let [pipes, flows, stages, datagrams] =
             [pipes, flows, stages, datagrams].map(|count| count as u32);

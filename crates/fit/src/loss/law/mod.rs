@@ -1,5 +1,5 @@
-//! Loss models (laws). Each has parameters, a likelihood, starting points for the search, draws,
-//! and a channel of a scenario.
+//! Loss models (laws). Each defines its parameters, its likelihood and starting points for the
+//! search. It can draw losses, and can be written as a channel of a scenario.
 
 mod chains;
 mod discrete;

@@ -138,7 +138,7 @@ impl State {
 
     pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
         let tries = |tries| move |job| Lost { job, due: Time::NEVER, tries };
-        // `job` is the packet of a first transmission; a retransmission is one of `current`.
+        // `job` is given for a first transmission; a retransmission sends the frame in `current`.
         let lost = job.map(tries(0)).or_else(|| self.current.take());
         let Lost { job, tries, .. } = lost.expect("a transmission has a frame");
         let Sent { end, arrival, lost, .. } = *sent;

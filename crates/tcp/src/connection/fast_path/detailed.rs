@@ -241,8 +241,8 @@ impl Connection {
         let segments = sender.board.segments();
         let srtt = sender.estimator.srtt();
         let flight = loss_detection::Flight { segments, sacked: false, srtt };
-        // The probe never fires after the retransmission timer, which then replaces it (RFC 8985
-        // §7.2).
+        // If the retransmission timer would expire before the probe, the probe is due at that time,
+        // and the retransmission timer acts in place of the probe (RFC 8985 §7.2).
         let wait = if segments == 0 { None } else { sender.loss_detection.probe_timeout(&flight) };
         let probe = wait.map_or(Time::NEVER, |wait| {
             self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
