@@ -30,8 +30,8 @@ pub enum Modulation {
 const FIRST_DB: f64 = -20.0;
 /// Step from one entry of the tables to the next, dB.
 const STEP_DB: f64 = 0.05;
-/// Number of entries in a table. They reach up to 20 dB, where a CCK symbol error has probability
-/// e^−200.
+/// Number of entries in a table. The table reaches up to 20 dB, where a CCK symbol error has
+/// probability e^−200.
 const ENTRIES: usize = 801;
 
 impl Modulation {
@@ -187,7 +187,8 @@ mod tests {
                 let symbols = 8.0 * 1500.0 / modulation.symbol_bits();
                 let exact = -libm::expm1(symbols * libm::log1p(-exact));
                 let tabled = modulation.frame_error_rate(snr, 1500);
-                // The error of linear interpolation is the curvature over a step of 0.05 dB.
+                // The error of linear interpolation is due to the curvature within a step of 0.05
+                // dB.
                 let off = (tabled - exact).abs();
                 assert!(off < 2e-3 * exact + 1e-12, "{modulation:?} at {db} dB: {tabled} {exact}");
             }

@@ -135,7 +135,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_sub(1);
     }
 
-    /// Number of leading items for which `is` holds; it must hold for no later item.
+    /// Number of leading items for which `is` holds; `is` must be false for all items after them.
     pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {

@@ -183,7 +183,7 @@ impl Pipe {
     /// packet enters by an event.
     #[inline(never)]
     fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
-        // An event at `now` itself may still be pending.
+        // An earlier packet whose event is due at `now` may not have entered yet.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
             None
@@ -242,7 +242,7 @@ impl Pipe {
             let before = |time: Time, by: Duration| {
                 Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos()))
             };
-            // From the arrival at the far end back to the start of the transmission.
+            // The start of the transmission is computed backwards from the arrival at the far end.
             let end = before(*time, self.delay);
             let start = before(end, self.transmitter.transmission_time(*bytes));
             busy += end.since(now.max(start));

@@ -135,7 +135,8 @@ impl DelayLine {
             // A held packet never leaves later than at its latest arrival.
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
-                // This was the last packet to overtake it, so the held packet arrives after it.
+                // The in-order packet is the last one to overtake the held packet, which therefore
+                // arrives after it.
                 self.delivered.remove(|(at, plain)| (*at, plain.id) == (held.at, held.id));
                 self.put(own, held.id);
             }

@@ -12,8 +12,8 @@ pub(super) struct DelayAndOrder {
     pub extra: Duration,
     /// True if the frame arrives out of order.
     out_of_order: bool,
-    /// Number of frames that overtake this one, and the longest time to wait for them; `None` if it
-    /// is not held back.
+    /// Number of frames that overtake this one, and the longest time to wait for them; `None` if
+    /// this frame is not held back.
     held: Option<(u32, Duration)>,
     /// Delay of the copy after the frame; `None` if there is no copy.
     copy: Option<Duration>,

@@ -1,8 +1,9 @@
 //! Queue of a pipe whose discipline decides at dequeue.
 //!
 //! While packets wait, such a pipe has a second deadline: the end of the current transmission, when
-//! the discipline is asked for the next packet. If no packet waits, the discipline is told only at
-//! the next arrival that the transmitter has become idle, but with the time at which it did.
+//! the discipline is asked for the next packet. If no packet waits, the discipline learns only at
+//! the next arrival that the transmitter has become idle, but it is told the time at which this
+//! happened.
 
 use super::rare::Duplicate;
 use crate::queue::{Queue, QueueAction, QueueActions, State, Waiting};
@@ -102,7 +103,8 @@ impl Line {
         Some(event)
     }
 
-    /// Records the discipline's drops and marks at `at`; `before` packets were waiting before them.
+    /// Records the discipline's drops and marks at `at`; `before` packets were waiting before these
+    /// actions.
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(at, before, waiting));

@@ -21,7 +21,7 @@ pub(super) struct Rare {
 /// Copy made by the channel, before it has an id.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Duplicate {
-    /// Latest arrival.
+    /// Arrival of the copy; if the original is held back, the latest arrival.
     pub arrival: Time,
     /// Number of packets that overtake the original, and the delay between original and copy;
     /// `None` if the original is not held back.

@@ -60,7 +60,7 @@ impl Bursts {
         self.run = 0;
     }
 
-    /// Resets the maximum. It also ends the current burst, so the next loss begins another one.
+    /// Resets the maximum and ends the current burst, so that the next loss begins another one.
     pub(super) const fn restart_maximum(&mut self) {
         self.longest = 0;
         self.run = 0;

@@ -176,7 +176,8 @@ impl Transmitter {
         }
     }
 
-    /// Bytes of the packets in the queue; 0 if they are not kept, because no limit needs them.
+    /// Bytes of the packets in the queue; 0 if they are not counted, because the queue has no limit
+    /// in bytes.
     fn waiting_bytes(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
     }
@@ -259,9 +260,9 @@ impl Transmitter {
         // The arrival is stored as the waiting time in 32 bits of nanoseconds, so a packet that
         // waits longer than 4 s enters by an event.
         let ahead_wait_ns = u32::try_from(wait.as_nanos()).ok()?;
-        // `waiting` may contain packets that will have left the queue by `at`. To search a long
-        // queue for them is slow, so that is done only if its length reaches the maximum so far
-        // (with a limit in bytes, always).
+        // `waiting` may contain packets that will have left the queue by `at`. Searching a long
+        // queue for them is slow. It is done only if the queue, including them, is as long as the
+        // longest queue so far; with a limit in bytes, it is always done.
         let mut before = self.waiting.len() as u64;
         let looks = before >= u64::from(self.queue_max);
         if looks {

@@ -80,8 +80,8 @@ impl Control {
         packet
     }
 
-    /// Enters the dropping state. If that was left recently, the count starts from the value at
-    /// which the queue was under control.
+    /// Enters the dropping state. If the previous dropping state ended recently, the count starts
+    /// with the amount by which it grew in that state.
     fn begin(&mut self, now: Time, law: &Law) {
         self.dropping = true;
         let dropped = self.count.saturating_sub(self.last_count);
@@ -98,7 +98,8 @@ impl Control {
             return (None, false);
         };
         self.largest = self.largest.max(packet.frame.bytes);
-        // At most one more packet is not a standing queue, however slow the link is.
+        // If no more than the bytes of one packet remain, there is no standing queue, however slow
+        // the link is.
         if now.since(packet.since) < law.target || line.bytes() <= u64::from(self.largest) {
             self.first_above = None;
             return (Some(packet), false);
@@ -175,7 +176,7 @@ mod tests {
         };
         let just_before = Time::from_nanos(104_999_999);
         assert_eq!(ok(&[1000; 9], &[ms(5), just_before, ms(105)]), [false, false, true]);
-        // 1 ns below the target starts nothing.
+        // A delay 1 ns below the target does not start the interval.
         let below = Time::from_nanos(4_999_999);
         assert_eq!(ok(&[1000; 9], &[below, ms(105), ms(204), ms(205)])[1..], [false, false, true]);
         // The remaining 1000 or 1001 bytes, after a packet of 1000 bytes.

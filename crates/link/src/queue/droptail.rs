@@ -27,7 +27,8 @@ impl Config {
     }
 }
 
-/// Limits in packets (below 2³²) and in bytes. The struct is packed, because each pipe has one.
+/// Limits in packets (below 2³²) and in bytes. The struct is packed to save memory, because each
+/// pipe has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct Limits {

@@ -240,8 +240,8 @@ mod tests {
     use retx_units::StreamKey;
 
     /// Floyd and Jacobson 1993: nothing is dropped below the lower threshold, and the count of
-    /// packets between drops starts anew there. Gentle RED goes on from the upper threshold to its
-    /// double.
+    /// packets between drops starts anew there. With `gentle`, the probability grows to 1 between
+    /// the upper threshold and twice that threshold.
     #[test]
     fn decisions_at_the_thresholds() {
         let stream = StreamKey { seed: 9, replication: 0 }.stream("red");

@@ -54,7 +54,7 @@ impl Transmitter {
     }
 
     /// Resets the maximum queue length to the length at `now`. Returns the arrival times of packets
-    /// that pass ahead of time and have not arrived yet, with the queue length then.
+    /// that pass ahead of time and have not arrived yet, each with the queue length at that time.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
         *self.most() = self.queued(now) as u32;
         let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
