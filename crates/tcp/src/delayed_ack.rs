@@ -40,7 +40,7 @@ const SMALLEST_FULL: u32 = 88;
 pub(crate) struct Arrival {
     pub now: Time,
     pub bytes: u32,
-    /// Length of its TCP header with options, bytes.
+    /// Length of the segment's TCP header with options, bytes.
     pub header: u32,
     pub push: bool,
     pub fin: bool,
@@ -66,7 +66,7 @@ pub(crate) struct PendingAck {
     segments: u32,
     /// True if data beyond a gap have arrived since the last ACK.
     beyond_gap: bool,
-    /// State of Linux's policy, and only of that.
+    /// State of Linux's policy; `None` under the fixed policy.
     linux: Option<Box<LinuxAckState>>,
 }
 
@@ -149,7 +149,7 @@ impl PendingAck {
         self.beyond_gap = true;
     }
 
-    /// True if ACKs of segments beyond a gap may wait for each other.
+    /// True if ACKs of segments beyond a gap may be held back, to be merged into one.
     pub fn compresses(&self) -> bool {
         self.linux.as_ref().is_some_and(|linux| linux.quick_acks == 0 || linux.interactive)
     }

@@ -61,14 +61,15 @@ pub struct Delivered {
 pub struct Newest {
     /// Time of its most recent transmission.
     pub sent: Time,
-    /// Position after it.
+    /// Position after the segment.
     pub end: u64,
-    /// True if it had been retransmitted.
+    /// True if the segment had been retransmitted.
     pub retransmitted: bool,
 }
 
 impl Newest {
-    /// True if it was sent after the other segment (RFC 8985 §5.2, `RACK_sent_after`).
+    /// True if this segment was sent after another one, which was sent at `sent` and ends at `end`
+    /// (RFC 8985 §5.2, `RACK_sent_after`).
     pub fn is_after(&self, sent: Time, end: u64) -> bool {
         self.sent > sent || (self.sent == sent && self.end > end)
     }

@@ -63,7 +63,8 @@ pub(crate) struct ReceiveMemory {
     headers: u64,
     /// Out-of-order bytes beyond a gap.
     pub beyond_gap: u64,
-    /// Bytes read since an acknowledgment became due; its window still counts them as waiting.
+    /// Bytes read since an acknowledgment became due. The window of that acknowledgment still
+    /// counts them as waiting.
     pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
@@ -98,7 +99,8 @@ impl ReceiveMemory {
         Self::new(buffer, Some(most.max(buffer)), mss)
     }
 
-    /// Creates a buffer that the application has fixed by `SO_RCVBUF`: Linux doubles it.
+    /// Creates a buffer whose size the application has fixed by `SO_RCVBUF`: Linux doubles that
+    /// size.
     pub fn fixed(bytes: u64, mss: u32) -> Self {
         Self::new((2 * bytes).max(SMALLEST_BUFFER), None, mss)
     }

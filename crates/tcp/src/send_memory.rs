@@ -71,7 +71,8 @@ impl SendMemory {
         Self::new(buffer, Some(most.max(buffer)))
     }
 
-    /// Creates a buffer that the application has fixed by `SO_SNDBUF`: Linux doubles it.
+    /// Creates a buffer whose size the application has fixed by `SO_SNDBUF`: Linux doubles that
+    /// size.
     pub fn fixed(bytes: u64) -> Self {
         Self::new((2 * bytes).max(SMALLEST_BUFFER), None)
     }

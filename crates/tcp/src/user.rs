@@ -137,7 +137,7 @@ pub struct Loaded<T: ?Sized> {
 }
 
 impl<T: ?Sized> Loaded<T> {
-    /// Creates it from a loaded program.
+    /// Pairs a loaded program with a recipient of faults.
     pub fn new(program: Arc<dyn Program<T>>) -> Self {
         Self { program: Some(program), faults: Arc::default() }
     }

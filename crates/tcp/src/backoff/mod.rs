@@ -9,9 +9,9 @@ retx_units::registry! { $
 /// An acknowledgment of new data, or one with an RTT sample, as a backoff policy sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// True if it acknowledges new data cumulatively, false if only selectively.
+    /// True if the ACK acknowledges new data cumulatively, false if only selectively.
     pub advances: bool,
-    /// True if it gave a valid RTT sample.
+    /// True if the ACK gave a valid RTT sample.
     pub has_rtt_sample: bool,
     /// True once everything sent before the last timeout is acknowledged, which ends the loss
     /// state.

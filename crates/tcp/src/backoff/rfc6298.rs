@@ -1,5 +1,5 @@
-//! *What it does.* Doubles the wait at each timeout; keeps it until an RTT is measured on a segment
-//! that was not retransmitted.
+//! *What it does.* Doubles the wait at each timeout. The doubled wait is kept until an RTT is
+//! measured on a segment that was not retransmitted.
 //!
 //! *Reference.* RFC 6298 §5.5 and §5.7 with Karn's algorithm (§3); Karn & Partridge 1987.
 

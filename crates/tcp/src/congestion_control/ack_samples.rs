@@ -37,7 +37,7 @@ pub(crate) struct AckSamples {
     times: Option<SendTimes>,
     rtt: Option<Duration>,
     is_disordered: bool,
-    /// Position that ends the reduction; `None` without one.
+    /// Position whose acknowledgment ends the reduction; `None` if there is no reduction.
     high_seq: Option<u64>,
 }
 

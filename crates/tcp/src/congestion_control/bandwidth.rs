@@ -96,7 +96,7 @@ impl Bandwidth {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
             return ack.delivered;
         }
-        // The ACK covers only the missing segment, which no duplicate ACK has been credited for.
+        // The ACK covers only the missing segment, for which no duplicate ACK has been credited.
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }

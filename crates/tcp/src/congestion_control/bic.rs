@@ -89,7 +89,7 @@ impl State {
         }
     }
 
-    /// `bictcp_update`.
+    /// Recomputes `per` for this window (`bictcp_update`).
     fn compute(&mut self, cwnd: u64, now: u64) {
         if self.computed.is_some_and(|(at_cwnd, at)| at_cwnd == cwnd && now - at <= STALE) {
             return;
@@ -155,7 +155,7 @@ impl CongestionControl for State {
         self.samples.on_segments_acked(rtt);
     }
 
-    /// `bictcp_acked`.
+    /// Updates the average number of segments per ACK (`bictcp_acked`).
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let sample = self.samples.evaluate(ack, smss);
         if sample.state == ack_samples::State::Open {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     /// A maximum of 200: steps of 16, a quarter of the distance, and a fifth of a segment per
-    /// window; then the same backwards.
+    /// window; then the same steps in reverse order.
     #[test]
     fn searches_the_maximum_and_beyond() {
         for (cwnd, expected) in [

@@ -170,8 +170,8 @@ impl Delay {
         // A rise of the least RTT is the surer sign; without one the largest may already rise.
         let mut gradient = if min > 0 { min } else { max };
         if !self.is_full {
-            // Until eight rounds have passed, the others are assumed to have the mean gradient of
-            // those that have.
+            // Until eight rounds have passed, the missing ones are assumed to have the mean
+            // gradient of those that have.
             if self.tail == 0 {
                 self.is_full = true;
             } else {
@@ -278,7 +278,7 @@ impl CongestionControl for State {
         }
     }
 
-    /// `tcp_cdg_cong_avoid`.
+    /// Ends slow start, begins reductions by delay, or grows the window (`tcp_cdg_cong_avoid`).
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if window.in_slow_start() && self.delay.ends_slow_start(ack) {
             window.ssthresh = window.cwnd;

@@ -138,7 +138,7 @@ impl State {
         }
     }
 
-    /// Slow start. Returns the segments left over for congestion avoidance.
+    /// Grows the window in slow start. Returns the segments left over for congestion avoidance.
     fn slow_start(&mut self, window: &mut Window, ack: &Ack) -> u64 {
         let smss = u64::from(window.smss);
         match &self.start {
@@ -211,7 +211,7 @@ impl CongestionControl for State {
         }
     }
 
-    /// Linux `cubictcp_acked`.
+    /// Takes the RTT, which may end slow start (Linux `cubictcp_acked`).
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let Some(rtt) = rtt.filter(|_| !self.avoidance.began_recently(ack)) else { return };
         self.sample(rtt);

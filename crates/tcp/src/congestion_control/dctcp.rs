@@ -97,7 +97,8 @@ impl CongestionControl for State {
 
     fn on_echo(&mut self, window: &mut Window, loss: &Loss) {
         let cwnd = segments::cwnd(window);
-        // Half of the marked share: with every packet marked, DCTCP halves as Reno does.
+        // The decrease is half of the marked share: with every packet marked, DCTCP halves the
+        // window as Reno does.
         let decrease = (u128::from(cwnd) * u128::from(self.alpha)) >> (ALPHA_SHIFT + 1);
         self.segments.reduce(window, loss, cwnd - decrease as u64);
     }
@@ -136,8 +137,8 @@ mod tests {
         State::new(&Config {}, &tcp())
     }
 
-    /// Observes a window of `count` segments, acknowledged one by one, the first `marked` with
-    /// ECN-Echo; returns α after it.
+    /// Observes a window of `count` segments, acknowledged one by one, the first `marked` of them
+    /// with ECN-Echo; returns α after the window.
     fn observe(dctcp: &mut State, count: u64, marked: u64) -> u64 {
         let smss = u64::from(SMSS);
         let start = dctcp.round_end;

@@ -44,7 +44,8 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// True if sent later, or at the same time and further on in the stream.
+    /// True if this segment was sent later than `other`, or at the same time and lies further on in
+    /// the stream.
     fn is_after(&self, other: &Self) -> bool {
         (self.sent, self.end) > (other.sent, other.end)
     }
@@ -55,7 +56,7 @@ impl Stamp {
 pub(crate) struct Sample {
     /// Number of segments delivered.
     pub segments: u64,
-    /// Time that their delivery took; above zero.
+    /// Time that the delivery of these segments took; above zero.
     pub interval: Duration,
     /// Segments delivered before the first segment of this sample.
     pub prior_delivered: u64,
@@ -64,7 +65,7 @@ pub(crate) struct Sample {
 /// Evaluation of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AckEvaluation {
-    /// True if it delivers a segment with known stamps.
+    /// True if the acknowledgment delivers a segment with known stamps.
     pub delivers: bool,
     /// Valid sample, if any.
     pub sample: Option<Sample>,
@@ -153,7 +154,7 @@ impl DeliveryRate {
             let first = self.flying.partition_point(|it| it.end <= sent.position);
             for flying in self.flying.range_mut(first..) {
                 work::steps(1);
-                // A retransmission may cover several segments: each keeps its end.
+                // A retransmission may cover several segments, each of which keeps its own end.
                 *flying = Stamp { end: flying.end, ..stamp };
                 if flying.end >= end {
                     break;

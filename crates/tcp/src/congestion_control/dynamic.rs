@@ -160,7 +160,7 @@ impl LossRate {
     fn on_loss(&mut self, now: Time) {
         let interval = self.since.map_or(Duration::ZERO, |since| now.since(since));
         self.longest = self.longest.max(interval);
-        // Without an interval yet, the rate of this loss counts in full.
+        // Before the first interval is known, the rate of this loss counts in full.
         let theta = if self.longest.is_zero() {
             1.0
         } else {
@@ -369,7 +369,8 @@ mod tests {
         let mut window = window(30, 99);
         state.on_timeout(&mut window, &loss(at(20_000), 30), false);
         assert_eq!(window.cwnd, 22_000);
-        // A second timeout at the same time: its interval is 0, so it has no weight.
+        // A second timeout at the same time: the interval since the first is 0, so the second has
+        // no weight.
         state.on_timeout(&mut window, &loss(at(20_000), 1), true);
         assert_eq!(window.cwnd, 22_000);
     }

@@ -12,7 +12,7 @@ pub struct Ack {
     /// Bytes newly delivered: acknowledged or selectively acknowledged for the first time. A
     /// duplicate ACK without SACK counts as one SMSS.
     pub delivered: u64,
-    /// Bytes in flight just before it arrived.
+    /// Bytes in flight just before this acknowledgment arrived.
     pub flight_size: u64,
     /// Raw RTT sample, if any.
     pub rtt: Option<Duration>,

@@ -61,7 +61,8 @@ impl State {
     fn avoid_congestion(&mut self, window: &mut Window) {
         let cwnd = segments::cwnd(window);
         self.index = WINDOWS.partition_point(|most| *most < cwnd).min(WINDOWS.len() - 1);
-        // Counted per ACK, as in the kernel and in the RFC: delayed ACKs halve the growth.
+        // The increase is counted per ACK, as in the kernel and in the RFC: delayed ACKs halve the
+        // growth.
         self.segments.count += self.index as u64 + 1;
         if self.segments.count >= cwnd {
             self.segments.count -= cwnd;
@@ -148,7 +149,7 @@ mod tests {
             let acks = 10 * every;
             for n in 1..=acks {
                 highspeed.on_ack(&mut window, &ack(at(0), 1000));
-                // An ACK lasts 1/cwnd of a round trip.
+                // Each ACK stands for 1/cwnd of a round trip.
                 rounds += 1000.0 / window.cwnd as f64;
                 sum += 1.0;
                 if n % every == 0 {

@@ -107,12 +107,13 @@ impl State {
         }
     }
 
-    /// `measure_rtt`.
+    /// Updates the minimum and maximum RTT (`measure_rtt`).
     fn measure_rtt(&mut self, rtt: u64, is_open: bool) {
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
-        // RTTs of a recovery include the wait for the retransmission, not only that in the queue.
+        // RTTs of a recovery include the wait for the retransmission, not only the wait in the
+        // queue.
         if is_open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
             // A larger increase is an outlier, such as a delay spike, and not a queue.
@@ -122,7 +123,7 @@ impl State {
         }
     }
 
-    /// `measure_achieved_throughput`, once an interval is over.
+    /// Measures the throughput of an interval that is over (`measure_achieved_throughput`).
     fn measure_throughput(&mut self, now: u64, cwnd: u64) {
         let Throughput { packets, began, .. } = self.throughput;
         // The kernel subtracts unsigned numbers: if the growth exceeds the window, nothing is
@@ -137,7 +138,7 @@ impl State {
         let current = length.map_or(0, |length| packets * HZ / length);
         let throughput = &mut self.throughput;
         // Rounds just after a loss use the reduced window; an average with earlier rounds would not
-        // describe it.
+        // describe that window.
         if (now - self.last_congestion) / self.min_rtt <= 3 {
             (throughput.average, throughput.max) = (current, current);
         } else {
@@ -147,7 +148,7 @@ impl State {
         (throughput.packets, throughput.began) = (0, Some(now));
     }
 
-    /// `htcp_beta_update`.
+    /// Updates β (`htcp_beta_update`).
     fn update_beta(&mut self) {
         let Throughput { max, previous_max, .. } = self.throughput;
         self.throughput.previous_max = max;
@@ -163,7 +164,7 @@ impl State {
         }
     }
 
-    /// `htcp_alpha_update`.
+    /// Updates α (`htcp_alpha_update`).
     fn update_alpha(&mut self, now: u64) {
         let since = now.saturating_sub(self.last_congestion);
         let mut factor = 1;
@@ -186,19 +187,19 @@ impl State {
         self.alpha = 2 * factor * (ONE - self.beta);
     }
 
-    /// Updates the parameters at a congestion; returns the threshold, in segments
+    /// Updates the parameters at a congestion event; returns the threshold, in segments
     /// (`htcp_recalc_ssthresh`).
     fn ssthresh(&mut self, now: Time, cwnd: u64) -> u64 {
         self.update_beta();
         self.update_alpha(jiffies::from_time(now));
-        // The maximum fades, since the route may change to a shorter one.
+        // The maximum is lowered at each reduction, since the route may change to a shorter one.
         if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
             self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
         }
         (u128::from(cwnd) * u128::from(self.beta) / u128::from(ONE)) as u64
     }
 
-    /// Begins a congestion (`htcp_reset`).
+    /// Records the start of a congestion event (`htcp_reset`).
     fn begin_congestion(&mut self, loss: &Loss) {
         self.samples.on_reduction(loss);
         self.undo = Some(Undo {

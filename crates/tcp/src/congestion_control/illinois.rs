@@ -98,7 +98,7 @@ impl State {
         if cwnd < ADAPTED_FROM {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
         } else if let Some(mean) = self.rtt_sum.checked_div(self.rtt_count) {
-            // Without samples in this round, both stay as they are.
+            // Without samples in this round, α and β stay as they are.
             let (average, max) = (mean - self.base_rtt, self.max_rtt - self.base_rtt);
             self.alpha = self.alpha_at(average, max);
             self.beta = beta_at(average, max);
@@ -169,7 +169,7 @@ impl CongestionControl for State {
         self.samples.on_segments_acked(rtt);
     }
 
-    /// `tcp_illinois_acked`.
+    /// Evaluates the RTT of an acknowledgment (`tcp_illinois_acked`).
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let sample = self.samples.evaluate(ack, smss);
         self.acked = sample.packets;

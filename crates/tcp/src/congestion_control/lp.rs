@@ -110,8 +110,8 @@ impl OneWayDelay {
         let sample = i64::from(HZ.wrapping_mul(remote) / local);
         let scaled = i64::from(self.remote_hz << RATE_SHIFT);
         let scaled = if scaled > 0 {
-            // Rounded down: the estimate falls at each lower sample, and rises only by samples that
-            // exceed it by 64.
+            // The estimate is rounded down: it falls at each lower sample, and rises only at
+            // samples that exceed it by 64.
             scaled + sample - (scaled >> RATE_SHIFT)
         } else {
             sample << RATE_SHIFT
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// `tcp_lp_pkts_acked`.
+    /// Handles a sample, and reduces the window upon early congestion (`tcp_lp_pkts_acked`).
     fn on_sample(&mut self, window: &mut Window, rtt: Option<Duration>) {
         if rtt.is_some_and(|rtt| rtt >= Duration::from_micros(1)) {
             self.delay.sample(self.received);
@@ -272,7 +272,8 @@ mod tests {
         lp
     }
 
-    /// Acknowledges a segment sent at `sent` ms after a one-way delay, 20 ms before now.
+    /// Acknowledges a segment that was sent at `sent` ms and arrived after a one-way delay of
+    /// `delay` ms; its ACK takes another 20 ms.
     fn acknowledge(lp: &mut State, window: &mut Window, sent: u32, delay: u32) {
         let (value, clock) = (sent + delay, sent + delay + 20);
         lp.observe_timestamps(Timestamps { value, echo: sent }, clock);
@@ -302,7 +303,7 @@ mod tests {
             delay.sample(Timestamps { value: 10 * n + 15, echo: 20 * n });
         }
         assert_eq!((delay.remote_hz, delay.smoothed >> 3), (500, 30));
-        // A rate of 1001 leaves the receiver's clock out.
+        // With a rate of 1001, the receiver's clock has a weight of 0.
         let mut fast = OneWayDelay { remote_hz: 1001, ..OneWayDelay::NONE };
         fast.sample(Timestamps { value: 1030, echo: 1000 });
         assert_eq!(fast.min, 1000_u32.wrapping_neg());

@@ -77,9 +77,10 @@ pub trait CongestionControl {
         let _ = (ack, smss);
     }
 
-    /// Receives the RTT of the last segment that an acknowledgment delivers; `None` if that was
-    /// sent more than once (`pkts_acked`). Called before the other methods for this acknowledgment,
-    /// in any state, if RTTs are measured as in Linux and the peer has SACK. May set `ssthresh`.
+    /// Receives the RTT of the last segment that an acknowledgment delivers; `None` if that segment
+    /// was sent more than once (`pkts_acked`). Called before the other methods for this
+    /// acknowledgment, in any state, if RTTs are measured as in Linux and the peer has SACK. May
+    /// set `ssthresh`.
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let _ = (window, ack, rtt);
     }
@@ -105,7 +106,7 @@ pub trait CongestionControl {
     }
 
     /// Handles any acknowledgment if both ends use ECN, before [`Self::observe`]. `echo` is true if
-    /// it carries ECN-Echo.
+    /// the acknowledgment carries ECN-Echo.
     fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool) {
         let _ = (ack, smss, echo);
     }
@@ -137,7 +138,7 @@ pub trait CongestionControl {
     }
 
     /// Called before an acknowledgment with timestamps is processed, with these timestamps and this
-    /// end's timestamp clock. Only if [`Self::takes_fast_paths`] is false.
+    /// end's timestamp clock. This happens only if [`Self::takes_fast_paths`] is false.
     fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
         let _ = (received, clock);
     }
@@ -158,7 +159,7 @@ pub trait CongestionControl {
         let _ = window;
     }
 
-    /// Handles the undo of the last reduction, which was wrong.
+    /// Handles the undo of the last reduction, which was unnecessary.
     fn on_undo(&mut self, window: &mut Window) {
         let _ = window;
     }

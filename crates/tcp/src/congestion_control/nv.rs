@@ -38,7 +38,8 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Segments that may queue (`nv_pad`), and the distance from them at which growth stops.
+/// Segments that may queue (`nv_pad`), and the distance below the resulting window at which growth
+/// stops (`nv_pad_buffer`).
 const PAD: u64 = 10;
 const PAD_BUFFER: u64 = 2;
 /// Share of the excess by which the window falls, in 1/128 (`nv_cong_dec_mult`).
@@ -95,7 +96,8 @@ pub struct State {
     /// End of each segment in flight, and segments delivered when it was sent.
     flying: VecDeque<(u64, u64)>,
     delivered: u64,
-    /// Minimum RTT in force, and the one that replaces it, in µs; time of that in ticks.
+    /// Minimum RTT in force, and the one that will replace it, in µs; time of the replacement, in
+    /// ticks.
     least: u64,
     next_least: u64,
     renewal: u64,
@@ -104,7 +106,7 @@ pub struct State {
     /// Growth is 2 to this power times slower than Reno's.
     slowness: u32,
     may_grow: bool,
-    /// True from a reduction until the state Open.
+    /// True from a reduction until the state is Open again.
     resets: bool,
     /// True if `on_segments_acked` is called; otherwise `latest` is the sample for `on_ack`.
     is_sampled: bool,
@@ -156,7 +158,7 @@ impl State {
         let sample = self.samples.evaluate(ack, smss);
         let flight = self.delivered_since_sent(ack.snd_una);
         if self.resets && !self.samples.is_reduced() {
-            // `tcpnv_state`, back in Open.
+            // The state is Open again (`tcpnv_state`).
             self.resets = false;
             self.round = Round { end: ack.snd_una, snd_una: ack.snd_una, ..Round::default() };
         }
@@ -164,7 +166,7 @@ impl State {
         Some(((rtt.as_nanos() / 1000).max(1), flight? * u64::from(smss)))
     }
 
-    /// `tcpnv_acked`.
+    /// Handles a sample: RTT in µs, and bytes delivered since the segment was sent (`tcpnv_acked`).
     fn on_sample(&mut self, window: &mut Window, ack: &Ack, (rtt, flight): (u64, u64)) {
         let bytes_acked = ack.snd_una - self.round.snd_una;
         self.round.snd_una = ack.snd_una;
@@ -197,7 +199,7 @@ impl State {
         }
         self.least = self.next_least;
         self.next_least = u64::MAX;
-        // At random, so that flows that share a path do not renew it together.
+        // The time is random, so that flows that share a path do not renew their minima together.
         self.renewal = now + (RESET_PERIOD * (384 + self.draws.below(256)) * jiffies::HZ) / 512;
         self.burst = (self.burst / 2).max(BURST_MIN);
     }
@@ -239,8 +241,8 @@ impl State {
             }
             self.may_grow = false;
             window.ssthresh = segments::bytes(window, most);
-            // A share of the excess only: all flows see the same queue, and would together remove
-            // more than it holds.
+            // Only a share of the excess is removed: all flows see the same queue, and would
+            // together remove more than the queue holds.
             let excess = cwnd - most;
             let decrease = if excess > 2 { (excess * DECREASE / 128).max(2) } else { excess };
             window.cwnd = segments::bytes(window, (cwnd - decrease).max(CWND_MIN)).min(window.cwnd);
@@ -301,7 +303,7 @@ impl CongestionControl for State {
         }
     }
 
-    /// `tcpnv_cong_avoid`.
+    /// Handles an acknowledgment, and grows the window if decisions permit it (`tcpnv_cong_avoid`).
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(sample) = self.latest.take() {
             self.on_sample(window, ack, sample);

@@ -51,7 +51,7 @@ impl Segments {
         }
     }
 
-    /// Reno's growth, only while the window is the limit.
+    /// Grows the window as Reno does, but only while the window is the limit.
     pub fn reno(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.cwnd_limited {
             return;

@@ -252,7 +252,8 @@ impl CongestionControl for State {
         if !repeated {
             window.ssthresh = half_of_flight(window, loss);
         }
-        // At most two segments, and at least one, because PRR may have left less.
+        // The window becomes at most two segments, and at least one, because PRR may have left
+        // less.
         let smss = u64::from(window.smss);
         window.cwnd = window.cwnd.clamp(smss, 2 * smss);
         self.last_cut = Some(loss.now);

@@ -115,7 +115,8 @@ impl CongestionControl for State {
             self.measure();
         }
         if !window.in_slow_start() && self.backlog(window) >= self.beta {
-            // Every other ACK: half a segment per round trip near congestion.
+            // Only every other ACK counts: near congestion the window grows by half a segment per
+            // round trip.
             self.skipped = !self.skipped;
             if self.skipped {
                 return;

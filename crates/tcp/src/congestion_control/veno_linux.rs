@@ -187,7 +187,7 @@ mod tests {
             veno.twice_backlog = backlog;
             veno.on_loss(&mut window, &loss(at(0), 20));
             assert_eq!(window.cwnd / 1000, left);
-            // Later data, another window.
+            // The loss of later data concerns another window.
             let later = Loss { snd_una: 50_000, snd_max: 60_000, ..loss(at(1), 9) };
             veno.on_timeout(&mut window, &later, false);
             let again = if backlog < 6 { left * 4 / 5 } else { left / 2 };

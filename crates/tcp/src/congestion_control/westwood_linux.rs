@@ -50,7 +50,7 @@ pub struct State {
     renew_least_rtt: bool,
     /// Start of the interval, in ticks.
     began: u64,
-    /// Bytes credited since then.
+    /// Bytes credited since the start of the interval.
     credited: u64,
     /// Bytes credited to duplicate ACKs, and not covered by a cumulative ACK yet.
     by_duplicates: u64,

@@ -25,7 +25,7 @@ const BASE: Duration = Duration::from_millis(200);
 pub(super) struct AbortLimits {
     retransmissions: u32,
     syn_retransmissions: u32,
-    /// Linux's time limits: for retransmissions, and for those into a closed window.
+    /// Linux's time limits: for retransmissions, and for retransmissions into a closed window.
     linux: Option<(Duration, Duration)>,
 }
 
@@ -98,8 +98,8 @@ impl Connection {
         let Some((limit, closed)) = abort_limits.linux.filter(|_| !opens) else {
             return again >= abort_limits.count_in(self.state);
         };
-        // As in Linux, no time limit applies before the first retransmission
-        // (`retransmits_timed_out`).
+        // As in Linux (`retransmits_timed_out`), no time limit applies before the first
+        // retransmission.
         if again == 0 {
             return false;
         }

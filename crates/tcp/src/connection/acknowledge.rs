@@ -345,8 +345,8 @@ impl Connection {
     /// Restarts the retransmission timer (RFC 6298 §5.2 and §5.3).
     #[inline]
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
-        // RFC 3168 §6.1.2: at a window of one segment ECN-Echo starts the timer, whatever is
-        // outstanding.
+        // RFC 3168 §6.1.2: with a window of one segment, ECN-Echo starts the timer even if nothing
+        // is outstanding.
         let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.waits_for_rto();
         self.timers.retransmit = if idle {
             Time::NEVER

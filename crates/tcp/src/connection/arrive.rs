@@ -186,7 +186,7 @@ impl Connection {
         };
         if inside {
             // RFC 7323 §5.3, R3: a timestamp is taken only from segments that passed R2, not from a
-            // copy of one that has arrived.
+            // duplicate of a segment that has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
                 && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
@@ -256,7 +256,8 @@ impl Connection {
         self.receiver.peer_smss = smss;
         self.ecn.negotiate(segment.flags);
         if self.sender.syn_retransmissions > 0 && self.sender.loss_detection.as_linux() {
-            // Linux requests CWR after a lost SYN, too (`tcp_enter_loss`).
+            // In Linux a lost SYN reduces the window, too, so the next new data carry CWR
+            // (`tcp_enter_loss`).
             self.ecn.on_lost_syn();
         }
         self.receiver.sack = parameters.sack && options.sack_permitted;
@@ -311,7 +312,7 @@ impl Connection {
         match rtt {
             Some(rtt) if timed.is_some() => self.apply_rtt_sample(rtt),
             Some(rtt) => self.apply_echoed_rtt(rtt),
-            // RFC 6298 §5.7.
+            // RFC 6298 §5.7: after a lost SYN, the RTO is 3 s when the first data are sent.
             None => {
                 let limits = &self.parameters.limits;
                 self.sender.estimator.on_lost_syn(Duration::from_secs(3), limits);

@@ -77,7 +77,8 @@ impl WriteQueue {
         self.pushed = self.written;
     }
 
-    /// Room left in the last block, parts of which may have been sent.
+    /// Room left in the last block, of which only the unsent bytes count; 0 if all bytes have been
+    /// sent.
     fn room_of_tail(&self) -> u64 {
         let begin = self.tail.max(self.written - self.unsent);
         if self.unsent == 0 { 0 } else { self.block.saturating_sub(self.written - begin) }
@@ -226,7 +227,7 @@ impl Connection {
     #[inline(never)]
     fn check_waiting_write(&mut self, now: Time) {
         let sender = &self.sender;
-        // The wanted size is compared first, because it is found with less work.
+        // The wanted size is compared first, because it takes less work to compute.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
         if sender.bursts.memory.is_some_and(grows) {
             let leaves = sender.unsent().min(self.sendable_now(now));

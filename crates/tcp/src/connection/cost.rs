@@ -145,7 +145,8 @@ const PATTERNS: [Pattern; 6] = [
     ("timed out", timed_out),
 ];
 
-/// Asserts that with these parts an acknowledgment costs the same with a small and a large window.
+/// Asserts that an acknowledgment costs the same with a small and a large window, if the
+/// configuration has these `parts`.
 fn check(parts: &[(&str, &str)]) {
     for (name, pattern) in PATTERNS {
         let [small, large] = [100, 10_000].map(|segments| {

@@ -60,7 +60,7 @@ impl Burst {
         self.continues
     }
 
-    /// Rest of the burst, if it is at most the `length` bytes that the windows allow.
+    /// Bytes left of the burst, if the windows, which allow `length` bytes, have room for them.
     pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
         (self.is_open(now) && self.bytes <= length).then_some(self.bytes as u32)
     }

@@ -30,7 +30,8 @@ pub(super) enum EcnMode {
     Off,
     /// Offered, and used if the peer offers it, too.
     Offered,
-    /// Offered and used in the same way, for a congestion control that needs ECN.
+    /// Offered, and used if the peer offers it, too, for a congestion control that needs ECN: every
+    /// packet is then ECN-capable.
     Needed,
 }
 
@@ -160,7 +161,7 @@ impl EcnState {
         if self.echoes { Flags::ECE } else { Flags(0) }
     }
 
-    /// True if the current acknowledgment carries ECN-Echo: the window does not grow by it.
+    /// True if the current acknowledgment carries ECN-Echo, and is not old.
     pub const fn is_echo(&self) -> bool {
         self.echoed
     }
@@ -183,7 +184,7 @@ impl EcnState {
         self.waits_for_rto
     }
 
-    /// Handles the expiry of the retransmission timer. True if new data waited for it.
+    /// Handles the expiry of the retransmission timer. Returns true if new data waited for it.
     pub const fn release(&mut self) -> bool {
         std::mem::replace(&mut self.waits_for_rto, false)
     }
@@ -312,11 +313,12 @@ impl Connection {
     }
 
     /// Reduces the window as for ECN-Echo (`tcp_enter_cwr`), unless a loss is being repaired, and
-    /// returns the window before.
+    /// returns the window before the reduction; `None` if there was none.
     #[cold]
     pub(super) fn begin_reduction(&mut self, now: Time) -> Option<u64> {
         let sender = &mut self.sender;
-        // In Linux this acknowledgment may have ended that recovery before ECN-Echo is evaluated.
+        // In Linux this acknowledgment may have ended the recovery from a timeout before ECN-Echo
+        // is evaluated.
         let repairs_timeout = sender.timeout_recovery_end > 0
             && !(sender.loss_detection.as_linux() && sender.timeout_recovery_is_over());
         if sender.loss_detection.in_recovery() || repairs_timeout {
@@ -363,7 +365,7 @@ impl Connection {
     }
 
     /// True if ECN-Echo has already reduced the congestion window in the round trip in which a loss
-    /// is detected: once for each window of data (RFC 3168 §6.1.2).
+    /// is detected. The loss then does not reduce it again (RFC 3168 §6.1.2).
     pub(super) fn is_reduced_by_echo(&self) -> bool {
         if self.echo_comes_last() {
             return self.ecn.reducing;

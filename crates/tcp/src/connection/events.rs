@@ -43,8 +43,8 @@ impl Events {
         *end = Some(Box::new(Node { event, next: None }));
     }
 
-    /// Sets the window after the reaction in the event of a loss that the current acknowledgment
-    /// has shown, if there is one.
+    /// Sets `cwnd_after` in every pending [`Event::LossFound`] whose cause is congestion, once the
+    /// current acknowledgment has set the window.
     pub fn note_window(&mut self, cwnd: u64) {
         let mut next = &mut self.rest;
         while let Some(node) = next {

@@ -249,8 +249,8 @@ impl Connection {
         read
     }
 
-    /// Next deadline; `None` unless the fast path `Plain` or `Repair` is open, on which no rare
-    /// timer runs.
+    /// Next deadline; `None` unless the fast path `Plain` or `Repair` is open: only then is it
+    /// certain that no rare timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
         let bare = matches!(self.fast_paths.sending, Sending::Plain | Sending::Repair);
@@ -294,7 +294,7 @@ impl Connection {
         !self.parameters.slow_start_after_idle || now.since(self.sender.last_sent) <= self.rto()
     }
 
-    /// Like [`Self::send_fast`], for all fast paths except that of an undisturbed sender.
+    /// Like [`Self::send_fast`], for a receiver with a gap in its data or a sender in a recovery.
     #[inline]
     pub(super) fn send_fast_general(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
         if self.fast_paths.receiving == Receiving::BeyondGap {
@@ -339,7 +339,7 @@ impl Connection {
             self.notify_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
         }
         let flight = self.sender.flight_size();
-        // Without loss or reordering all data in flight count.
+        // Without loss or reordering, all data in flight count in the pipe.
         let pipe = if self.fast_paths.sending == Sending::Plain {
             flight
         } else {

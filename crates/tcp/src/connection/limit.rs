@@ -1,8 +1,8 @@
 //! Limits that keep a connection from sending more now.
 //!
 //! *Rule.* If several limits hold at once, the first in the order of [`Limit`] counts. A window is
-//! the limit if it has no room for the next segment: a full one, or all that is left.
-//! (`docs/decisions/0018-what-limits-a-flow.md`)
+//! the limit if it has no room for the next segment, which is a full segment or, if less is left to
+//! send, all of that. (`docs/decisions/0018-what-limits-a-flow.md`)
 //!
 //! *What the caller adds.* A connection does not know whether its application has more to write,
 //! whether and why its window was reduced, or whether its peer delays an acknowledgment.

@@ -84,8 +84,8 @@ impl Sender {
         is_earlier && self.loss_detection.deadline() == Time::NEVER
     }
 
-    /// Records reordering: a hole at `low` was filled by its delayed original after it had been
-    /// retransmitted (`tcp_try_undo_partial`).
+    /// Records reordering: the segment at `low` was retransmitted, but its original was only
+    /// delayed, and filled the hole (`tcp_try_undo_partial`).
     pub fn note_late_original(&mut self, low: u64) {
         let highest = self.board.highest_sacked().unwrap_or(self.snd_una);
         if highest > low {

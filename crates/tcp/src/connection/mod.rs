@@ -110,8 +110,9 @@ pub enum Event {
     },
     /// A raw RTT sample.
     Rtt(Duration),
-    /// RTT sample that Linux takes from a timestamp echo if no segment gives one. It is measured
-    /// from the echoed segment: after an outage, it includes the wait for the retransmission.
+    /// RTT sample that Linux takes from a timestamp echo if no segment gives one. It is the time
+    /// since the echoed segment was sent, so after an outage it includes the wait for the
+    /// retransmission.
     EchoedRtt(Duration),
 }
 
@@ -120,7 +121,8 @@ pub enum Event {
 pub struct Episode {
     /// Position of the segment that is retransmitted first.
     pub trigger: u64,
-    /// True if it has been retransmitted already, by the tail loss probe that found the loss.
+    /// True if that segment has been retransmitted already, by the tail loss probe that found the
+    /// loss.
     pub repaired: bool,
     /// Cause that the sender inferred.
     pub inferred_cause: Cause,
@@ -383,7 +385,7 @@ impl Connection {
         self.receiver.has_received(from, to)
     }
 
-    /// First range from `from` up to `to` that has not arrived.
+    /// First range between `from` and `to` that has not arrived.
     pub fn first_missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         let receiver = &self.receiver;
         receiver.out_of_order.first_gap(from.max(receiver.rcv_nxt), to)

@@ -1,6 +1,6 @@
 //! Support for congestion controls that model the path, which set the window at every
-//! acknowledgment, in recovery too: the information for them, and the steps that the connection
-//! leaves out.
+//! acknowledgment, also during recovery: the information that they receive, and the steps of the
+//! connection that are left out for them.
 //!
 //! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which a `cong_control` replaces;
 //! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
@@ -41,9 +41,9 @@ impl Sender {
         self.model = Some(model);
     }
 
-    /// Called before the application writes. If less than a segment is unsent, the window has room
-    /// and nothing is to be repaired, the application has limited the sender
-    /// (`tcp_rate_check_app_limited`).
+    /// Called before the application writes: detects that the application has limited the sender
+    /// (`tcp_rate_check_app_limited`). This is so if less than a segment is unsent, the window has
+    /// room, and no lost segment waits for its retransmission.
     #[inline]
     pub fn check_app_limited(&mut self) {
         self.check_app_limited_at(self.snd_nxt.max(1), self.written);
@@ -92,8 +92,8 @@ impl Sender {
             model.left_network = (model.left_network + smss).min(most);
             return 1;
         }
-        // The first segment fills the hole; duplicate ACKs may have counted the others when they
-        // arrived.
+        // The first segment acknowledged fills the hole. The others may have been counted already,
+        // by the duplicate ACKs that their arrival caused.
         let segments = in_segments;
         let counted = model.left_network / smss;
         model.left_network = model.left_network.saturating_sub((segments - 1) * smss);

@@ -35,10 +35,10 @@ pub(crate) struct Pacer {
     segments: u32,
     /// Bytes of the current burst sent before pacing began.
     unpaced: u32,
-    /// Time for which the gate had been open before the current burst, as far as the burst has not
-    /// used it up.
+    /// Time for which the gate had been open before the current burst, minus the part that this
+    /// burst has used up.
     credit: Duration,
-    /// True if a timeout lets the next segment pass.
+    /// True if the next segment passes even a closed gate, because a timeout has occurred.
     ignored_once: bool,
 }
 

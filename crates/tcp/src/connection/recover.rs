@@ -108,9 +108,10 @@ impl Connection {
         if self.ecn.is_reducing() { self.ecn.echo_recover() } else { self.sender.snd_max }
     }
 
-    /// Handles an acknowledgment of new data. On the first two after a fast retransmit Vegas checks
-    /// whether the segment that is first now is overdue, too. If so, it is retransmitted, without
-    /// another reduction of the window (Brakmo & Peterson 1995, §3.1).
+    /// Handles an acknowledgment of new data. On the first two such acknowledgments after a fast
+    /// retransmit, Vegas checks whether the segment that is now the first in flight is overdue,
+    /// too. If so, it is retransmitted, without another reduction of the window (Brakmo & Peterson
+    /// 1995, §3.1).
     pub(super) fn recheck_overdue(&mut self, overdue: bool) {
         let sender = &mut self.sender;
         if sender.overdue_checks == 0 {
@@ -134,16 +135,16 @@ impl Connection {
         }
     }
 
-    /// Handles a loss detected by duplicate ACKs, or by a tail loss probe that has repaired it:
-    /// infers the cause, and reduces the window. `repaired` is the position of the repaired
-    /// segment.
+    /// Handles a loss that was detected by duplicate ACKs, or that a tail loss probe has found and
+    /// repaired: infers the cause, and reduces the window. `repaired` is the position of the
+    /// repaired segment.
     fn on_loss(&mut self, now: Time, repaired: Option<u64>) {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
         let same_window = if repaired.is_some() && sender.loss_detection.as_linux() {
-            // `tcp_process_tlp_ack`: the window is not saved for an undo. If one was saved before,
-            // an undo now restores at least the present window.
+            // `tcp_process_tlp_ack`: the window is not saved for an undo. The `cwnd` that an
+            // earlier recovery has saved is replaced by the present one.
             if let Some(undo) = &mut sender.repair.undo {
                 undo.window.cwnd = cwnd_before;
             }
@@ -237,8 +238,8 @@ mod tests {
 
     const SMSS: u32 = 1_000;
 
-    /// Sender with five segments in flight in a recovery towards eight, in which a segment was
-    /// retransmitted.
+    /// Sender in a recovery with five segments in flight and an ssthresh of eight segments, which
+    /// has sent `out` bytes since the recovery began (`prr_out`).
     fn recovering(out: u64) -> Connection {
         let config = (crate::presets::find("sack").expect("a preset").config)();
         let mut connection = Connection::connect(&config, SeqNr(0));

@@ -1,4 +1,4 @@
-//! Proportional rate reduction: number of bytes that each ACK of a recovery allows.
+//! Proportional rate reduction: number of bytes that each ACK of a recovery allows to be sent.
 //!
 //! *Reference.* RFC 9937 §6 (which replaces RFC 6937).
 //!

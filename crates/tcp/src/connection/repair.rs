@@ -24,7 +24,7 @@ pub(crate) struct Undo {
 /// State after a spurious timeout: the first RTT sample of data sent since is not smoothed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RttRestart {
-    /// Position after the data sent before the undo.
+    /// Position after the last data sent before the undo.
     pub from: u64,
     /// SRTT and RTTVAR before the timeout.
     pub least: (Duration, Duration),
@@ -34,7 +34,7 @@ pub(crate) struct RttRestart {
 #[derive(Debug, Clone)]
 pub(crate) struct Repair {
     /// End of the first segment covered by the last acknowledgment, on connections without SACK;
-    /// `None` if a segment covered by it had been retransmitted.
+    /// `None` if any segment that this acknowledgment covered had been retransmitted.
     pub original_end: Option<u64>,
     /// Highest position retransmitted in this recovery (`HighRxt` of RFC 6675 §4).
     pub high_rxt: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Repair {
     pub rescue_rxt: u64,
     /// Proportional rate reduction, while active.
     pub reduction: Option<Reduction>,
-    /// Window before the last reduction, until the reduction is known to have been right.
+    /// Window before the last reduction; kept until the reduction is known to have been justified.
     pub undo: Option<Undo>,
     /// True if nothing is marked lost or retransmitted before the next acknowledgment (Linux
     /// `tcp_try_undo_partial`).

@@ -57,7 +57,7 @@ pub(crate) struct Requests {
     pub keepalive: Option<KeepAlive>,
     /// Time at which the last segment arrived.
     pub last_segment_arrival: Time,
-    /// Number of keep-alive probes sent since then.
+    /// Number of keep-alive probes sent since that arrival.
     pub probes: u32,
     /// True if a keep-alive segment is due.
     keepalive_due: bool,
@@ -119,13 +119,13 @@ impl Sender {
             .is_some_and(|it| it.keepalive_due)
     }
 
-    /// True once if a keep-alive segment is due.
+    /// Returns true if a keep-alive segment is due, and clears this request.
     pub fn take_keepalive(&mut self) -> bool {
         self.allocated_requests()
             .is_some_and(|requests| std::mem::take(&mut requests.keepalive_due))
     }
 
-    /// Called when the application writes: an earlier announcement of more data ends.
+    /// Called when the application writes: cancels the `MSG_MORE` of an earlier write.
     #[inline]
     pub fn clear_msg_more(&mut self) {
         if let Some(requests) = self.allocated_requests() {
@@ -144,7 +144,8 @@ impl Connection {
         &mut self.sender.repair.requests
     }
 
-    /// `TCP_CORK`: only full segments are sent, until it is turned off or a FIN follows.
+    /// Turns `TCP_CORK` on or off. While it is on, only full segments are sent, unless a FIN
+    /// follows.
     pub fn set_cork(&mut self, on: bool) {
         let written = self.sender.written;
         let nagle = self.parameters.nagle;
@@ -168,7 +169,7 @@ impl Connection {
 
     /// [`Self::write`] by an application that will write more soon (`MSG_MORE`).
     pub fn write_with_more(&mut self, now: Time, bytes: u64) -> u64 {
-        // After `write`, which ends an earlier announcement.
+        // Set after `write`, which clears it.
         let taken = self.write(now, bytes);
         self.requests().more = true;
         taken
@@ -299,7 +300,8 @@ impl Connection {
             keepalive.idle - silent
         } else {
             let requests = &mut *self.sender.repair.requests;
-            // A user timeout replaces the number of probes, but at least one is sent.
+            // With a user timeout, the silence decides instead of the number of probes, but at
+            // least one probe is sent.
             let over = match requests.user_timeout {
                 Some(limit) => silent >= limit && requests.probes > 0,
                 None => requests.probes >= keepalive.count,

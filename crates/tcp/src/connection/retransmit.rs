@@ -6,7 +6,7 @@ use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 
 impl Connection {
-    /// Next retransmission, which goes before any new data.
+    /// Next retransmission, which is sent before any new data.
     pub(super) fn next_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let forced = std::mem::take(&mut sender.retransmit_first);
@@ -75,7 +75,8 @@ impl Connection {
             return None;
         }
         let (position, space) = sender.board.last_unsacked()?;
-        // At or above RecoveryPoint, so that a recovery sends one rescue retransmission at most.
+        // This position is at or above RecoveryPoint, so that a recovery sends one rescue
+        // retransmission at most.
         sender.repair.rescue_rxt = sender.snd_max;
         Some(self.make_retransmission(position, space))
     }

@@ -52,7 +52,7 @@ impl Timed {
         NonZeroU64::new(end).map(|end| Self { end, sent })
     }
 
-    /// True if an acknowledgment up to `ack` covers it.
+    /// True if an acknowledgment up to `ack` covers this segment.
     #[inline]
     pub const fn is_covered(&self, ack: u64) -> bool {
         ack >= self.end.get()
@@ -110,7 +110,7 @@ pub(crate) struct Sender {
     pub max_snd_wnd: u64,
     /// Segments in flight; empty unless `uses_scoreboard`.
     pub board: Lazy<Scoreboard>,
-    /// State of losses and retransmissions, allocated for the first one.
+    /// State of losses and retransmissions, allocated when first needed.
     pub repair: Lazy<Repair>,
 
     /// Bytes in flight sent by limited transmit.
@@ -274,7 +274,7 @@ impl Sender {
         flight_size.saturating_sub(self.left_network())
     }
 
-    /// Room left by `cwnd`; for new data limited transmit adds to it (RFC 3042 §2).
+    /// Room left in `cwnd`; for new data limited transmit makes more room (RFC 3042 §2).
     pub fn cwnd_room(&self) -> u64 {
         let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
         let credit = u64::from(segments) * u64::from(self.window.smss);
@@ -388,7 +388,7 @@ impl Sender {
         self.clamp_cwnd();
     }
 
-    /// Handles an RTT measured after a spurious timeout, if it belongs to data sent since.
+    /// Restarts the estimate with the first RTT of data sent after the undo of a timeout.
     #[cold]
     pub fn restart_rtt(&mut self, rtt: Duration, limits: &rto::Limits) {
         let Some(RttRestart { from, least }) = self.repair.rtt_restart else { return };

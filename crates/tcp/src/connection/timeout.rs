@@ -42,7 +42,7 @@ impl Connection {
         }
         if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
             // RFC 8985 §7.3: after the attempt to probe, the retransmission timer is restarted,
-            // also if both were due at once (§7.2: the probe replaces the timeout).
+            // even if both timers were due at once (§7.2: the probe replaces the timeout).
             self.sender.tail_probe = true;
             self.restart_retransmit_timer(now);
         }
@@ -117,7 +117,7 @@ impl Connection {
             sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
-            // The window to keep excludes the temporary inflation of recovery.
+            // The window is kept, but without the temporary inflation of fast recovery.
             sender.end_cwnd_reduction();
         }
         // Proportional rate reduction may have left less than the loss window of one segment (RFC

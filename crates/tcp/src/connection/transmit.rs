@@ -102,7 +102,7 @@ impl Connection {
         let Some(chunk) = self.speculative_retransmission() else { return false };
         self.send(now, chunk, to);
         if self.sender.repair.rescue_rxt != rescue_rxt {
-            // RFC 6675 §4, rule 4: a rescue does not advance HighRxt.
+            // RFC 6675 §4, rule 4: a rescue retransmission does not advance HighRxt.
             self.sender.repair.high_rxt = high_rxt;
         }
         true
@@ -179,7 +179,8 @@ impl Connection {
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
-        // Last segment of a burst, as Linux sends it.
+        // The last segment of a burst may be short, as in Linux: the peer's window may cut a burst
+        // off within a segment.
         if let Some(end) = sender.bursts.burst.short_end(now, length) {
             return Some(end);
         }
@@ -370,14 +371,15 @@ impl Connection {
         };
         self.notify_sent(&sent);
         let sender = &mut self.sender;
-        // Linux `tcp_cwnd_validate`: called if there are new data to send.
+        // Linux calls `tcp_cwnd_validate` after new data were sent, and after a retransmission only
+        // if new data wait.
         let only_again = retransmission && sender.written <= sender.snd_max;
         if !(only_again && sender.loss_detection.as_linux()) {
             let flight_state = sender.flight_state(sent.flight_size);
             sender.validation.on_flight(&flight_state, &sender.window, true);
         }
-        // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a retransmitted first segment gets a
-        // full timeout.
+        // The timer is started if it is not running (RFC 6298 §5.1). Linux restarts it when the
+        // first segment in flight is retransmitted, too (`tcp_xmit_retransmit_queue`).
         let head_again = retransmission && position == sender.snd_una;
         if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
             let mut wait = self.rto();

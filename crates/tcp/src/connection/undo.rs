@@ -12,7 +12,7 @@ use retx_wire::Segment;
 /// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecoveryStart {
-    /// True if the retransmission timer began it.
+    /// True if the retransmission timer began this recovery.
     pub by_timeout: bool,
     /// True if another recovery, for the same window of data, is in progress.
     pub in_recovery: bool,

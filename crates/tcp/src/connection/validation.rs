@@ -130,7 +130,7 @@ impl Validation {
         self.full = false;
     }
 
-    /// Counts acknowledged data, when a round trip begins or ends, or when a sample may be out of
+    /// Counts acknowledged data; begins or ends a round trip, and discards samples that are out of
     /// date.
     #[inline(never)]
     fn count(&mut self, ack: &Ack) {
@@ -159,7 +159,7 @@ impl Past {
             self.samples.pop_back();
         }
         if self.samples.capacity() == 0 {
-            // Only one sample is usual: earlier ones are smaller, or out of date.
+            // Usually there is only one sample, because earlier ones are smaller or out of date.
             self.samples.reserve_exact(1);
         }
         self.samples.push_back((now, bytes));

@@ -21,7 +21,7 @@ pub(super) struct LinuxAckState {
     pub last_arrival: Time,
     /// Largest segment of the peer so far (rcv_mss).
     pub mss: u32,
-    /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
+    /// Length of the last segment if it was shorter than `mss`, otherwise 0 (last_seg_size).
     pub last_short_size: u32,
     /// First: true if a short or pushed segment, which may end a message, is not acknowledged yet
     /// (ICSK_ACK_PUSHED). Second: true if there were two (ICSK_ACK_PUSHED2).
@@ -59,7 +59,7 @@ impl LinuxAckState {
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
-            // After so long a gap, the sender has apparently not restarted its window yet, and
+            // After so long a gap, the sender has apparently failed to restart its window, and
             // needs ACKs quickly.
             self.enter_quickack(arrival.window, QUICK_MAX);
         }

@@ -1,5 +1,5 @@
-//! Loss cause: decides why a segment was lost. After *corruption* it is retransmitted without a
-//! reduction of the window.
+//! Loss cause: decides why a segment was lost. After *corruption* the segment is retransmitted
+//! without a reduction of the window.
 
 use crate::ConfigError;
 use crate::congestion_control::{Ack, Sent, Window};
@@ -64,7 +64,8 @@ impl Cause {
 pub struct Loss {
     /// Time of detection.
     pub now: Time,
-    /// True if the retransmission timer detected it, false for duplicate or selective ACKs.
+    /// True if the retransmission timer detected the loss, false if duplicate or selective ACKs
+    /// did.
     pub by_timeout: bool,
     /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,

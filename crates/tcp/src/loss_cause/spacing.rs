@@ -1,11 +1,11 @@
 //! Spacing of segments at the receiver, as observed through the spacing of ACKs.
 //!
 //! An ACK of several segments counts as that many, evenly spaced, so that delayed ACKs do not
-//! matter. The first ACK that reports out-of-order data reveals a gap: its duration is the time
-//! since the previous ACK, minus the spacing of the other segments that it reports. Without SACK
-//! the gap stays hidden if its first ACK also acknowledges a segment whose ACK was delayed; the
-//! next duplicate then looks as if nothing had been lost. Spacings are not taken from ACKs during
-//! recovery, which concern retransmissions, nor from simultaneous ACKs.
+//! matter. The first ACK that reports out-of-order data reveals a gap. The duration of the gap is
+//! the time since the previous ACK, minus the spacing of the other segments that this first ACK
+//! reports. Without SACK the gap stays hidden if its first ACK also acknowledges a segment whose
+//! ACK was delayed; the next duplicate then looks as if nothing had been lost. Spacings are not
+//! taken from ACKs during recovery, which concern retransmissions, nor from simultaneous ACKs.
 
 use crate::congestion_control::Ack;
 use retx_units::Time;

@@ -68,7 +68,7 @@ pub struct NextAck {
 pub struct Flight {
     /// Segments in flight.
     pub segments: usize,
-    /// True if some have been selectively acknowledged.
+    /// True if any of them has been selectively acknowledged.
     pub sacked: bool,
     /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,
@@ -114,7 +114,7 @@ pub enum Reaction {
     },
     /// End of recovery: deflate the window to `ssthresh`.
     EndRecovery,
-    /// End of recovery, while losses beyond it start another: `EndRecovery` followed by
+    /// End of a recovery, at which losses of later data start another: `EndRecovery` followed by
     /// `SelectiveRecovery`.
     NextRecovery,
 }
@@ -205,13 +205,13 @@ pub trait LossDetection {
     }
 
     /// First position of a tail loss probe that retransmitted a segment, until an acknowledgment
-    /// shows whether it was needed.
+    /// shows whether the retransmission was needed.
     fn open_probe(&self) -> Option<u64> {
         None
     }
 
-    /// Time since its transmission from which on an unacknowledged segment is marked lost at a
-    /// timeout.
+    /// Minimum age of the segments that a timeout marks lost: time since their most recent
+    /// transmission. The first segment is marked in any case.
     fn loss_age_at_timeout(&self) -> Duration {
         Duration::ZERO
     }

@@ -166,7 +166,7 @@ impl State {
         // `FLAG_LOST_RETRANS`: a lost retransmission ends the repair after a timeout.
         let lost_copy = self.as_linux() && board.retransmitted_segments() < copies;
         if self.as_linux() && !self.in_recovery && !self.in_timeout_recovery {
-            // `tcp_time_to_recover`: losses count until they are delivered.
+            // `tcp_time_to_recover`: segments marked lost count until they are delivered.
             lost |= board.marked_segments() > 0;
         }
         if recovery_ends && was_in_recovery {

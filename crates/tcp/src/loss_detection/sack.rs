@@ -54,8 +54,9 @@ impl State {
             return Reaction::Nothing;
         }
         self.dupacks += 1;
-        // §5: (1) enough duplicates, or (2) IsLost(HighACK + 1); not for data that are repaired
-        // after a timeout.
+        // §5: a recovery begins upon (1) enough duplicates, or (2) IsLost(HighACK + 1), or if the
+        // congestion control considers the first segment overdue; but not for data sent before the
+        // last recovery or timeout began.
         let many = self.dupacks >= ack.dupack_threshold;
         let lost = many || ack.overdue || board.is_first_lost();
         if lost && ack.snd_una >= self.recover {

@@ -210,7 +210,7 @@ mod tests {
         let mut state = estimator();
         sample(&mut state, 100_000, 1, 10);
         assert_eq!(sample(&mut state, 500_000, 10, 20), [150_000, 137_500, 700_000]);
-        // Passes the mark at 10; the next lies at 21.
+        // This ACK passes the mark at 10; the next mark lies at 21.
         assert_eq!(sample(&mut state, 150_000, 11, 21), [150_000, 103_125, 700_000]);
         // 4·mdev falls from 412.5 to 309.375 ms, which is the maximum since the mark. The reported
         // mdev is a quarter of it, truncated to whole µs.

@@ -9,8 +9,8 @@ impl Scoreboard {
     /// Processes an acknowledgment of everything below `snd_una`, with its SACK blocks (as
     /// positions). Adds the delivered segments to `delivered`.
     pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
-        // Read before the blocks of this ACK: an original that arrives below it was overtaken (RFC
-        // 8985 §6.2, step 3).
+        // This position is read before the blocks of this ACK are marked: an original that arrives
+        // below it was overtaken (RFC 8985 §6.2, step 3).
         let highest_before = self.sacked.end().unwrap_or(0);
         let segments = self.records.len();
         if self.sacked.is_empty() {

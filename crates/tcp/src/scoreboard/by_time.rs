@@ -22,7 +22,8 @@ impl Scoreboard {
             self.by_time.push_back((now, start));
             return;
         }
-        // A retransmission at the same instant as new data is inserted before these few entries.
+        // A retransmission at the same instant as new data precedes the entries of these data, of
+        // which there are few.
         let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
         work::steps(later + 1);
         self.by_time.insert(self.by_time.len() - later, (now, start));
@@ -86,8 +87,8 @@ impl Scoreboard {
         }
     }
 
-    /// Index of the record of a transmission, if this is the last one of its segment, and the
-    /// segment is still in flight.
+    /// Index of the record of a transmission, if it is the last transmission of its segment, and
+    /// the segment is still in flight.
     fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];
@@ -112,8 +113,8 @@ mod tests {
         board
     }
 
-    /// Acknowledges the segment that was sent at this time selectively, and marks lost those that
-    /// were sent before `lost_before`.
+    /// Selectively acknowledges segment number `segment`, and marks lost the segments that were
+    /// sent before `lost_before`.
     fn arrive(board: &mut Scoreboard, segment: u64, lost_before: Time) -> Option<Time> {
         let start = 1 + 1_000 * segment;
         let mut delivered = Delivered::default();
@@ -137,7 +138,7 @@ mod tests {
         board.mark_retransmitted(MS(20), 1);
         // Retransmitted without being lost, as by a tail loss probe.
         board.mark_retransmitted(MS(20), 2_001);
-        // All their earlier transmissions were before 4 ms.
+        // The original transmissions of both segments were before 4 ms, but do not count.
         assert_eq!(arrive(&mut board, 4, MS(4)), None);
         assert_eq!(lost(&board), [1]);
         board.push(MS(21), 10_001, 1_000);

@@ -23,7 +23,7 @@ pub(crate) struct RemovedInTimeOrder {
     /// Transmission time of the first of these segments.
     pub first_sent: Time,
     pub last_sent: Time,
-    /// Position after the last.
+    /// Position after the last of these segments.
     pub end: u64,
 }
 
@@ -128,7 +128,8 @@ impl Scoreboard {
         }
     }
 
-    /// Updates lazily removed state, so that equivalent scoreboards compare equal.
+    /// Updates fields that are otherwise updated lazily, so that equivalent scoreboards compare
+    /// equal.
     #[cfg(test)]
     pub(crate) fn normalise(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);

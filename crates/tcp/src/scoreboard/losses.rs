@@ -48,8 +48,8 @@ impl Scoreboard {
                 self.mark_lost(index);
                 index += 1;
             }
-            // All below have been judged; the next ACK starts here, so that each segment is
-            // examined once, not once per ACK.
+            // All segments below have been examined. The next ACK starts here, so that each segment
+            // is examined once, not once per ACK.
             self.examined = self.records.get(index).map_or(position, |record| record.start);
         }
         self.lost_bytes - before
@@ -78,8 +78,8 @@ impl Scoreboard {
         self.mark_lost_at_timeout(|_| true);
     }
 
-    /// Marks lost the segments whose last transmission time `is_overdue`, and the first in any case
-    /// (Linux `tcp_timeout_mark_lost`).
+    /// Marks lost the segments for whose last transmission time `is_overdue` is true, and the first
+    /// segment in any case (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         self.assumed = AssumedArrivals::default();
         // If the receiver had kept this first segment, the cumulative ACK would have covered it.

@@ -9,7 +9,8 @@ impl Scoreboard {
         let Some(index) = self.index_at(start) else { return };
         let record = &mut self.records[index];
         let length = u64::from(record.length);
-        // RFC 6675 §4, `SetPipe`: the copy is in the network; the original only if it is not lost.
+        // RFC 6675 §4, `SetPipe`: the copy counts as in the network, and so does the original,
+        // unless it is lost.
         if std::mem::take(&mut record.lost) {
             self.lost_bytes -= length;
             self.lost_segments -= 1;

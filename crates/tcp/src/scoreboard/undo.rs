@@ -47,9 +47,10 @@ impl Scoreboard {
         self.losses += 1;
     }
 
-    /// Handles a report that these positions have arrived twice: segments in flight there are
-    /// counted once (`tcp_sacktag_one`). A segment that was selectively acknowledged and
-    /// retransmitted is evidence of reordering, which is added to `delivered`.
+    /// Handles a report that these positions have arrived twice: segments in this range that
+    /// counted twice as in flight count once from now on (`tcp_sacktag_one`). A segment that was
+    /// selectively acknowledged and retransmitted is evidence of reordering, which is added to
+    /// `delivered`.
     pub fn note_duplicate(&mut self, left: u64, right: u64, delivered: &mut Delivered) {
         let mut index = self.first_from(left);
         while let Some(record) = self.records.get(index).filter(|record| record.end() <= right) {

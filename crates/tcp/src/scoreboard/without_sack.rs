@@ -71,7 +71,7 @@ impl Scoreboard {
         self.assumed.segments
     }
 
-    /// Discards assumed arrivals, which are acknowledged or were wrong.
+    /// Discards assumed arrivals, which have been acknowledged meanwhile or were assumed wrongly.
     pub fn forget_assumed_arrivals(&mut self) {
         self.assumed.segments = 0;
     }
@@ -97,8 +97,8 @@ mod tests {
         board
     }
 
-    /// Ten segments in flight, the first lost: at most nine duplicates, and the ACK of all counts
-    /// one more.
+    /// Ten segments are in flight, and the first is lost: at most nine duplicates count, and the
+    /// ACK of all ten counts one more.
     #[test]
     fn each_duplicate_stands_for_one_segment() {
         let mut board = board(10);
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!((board.take_reordering(), board.take_reordering()), (Some(3), None));
     }
 
-    /// Three of five assumed to have arrived: after an ACK of two segments, two are left.
+    /// Three of five segments are assumed to have arrived: after an ACK of two segments, two
+    /// assumed arrivals are left.
     #[test]
     fn an_acknowledgment_fills_a_hole_first() {
         let mut board = board(5);

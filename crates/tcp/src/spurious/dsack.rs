@@ -26,7 +26,8 @@ pub struct Config {
 pub struct State {
     response: Response,
     armed: bool,
-    /// `SND.UNA` at the start of the recovery: older DSACKs do not concern it.
+    /// `SND.UNA` at the start of the recovery: DSACKs for data below this position do not concern
+    /// this recovery.
     from: u64,
     /// Retransmitted data whose duplicates the receiver may report.
     sent_again: Ranges,

@@ -143,7 +143,8 @@ mod tests {
         let mut state = retransmitted();
         assert_eq!(state.on_ack(&ack(1_001, 100)), Verdict::Undecided);
         assert_eq!(state.on_ack(&ack(2_001, 99)), Verdict::Undecided, "the second ACK");
-        // A DSACK in a duplicate ACK, which is not acceptable: the peer sends DSACK.
+        // A DSACK in a duplicate ACK, which is not an acceptable ACK, shows that the peer sends
+        // DSACKs.
         let mut state = retransmitted();
         assert_eq!(state.on_ack(&with_dsack(1)), Verdict::Undecided);
         assert_eq!(state.on_ack(&ack(1, 99)), Verdict::Undecided);

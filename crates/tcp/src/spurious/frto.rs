@@ -196,8 +196,8 @@ mod tests {
     }
 
     /// RFC 5682 §2.1 and §3.1, step 3: (3a) a duplicate, or with SACK an ACK that covers more than
-    /// `recover`, reduces the window to three segments; (3b) new data below that show that the
-    /// timeout was spurious.
+    /// `recover`, reduces the window to three segments; (3b) an ACK of new data up to `recover`
+    /// shows that the timeout was spurious.
     #[test]
     fn the_second_ack() {
         let second = |ack: &Ack| {

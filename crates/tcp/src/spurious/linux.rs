@@ -1,7 +1,7 @@
-//! *What it does.* Undoes a reduction as Linux does: when an echo shows that an original arrived
-//! before the first retransmission, when every retransmission was reported as a duplicate, or when
-//! F-RTO sees that a timeout was spurious. Which of these counts depends on the sender's state and
-//! on whether the acknowledgment advances.
+//! *What it does.* Undoes a reduction as Linux does: when a timestamp echo shows that an original
+//! arrived before the first retransmission, when every retransmission was reported as a duplicate,
+//! or when F-RTO sees that a timeout was spurious. Which of these counts depends on the sender's
+//! state and on whether the acknowledgment advances.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_init_undo`, `tcp_packet_delayed`,
 //! `tcp_check_dsack`, `tcp_sacktag_one`, `tcp_try_undo_recovery`, `tcp_try_undo_partial`,
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// First retransmission since none was in flight (`retrans_stamp`).
+/// First retransmission after a time at which no retransmission was in flight (`retrans_stamp`).
 #[derive(Debug, Clone, Copy)]
 struct FirstRetransmission {
     /// TSval of the retransmission; `None` without timestamps.
@@ -56,8 +56,9 @@ impl State {
         }
     }
 
-    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none.
-    /// Without SACK the time of the first retransmission is discarded at the recovery point.
+    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or nothing was
+    /// retransmitted. Without SACK the time of the first retransmission is discarded at the
+    /// recovery point.
     fn is_delayed(&self, ack: &Ack) -> bool {
         match self.retrans_stamp {
             Some(FirstRetransmission { timestamp }) => timestamp
@@ -114,7 +115,8 @@ impl State {
         self.on_reports()
     }
 
-    /// Evaluates duplicate reports outside the loss state (`tcp_try_undo_dsack`).
+    /// Outside the loss state, undoes the reduction if every retransmission was reported as a
+    /// duplicate (`tcp_try_undo_dsack`).
     fn on_reports(&mut self) -> Verdict {
         if self.undo_marker.is_some() && self.undo_retrans == Some(0) {
             return self.undo(UndoScope { losses: false, ends: true });
@@ -155,8 +157,8 @@ impl Detector for State {
         if begin.in_recovery {
             return;
         }
-        // No earlier retransmission is in flight: its time is discarded
-        // (`tcp_retrans_stamp_cleanup`).
+        // No earlier retransmission is in flight, so the time of the first retransmission is
+        // discarded (`tcp_retrans_stamp_cleanup`).
         if begin.retransmitted == 0 && !begin.first_retransmitted {
             self.retrans_stamp = None;
         }

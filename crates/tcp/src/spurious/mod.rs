@@ -38,7 +38,8 @@ impl Response {
 /// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRecovery {
-    /// True if the retransmission timer started it, false for duplicate or selective ACKs.
+    /// True if the retransmission timer started the recovery, false if duplicate or selective ACKs
+    /// did.
     pub by_timeout: bool,
     /// True for a timeout for the same segment as the previous one, or during a recovery.
     pub in_recovery: bool,
@@ -74,7 +75,7 @@ pub struct Retransmission {
 /// Acknowledgment after the start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// State of the sender before it; `Disorder` is not distinguished from `Open`.
+    /// State of the sender before this ACK; `Disorder` is not distinguished from `Open`.
     pub state: LossState,
     /// First unacknowledged position before this ACK.
     pub previous_una: u64,
@@ -88,8 +89,8 @@ pub struct Ack {
     pub retransmitted: u64,
     /// Bytes newly selectively acknowledged; `None` without SACK.
     pub sacked: Option<u64>,
-    /// Lowest end of the delivered segments that were sent once, if these are known. Without SACK
-    /// `None` if the ACK also covers other segments.
+    /// Lowest end of the delivered segments that were sent once, if these are known. Without SACK:
+    /// `None` if the ACK also covers retransmitted segments.
     pub lowest_original_end: Option<u64>,
     /// Range reported by a DSACK, if the sender may have caused it.
     pub dsack: Option<(u64, u64)>,
@@ -99,7 +100,7 @@ pub struct Ack {
     pub echo: Option<u32>,
     /// Sender's maximum segment size.
     pub smss: u32,
-    /// True if the peer's window permits new data and there are some.
+    /// True if there are new data to send, and the peer's window permits them.
     pub can_send_new: bool,
 }
 

@@ -4,8 +4,8 @@
 //! *Reference.* draft-kun-stoder-00 (Tan, Zhang, Zhu, 2004). The draft's section 9 says that the
 //! IETF was notified of intellectual-property claims on it: for simulation only.
 //!
-//! *Where we differ.* It works only without a scoreboard, so it detects nothing if the connection
-//! has SACK and loss detection reads it. A segment of one byte cannot be shortened.
+//! *Where we differ.* Detection works only without a scoreboard: nothing is detected if the
+//! connection has SACK and loss detection uses it. A segment of one byte cannot be shortened.
 
 use super::{Ack, Detector, NewRecovery, Response, Retransmission, UndoScope, Verdict};
 use schemars::JsonSchema;

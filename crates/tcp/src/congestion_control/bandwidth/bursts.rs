@@ -26,7 +26,7 @@ struct Burst {
     first: Time,
     last: Time,
     bytes: u64,
-    /// True if it has more than one ACK.
+    /// True if the burst has more than one ACK.
     several: bool,
 }
 

@@ -19,8 +19,8 @@ pub enum Smoothing {
     Cascade,
 }
 
-/// Filter whose samples are the bytes credited per time, over intervals longer than both the RTT
-/// and 50 ms.
+/// Filter whose samples are the bytes credited per unit of time, over intervals longer than both
+/// the RTT and 50 ms.
 #[derive(Debug, Clone)]
 pub(crate) struct SampledFilter {
     smoothing: Smoothing,

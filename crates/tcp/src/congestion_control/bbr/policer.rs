@@ -22,7 +22,7 @@ const SAME: u64 = 4000 / 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     pub round_start: bool,
-    /// True if it shows a loss.
+    /// True if the acknowledgment shows a loss.
     pub shows_loss: bool,
     pub is_app_limited: bool,
     /// True in the mode that probes for bandwidth. Rounds in which a policed rate is used count
@@ -142,8 +142,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// Plays rounds of 100 ms with these numbers of segments delivered and lost in each, the loss
-    /// in the middle.
+    /// Plays rounds of 100 ms with these numbers of segments delivered and lost in each. The losses
+    /// occur in the middle of a round.
     fn rounds(policer: &mut Policer, total: &mut Total, rounds: &[(u64, u64)]) -> Vec<Outcome> {
         let mut seen = Vec::new();
         for &(delivered, lost) in rounds {

@@ -21,7 +21,7 @@ pub(super) struct Curve {
     seen: Time,
 }
 
-/// Values restored if a reduction was wrong (§4.9).
+/// Values that are restored if a reduction was unnecessary (§4.9).
 #[derive(Debug, Clone, Copy, Default)]
 struct Shape {
     w_max: f64,
@@ -81,7 +81,7 @@ impl Curve {
         self.seen = now;
     }
 
-    /// Congestion avoidance (§4.2 – §4.5).
+    /// Grows the window in congestion avoidance (§4.2 – §4.5).
     pub fn grow(&mut self, window: &mut Window, ack: &Ack) {
         self.seen = ack.now;
         let smss = f64::from(window.smss);

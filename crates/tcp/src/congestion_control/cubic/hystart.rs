@@ -189,8 +189,9 @@ mod tests {
         assert_eq!(exit_of(known, 32, 3, |_| 80), Some(8));
     }
 
-    /// The round after a timeout ends with the data sent before it; its first sample is the
-    /// smallest ever, and only in the next round are all nine far above it.
+    /// The round after a timeout ends with the acknowledgment of the data sent before the timeout.
+    /// Its first sample is the smallest RTT ever; only in the next round are all nine samples far
+    /// above that.
     #[test]
     fn a_timeout_begins_a_round() {
         let (mut hystart, mut window) = (Hystart::default(), window(32, 999));

@@ -7,8 +7,8 @@ use retx_wire::{Ecn, Flags, Segment};
 
 impl EcnState {
     /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
-    /// Returns true for the first mark to echo, unless each change is echoed, and for data that are
-    /// not ECN-capable after others that were.
+    /// Returns true in two cases: for the first mark to echo, unless each change is echoed; and for
+    /// data that are not ECN-capable, if earlier data were.
     const fn on_data(&mut self, flags: Flags) -> bool {
         // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
         // (§6.1.3).
@@ -26,8 +26,8 @@ impl EcnState {
         after_others || marked && !std::mem::replace(&mut self.echoes, true)
     }
 
-    /// True if the data that arrive are marked and those before were not, or conversely, and each
-    /// change is echoed.
+    /// True if each change is echoed, and the arriving data are marked and the previous ECN-capable
+    /// data were not, or vice versa.
     const fn changes(&self) -> bool {
         let (marked, unmarkable) =
             (matches!(self.arriving, Ecn::Ce), matches!(self.arriving, Ecn::NotEct));
@@ -57,8 +57,8 @@ impl Connection {
     }
 
     /// Acknowledges at once data whose marks differ from those before. If an ACK is being delayed,
-    /// an ACK of the data before is sent first, with their echo (RFC 8257 §3.2; Linux
-    /// `dctcp_ece_ack_update`).
+    /// the data before are acknowledged first, with the echo of their own marks (RFC 8257 §3.2;
+    /// Linux `dctcp_ece_ack_update`).
     #[cold]
     fn echo_change(&mut self, now: Time) {
         if self.timers.delayed_ack != Time::NEVER && self.reply.is_none() {

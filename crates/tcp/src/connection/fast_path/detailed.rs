@@ -182,7 +182,7 @@ impl Connection {
         true
     }
 
-    /// The part of [`Connection::decide`] that has an effect.
+    /// Part of [`Connection::decide`] that has an effect when the next segments are acknowledged.
     #[inline(always)]
     fn decide_next(&mut self, ack: &Ack, taken: &RemovedInTimeOrder) {
         let now = ack.now;
@@ -376,7 +376,7 @@ impl Connection {
         PlainTransmit { segment, position, may_send_more: true }
     }
 
-    /// [`Self::limit`] while [`Self::send_detailed`] is open.
+    /// Like [`Self::limit`], while the path of [`Self::send_detailed`] is open.
     pub(in crate::connection) fn limit_in_detail(&self, now: Time) -> Limit {
         let sender = &self.sender;
         let queued = sender.written - sender.snd_nxt;

@@ -42,7 +42,7 @@ pub(in crate::connection) enum Sending {
 }
 
 impl Sending {
-    /// True outside a recovery, with new data only.
+    /// True for the paths outside a recovery, on which only new data are sent.
     #[inline(always)]
     pub(in crate::connection) const fn sends_new_data(self) -> bool {
         matches!(self, Self::Plain | Self::Detailed)

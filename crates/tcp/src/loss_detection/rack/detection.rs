@@ -98,7 +98,8 @@ impl State {
     pub(super) fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
         if self.as_linux() && !std::mem::take(&mut self.advanced) {
             if ack.bytes_acked > 0 {
-                // `tcp_set_xmit_timer` replaces the reordering timer.
+                // In `tcp_set_xmit_timer` the retransmission or probe timer replaces the reordering
+                // timer.
                 self.reordering_deadline = Time::NEVER;
             }
             return false;
