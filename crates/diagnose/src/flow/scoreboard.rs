@@ -137,8 +137,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes and returns the first span, cut off at the cumulative acknowledgment `ack`; `None` if
-    /// it begins at or after `ack`.
+    /// Removes and returns the first span, cut off at the cumulative acknowledgment `ack`; `None`
+    /// if the span begins at or after `ack`.
     pub fn pop_acked(&mut self, ack: i64) -> Option<Span> {
         let first = self.spans.front()?;
         if first.start >= ack {
