@@ -347,9 +347,15 @@ impl Flow {
             Event::TimedOut(found) => {
                 self.record_episode(now, (EpisodeKind::Rto, found), recorder);
             }
-            Event::Undone => self.record.note_undo(now),
+            Event::Undone => {
+                self.record.note_undo(now);
+                self.forget_standing_limit();
+            }
             Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
-            Event::EchoTaken { .. } => self.record.note_ecn_reduction(now),
+            Event::EchoTaken { .. } => {
+                self.record.note_ecn_reduction(now);
+                self.forget_standing_limit();
+            }
             Event::Connected => self.connected = true,
             Event::Closed => self.handle_close(now, recorder),
             Event::Reset => self.handle_reset(now, Side::Sender, recorder),

@@ -147,6 +147,7 @@ impl Flow {
             timed_recovery: found.timed_recovery,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
+        self.forget_standing_limit();
     }
 
     /// Records that a packet of this flow was dropped.

@@ -51,6 +51,12 @@ impl Flow {
         }
     }
 
+    /// Handles a reduction of the window or its undo, after which the record itself may have changed
+    /// the limit.
+    pub(super) fn forget_standing_limit(&mut self) {
+        self.standing_limit = StandingLimit::UNKNOWN;
+    }
+
     /// True if the limit found last still holds, and nothing is to be retransmitted.
     #[inline(always)]
     fn limit_stands(&mut self, in_flight: &mut [u64]) -> bool {
@@ -106,8 +112,6 @@ impl Flow {
         }
         match self.record.limit() {
             FlowLimit::Recovery(_) => {
-                // The bound is that of the window before the recovery.
-                self.standing_limit.cwnd_below = 0;
                 let busy = self.path.as_ref().and_then(|path| path.constant_busy_bytes());
                 busy.is_some_and(|busy| all < busy) && sender.recovers_unpaced()
             }
