@@ -227,9 +227,10 @@ impl Pipe {
     }
 
     /// Packets that this pipe has counted, but that have not reached its near end by `now`: the
-    /// arrival at the near end, and the length of each. Also returns the transmission time counted
-    /// that lies in the future. `all` are the arrivals at the far end, and the lengths, of packets
-    /// that are counted in later pipes or held by the engine; those in the delay line are added.
+    /// arrival at the near end, and the length of each. Also returns the part of the counted
+    /// transmission time that lies in the future. `all` are the arrivals at the far end, and the
+    /// lengths, of packets that are counted in later pipes or held by the engine; those in the
+    /// delay line are added.
     fn pending_arrivals(
         &self,
         now: Time,
@@ -322,8 +323,8 @@ fn shares(
     bytes: impl Fn(u32) -> u32,
 ) -> Vec<Share> {
     let mut shares = vec![Share::default(); pipes.len()];
-    // For each pipe, the pending arrivals at its far end of packets that are already counted in
-    // later pipes or held by the engine.
+    // For each pipe, the packets that are already counted in later pipes or held by the engine, but
+    // have not yet reached the far end of this pipe.
     let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
     for HeldPacket { pipe, arrival, bytes } in held {
         let share = &mut shares[pipe as usize];

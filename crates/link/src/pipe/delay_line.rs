@@ -46,7 +46,7 @@ struct Held {
     id: u32,
     /// Latest arrival, at which the packet is stored in `delivered`.
     at: Time,
-    /// Number of packets still to overtake it.
+    /// Number of packets that have yet to overtake this one.
     packets: u32,
     /// Delay between the arrival of the last packet that overtakes this one and its own arrival;
     /// above 0 only for the copy of a held frame, which arrives this much after the frame.
@@ -241,7 +241,7 @@ mod tests {
         delivered: bool,
         turn: usize,
         id: u32,
-        /// Number of packets still to overtake it.
+        /// Number of packets that have yet to overtake this one.
         packets: u32,
         /// Delay between the departure of the last packet that overtakes this one and its own
         /// departure, in nanoseconds.

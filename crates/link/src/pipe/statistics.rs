@@ -68,14 +68,14 @@ impl Bursts {
 }
 
 /// Delays of frames by the channels. A frame counts if a channel delays it, or if it waits for an
-/// earlier one because order is kept. Links with `arq` or `fec` do not count them.
+/// earlier one because order is kept. Links with `arq` or `fec` do not count delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delays {
     /// Number of frames.
     frames: u64,
-    /// Sum of their delays by the channels, in nanoseconds.
+    /// Sum of the delays of these frames by the channels, in nanoseconds.
     drawn_ns: u128,
-    /// Sum of their waits for earlier frames, in nanoseconds.
+    /// Sum of the waits of these frames for earlier frames, in nanoseconds.
     waited_ns: u128,
 }
 

@@ -86,7 +86,8 @@ struct Line {
     listed: bool,
 }
 
-/// Queue of a flow as its CoDel sees it: packets of its own, but the bytes of all queues.
+/// Queue of a flow as its CoDel sees it: packets are taken from this queue alone, but the bytes of
+/// all queues are counted.
 struct Turn<'a> {
     packets: &'a mut Fifo,
     all: &'a mut Occupancy,

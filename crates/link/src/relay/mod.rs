@@ -55,7 +55,7 @@ pub enum Verdict {
 /// Action on the copy with this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyAction {
-    /// Send another copy of it over the hop.
+    /// Send the segment over the hop once more, from this copy.
     Send(u32),
     /// Free the copy.
     Forget(u32),

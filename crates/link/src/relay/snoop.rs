@@ -73,7 +73,7 @@ struct Held {
     bytes: u32,
     /// Time at which the segment, or the last copy of it, was sent over the hop.
     sent: Time,
-    /// Number of that transmission, among all over the hop.
+    /// Number of that transmission in the order of all transmissions over the hop.
     number: u64,
     /// Number of copies sent.
     repeats: u32,
@@ -100,8 +100,8 @@ pub struct Snoop {
     asked: usize,
     /// Number of transmissions of segments and copies over the hop.
     passed: u64,
-    /// Duplicate ACKs since the segment that they ask for was last sent, without those absorbed as
-    /// expected.
+    /// Number of duplicate ACKs since the segment that they ask for was last sent, not counting
+    /// those that were expected and absorbed.
     duplicates: u64,
     /// Number of further duplicate ACKs that are expected, and absorbed.
     expected: u64,
@@ -263,8 +263,8 @@ impl Snoop {
         }
     }
 
-    /// Sends a copy of the oldest segment. If it has been sent the maximum number of times, gives
-    /// the segment up instead, and returns false.
+    /// Sends a copy of the oldest segment. If the maximum number of copies of this segment has been
+    /// sent, gives the segment up instead, and returns false.
     fn repeat(&mut self, context: &mut Context<'_>) -> bool {
         let most = self.config.retransmissions;
         let Some(head) = self.cache.front_mut() else { return false };

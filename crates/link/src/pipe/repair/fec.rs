@@ -144,7 +144,8 @@ impl State {
             block.arrived += 1;
             block.last = block.last.max(arrival);
         }
-        // Once as many frames as the block has packets have arrived, all its packets are known.
+        // Once the number of arrived frames reaches the number of packets in the block, all packets
+        // are known.
         if block.arrived >= block.packets {
             for (job, _) in block.lost.drain(..) {
                 exit.deliver((job.number, job.packet.id), block.last);
