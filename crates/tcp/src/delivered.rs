@@ -59,7 +59,7 @@ pub struct Delivered {
 /// Most recently sent segment among those delivered by an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Newest {
-    /// Time of its most recent transmission.
+    /// Time of the segment's most recent transmission.
     pub sent: Time,
     /// Position after the segment.
     pub end: u64,

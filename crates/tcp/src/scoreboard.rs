@@ -30,7 +30,7 @@ use without_sack::AssumedArrivals;
 pub struct Record {
     /// First position.
     pub start: u64,
-    /// Time of its most recent transmission.
+    /// Time of the segment's most recent transmission.
     pub sent: Time,
     /// Length in sequence space, including a FIN.
     pub length: u32,

@@ -112,12 +112,12 @@ impl Timers {
         }
     }
 
-    /// True, once, if the deadline of a rare timer has passed.
+    /// Switches a rare timer off if its deadline has passed; true in that case.
     pub fn expire_rare(&mut self, which: impl Fn(&mut Rare) -> &mut Time, now: Time) -> bool {
         self.rare.allocated_mut().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
-    /// True, once, if the deadline has passed.
+    /// Clears the deadline if it has passed; true in that case.
     pub fn expire(deadline: &mut Time, now: Time) -> bool {
         let due = *deadline <= now;
         if due {

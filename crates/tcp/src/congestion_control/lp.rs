@@ -335,7 +335,8 @@ mod tests {
         acknowledge(&mut lp, &mut window, 3000, 60);
         assert_eq!((window.cwnd, lp.last_drop), (20_000, 3080));
         assert_eq!((lp.delay.min, lp.delay.max), (46, 92));
-        // 46 + 6: the next decrease at 52, within three round trips of 72 ms.
+        // The threshold is now 46 + 6 ms: a delay of 52 ms causes the next decrease, within three
+        // round trips of 72 ms.
         lp.delay.smoothed = 8 * 52;
         acknowledge(&mut lp, &mut window, 3200, 52);
         assert_eq!((window.cwnd, lp.last_drop), (1000, 3272));

@@ -292,7 +292,7 @@ impl Connection {
     }
 
     /// True if an acknowledgment with ECN-Echo does not grow the window. In Linux this depends on
-    /// the state: it does grow during the recovery after a timeout.
+    /// the state: the window does grow during the recovery after a timeout.
     #[inline]
     pub(super) fn echo_stops_growth(&self) -> bool {
         self.ecn.reducing || self.ecn.echoed && !self.echo_comes_last()

@@ -97,7 +97,7 @@ impl Sender {
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
         // While a recovery may turn out to be spurious, acknowledgments are still examined, so that
-        // it can be undone.
+        // the recovery can be undone.
         let has_nothing_to_undo =
             |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
         let is_repaired = |repair: &Repair| {

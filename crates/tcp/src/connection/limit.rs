@@ -40,7 +40,7 @@ pub enum Limit {
 
 impl Connection {
     /// True if only new data are sent and all data in flight count as the pipe: nothing is lost or
-    /// selectively acknowledged. False also if it would take long to find out.
+    /// selectively acknowledged. Also false if the answer would take long to compute.
     #[inline(always)]
     pub fn sends_new_data(&self) -> bool {
         self.fast_paths.sending.sends_new_data()

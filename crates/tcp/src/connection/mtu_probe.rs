@@ -106,7 +106,8 @@ impl Connection {
 }
 
 impl Sender {
-    /// True if only an MTU probe is missing: it was too large, which is no sign of congestion.
+    /// True if only an MTU probe is missing: the probe was too large, which is no sign of
+    /// congestion.
     pub fn lacks_only_mtu_probe(&self) -> bool {
         let mtu = self.repair.get().and_then(|repair| repair.requests.get()?.mtu);
         mtu.and_then(|mtu| mtu.flight).is_some_and(|(start, _)| start == self.snd_una)

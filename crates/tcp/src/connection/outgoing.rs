@@ -15,7 +15,7 @@ pub struct Transmit {
     pub segment: Segment,
     /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// Position of its first sequence number: SYN 0, first byte of data 1.
+    /// Position of the segment's first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
     /// True if the segment contains sequence space sent before.
     pub retransmission: bool,
@@ -27,7 +27,7 @@ pub struct Transmit {
 pub struct PlainTransmit {
     /// TCP segment.
     pub segment: PlainSegment,
-    /// Position of its first sequence number.
+    /// Position of the segment's first sequence number.
     pub position: u64,
     /// False if nothing more can be sent now, as polling again would confirm.
     pub may_send_more: bool,
@@ -154,8 +154,8 @@ impl Connection {
             return Outcome::Nothing;
         }
         let sent = self.next_transmit(now, to);
-        // While no fast path is open, they are recomputed only at the next arrival or timeout, not
-        // after each transmission.
+        // While no fast path is open, the choice of paths is recomputed only at the next arrival or
+        // timeout, not after each transmission.
         if self.fast_paths.is_open() {
             self.recompute_fast_paths();
         }

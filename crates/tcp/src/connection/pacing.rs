@@ -84,8 +84,8 @@ impl Pacer {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
         let opened = self.opens.unwrap_or(now);
-        // A timeout may let a segment pass a closed gate: its gap then starts at the time at which
-        // the gate would have opened.
+        // A timeout may let a segment pass a closed gate: the gap after that segment then starts at
+        // the time at which the gate would have opened.
         let leaves = opened.max(now);
         if !continues {
             self.unpaced = 0;
@@ -140,8 +140,8 @@ impl Connection {
             return Some(Rate::from_bit_s(rate.as_bit_s().max(1)));
         }
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
-        // The rate exceeds cwnd per SRTT, so that pacing does not keep the window from growing; it
-        // exceeds it by less in the last doubling of slow start.
+        // The rate exceeds cwnd per SRTT, so that pacing does not keep the window from growing. The
+        // excess is smaller in the last doubling of slow start.
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
         // After a reduction more may be in flight than cwnd allows (`packets_out`).
         let bytes = window.cwnd.max(sender.snd_max - sender.snd_una);

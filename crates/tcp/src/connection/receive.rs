@@ -298,7 +298,8 @@ impl Connection {
         }
         let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
-        // Data beyond the window and the end of the stream are acknowledged at once, too.
+        // Data beyond the window are acknowledged at once, and so is the end of the stream, unless,
+        // as in Linux, its ACK may wait for this end's own FIN.
         let answered = self.state == State::Established && receiver.pending.may_delay_ack_of_fin();
         receiver.ack_now |= data_right > limit || fin && !answered;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {

@@ -106,8 +106,9 @@ impl LazyDefault for Repair {
 const UNBOUNDED: u64 = u64::MAX / 2;
 
 impl Sender {
-    /// Ends a reduction: `cwnd` becomes its target. `cwnd` is kept if the target is infinite, as in
-    /// BBR, or after an undo that restored the initial threshold (Linux `tcp_end_cwnd_reduction`).
+    /// Ends a reduction: `cwnd` becomes the target of the reduction. `cwnd` is kept if the target
+    /// is infinite, as in BBR, or after an undo that restored the initial threshold (Linux
+    /// `tcp_end_cwnd_reduction`).
     pub fn end_cwnd_reduction(&mut self) {
         let cwnd = self.repair.cwnd_after_recovery;
         if cwnd < UNBOUNDED {

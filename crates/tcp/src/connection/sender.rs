@@ -84,7 +84,7 @@ pub(crate) struct Sender {
     pub snd_wscale: u8,
     /// True if a FIN follows the last written byte.
     pub fin_queued: bool,
-    /// True if both ends use SACK, and loss detection reads it.
+    /// True if both ends use SACK, and loss detection reads the SACK blocks.
     pub selective: bool,
     /// True if the segments in flight are on the scoreboard: `selective`, or loss detection counts
     /// duplicate ACKs there.
@@ -100,7 +100,7 @@ pub(crate) struct Sender {
     pub delivered_by_dupacks: u64,
 
     pub estimator: rto::State,
-    /// Recent use of the window, which decides whether it may grow.
+    /// Recent use of the window, which decides whether the window may grow.
     pub validation: Validation,
     max_cwnd: u64,
 

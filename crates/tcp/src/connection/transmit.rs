@@ -190,8 +190,8 @@ impl Connection {
         (length > 0 && length >= sender.max_snd_wnd / 2 && !held).then_some(length as u32)
     }
 
-    /// Waits for the persist timer while nothing can be sent; after it has expired, sends as little
-    /// as the window allows, or one byte beyond a closed window.
+    /// Waits for the persist timer while nothing can be sent; after the timer has expired, sends as
+    /// little as the window allows, or one byte beyond a closed window.
     fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !std::mem::take(&mut self.sender.probe) {
             if self.timers.rare.persist == Time::NEVER {

@@ -32,7 +32,8 @@ impl LazyDefault for Usage {
 }
 
 impl Usage {
-    /// Records the use of the window; `limited` is true if it has no room for another segment.
+    /// Records the use of the window; `limited` is true if the window has no room for another
+    /// segment.
     pub fn note(&mut self, now: &FlightState, limited: bool) {
         // `packets_out`, unlike the pipe, includes segments that are lost or selectively
         // acknowledged.

@@ -48,7 +48,8 @@ impl State {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
-        // Losses are marked during a recovery, too, so that it repairs those newly found as well.
+        // Losses are marked during a recovery, too, so that the recovery repairs the newly found
+        // ones as well.
         board.mark_lost_below(board.lost_below(ack.dupack_threshold, ack.smss));
         if self.in_recovery || sacked == 0 {
             return Reaction::Nothing;

@@ -162,9 +162,9 @@ fn an_offer_close_to_the_free_space_is_kept() {
     let mut memory = ReceiveMemory::fixed(16_384, 1_460);
     (memory.clamp, memory.window) = (1_000, 1_000);
     let offer = |rcv_wnd, rcv_mss| memory.window(0, 1, &place(1, rcv_wnd, rcv_mss)).0;
-    // MSS of the whole window, 1000 bytes of 1448.
+    // The MSS of 1448 bytes is limited to the whole window, 1000 bytes.
     assert_eq!([499, 500].map(|rcv_wnd| offer(rcv_wnd, 1_448)), [1_000, 500]);
-    // A smaller MSS: whole segments, or the offer as it is.
+    // With a smaller MSS, whole segments are offered, or the offer stays as it is.
     assert_eq!([400, 401, 499].map(|rcv_wnd| offer(rcv_wnd, 600)), [600, 401, 499]);
     assert_eq!([1_000, 1_001].map(|rcv_wnd| offer(rcv_wnd, 600)), [1_000, 600]);
 }

@@ -240,7 +240,7 @@ mod tests {
         state
     }
 
-    /// ACK with this SND.UNA before and after it, and this SND.MAX.
+    /// ACK with these values of SND.UNA before and after the ACK, and this SND.MAX.
     fn ack(previous_una: u64, snd_una: u64, snd_max: u64) -> Ack {
         Ack {
             state: LossState::Loss,

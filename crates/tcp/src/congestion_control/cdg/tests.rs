@@ -18,7 +18,8 @@ fn gradients(delay: &mut Delay, rtts: &[(i64, i64)]) -> Vec<i64> {
 fn the_gradient_is_that_of_eight_rounds() {
     let mut delay = Delay::default();
     let early = gradients(&mut delay, &[(100, 110), (101, 111), (103, 113), (106, 116)]);
-    // One round of +1 counts as eight, two of +3 as four times that, three of +6.
+    // The rise by 1 ms in one round counts eightfold, that by 3 ms in two rounds fourfold, and that
+    // by 6 ms in three rounds by a factor of 8/3.
     assert_eq!(early, [0, 8000, 12_000, 16_000]);
     let rounds: Vec<_> = (0..9).map(|n| (107 + n, 117 + n)).collect();
     assert_eq!(gradients(&mut delay, &rounds).last(), Some(&8000), "one more per round");
@@ -70,7 +71,7 @@ fn the_shadow_window_bears_losses() {
     assert_eq!((window.cwnd, cdg.delay.shadow), (28_000, 100), "⌊724·40/1024⌋");
     cdg.on_reduction_end();
     assert!(!cdg.delay.backs_off);
-    // The shadow window is halved, but no larger than the window.
+    // The shadow window is halved, and limited to the window.
     cdg.on_loss(&mut window, &loss(at(1), 28));
     assert_eq!((window.cwnd, cdg.delay.shadow), (28_000, 28));
     cdg.on_loss(&mut window, &loss(at(2), 28));
@@ -99,7 +100,7 @@ fn delayed_acks_count_for_the_minimum_alone() {
     for (rtt, packets, expected) in [
         (100, 1, (100, 100)),
         (90, 2, (90, 100)),
-        // One ACK of two segments: the next of a single one is taken for a delayed one.
+        // After one ACK of two segments, the next ACK of a single segment is regarded as delayed.
         (140, 1, (90, 100)),
         (140, 1, (90, 140)),
         (80, 2, (80, 140)),

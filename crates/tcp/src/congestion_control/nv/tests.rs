@@ -14,7 +14,7 @@ fn measured(needed: u64, rounds: u32, samples: u32) -> State {
     State { round, least: 100_000, next_least: 100_000, renewal: u64::MAX, ..nv() }
 }
 
-/// Decides with this window; returns it in segments, and whether it may grow.
+/// Decides with this window; returns the resulting window in segments, and whether it may grow.
 fn decided(nv: &mut State, window: &mut Window) -> (u64, bool) {
     let ack = Ack { snd_una: 5001, snd_nxt: 105_001, ..ack(at(0), 1000) };
     nv.end_round(window, &ack, 1000);

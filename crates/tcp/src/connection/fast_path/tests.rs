@@ -30,8 +30,8 @@ struct World {
     /// Reciprocals of the probabilities of loss and of delay.
     lost: u64,
     late: u64,
-    /// Number of steps at which the fast paths were open: of an undisturbed sender, in its
-    /// recovery, of a receiver with a gap, and of a sender and a receiver with more to do.
+    /// Number of steps at which each fast path was open: that of an undisturbed sender, of a sender
+    /// in recovery, of a receiver with a gap, and of a sender and a receiver with more to do.
     open: [u64; 5],
 }
 
@@ -76,7 +76,7 @@ fn config(stream: &mut Stream) -> Config {
     config.initial_window = Size::Mss(1 + stream.below(10)).into();
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
     if stream.below(if name == "sack" { 2 } else { 4 }) == 0 {
-        // Configurations for the fast paths of a recovery, and for the detailed ones.
+        // Kept as it is, so that the fast paths of a recovery and the detailed ones are used.
         return config;
     }
     config.nagle = stream.below(2) == 0;
@@ -280,7 +280,7 @@ fn fast_paths_and_the_general_path_agree() {
         world.check();
         open.iter_mut().zip(world.open).for_each(|(all, of)| *all += of);
     }
-    // Counted for both ends at each step; many connections never use them.
+    // Open paths were counted for both ends at each step; many connections never open some of them.
     let steps = SEEDS * u64::from(STEPS);
     assert!(open[0] > steps / 4 && open[1] > steps / 200 && open[2] > steps / 100, "{open:?}");
     assert!(open[3] > steps / 8 && open[4] > steps / 8, "{open:?}");

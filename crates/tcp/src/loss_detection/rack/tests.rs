@@ -46,7 +46,7 @@ fn a_dsack_widens_the_window_for_sixteen_recoveries() {
     };
     recover(&mut state, 20, true);
     assert_eq!(state.reo_wnd_mult, 2);
-    // SND.UNA is still below the SND.NXT of the first DSACK.
+    // SND.UNA is still below the SND.NXT of the first DSACK, so this DSACK has no effect.
     state.adapt_to_duplicates(&ack(25, &twice(true)), false);
     assert_eq!(state.reo_wnd_mult, 2);
     state.adapt_to_duplicates(&ack(30, &twice(true)), false);
@@ -89,7 +89,7 @@ fn linux_measures_reordering_in_segments() {
     let (mut state, mut board) = linux();
     take(&mut state, &mut board, 100, 1, (7001, 8001));
     assert_eq!(state.reordering(), Some(3));
-    // A quarter of the RTT, and 2 ms.
+    // RACK.rtt, a quarter of the minimum RTT, and 2 ms of slack.
     assert_eq!(state.deadline(), Time::ZERO + Duration::from_millis(127));
     take(&mut state, &mut board, 102, 1, (3001, 4001));
     assert_eq!(state.reordering(), Some(5));

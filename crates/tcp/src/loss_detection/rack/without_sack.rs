@@ -144,7 +144,7 @@ mod tests {
     }
 
     /// RFC 6582 §3.2, step 3: a partial ACK reveals the next hole. At `recover` the recovery goes
-    /// on without another loss; beyond, it ends (`tcp_is_non_sack_preventing_reopen`).
+    /// on without another loss; beyond `recover` it ends (`tcp_is_non_sack_preventing_reopen`).
     #[test]
     fn partial_full_and_later_acknowledgments() {
         let after = |snd_una, bytes_acked| {
