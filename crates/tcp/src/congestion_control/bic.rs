@@ -111,8 +111,8 @@ impl State {
     /// Number of segments to be acknowledged per increase, if ACKs are not delayed.
     const fn search(&self, cwnd: u64) -> u64 {
         let near_maximum = cwnd.saturating_mul(SMOOTH) / SEARCH;
-        // Below the maximum: the largest steps while far from it, then the search, and next to it
-        // one segment in five windows.
+        // Below the maximum, the steps are the largest ones while the window is far from it, then
+        // those of the search, and next to the maximum one segment in five windows.
         if cwnd < self.last_max {
             return match (self.last_max - cwnd) / SEARCH {
                 0 | 1 => near_maximum,

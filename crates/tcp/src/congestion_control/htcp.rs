@@ -53,7 +53,7 @@ pub struct State {
     /// α in 1/128 segments, β in 1/128.
     alpha: u64,
     beta: u64,
-    /// True once a loss has left β at its minimum: the next loss may adapt it (`modeswitch`).
+    /// True once a loss has left β at its minimum: the next loss may adapt β (`modeswitch`).
     adapts: bool,
     /// Segments acknowledged by the last ACK in the state Open that are not yet counted towards an
     /// increase.

@@ -120,7 +120,7 @@ impl CongestionControl for State {
         if let Some(running) = self.instance.running() {
             return running.pacing_rate(window, srtt);
         }
-        // Called before there are data to pace, to determine whether it paces at all.
+        // Called before there are data to pace, to determine whether the controller paces at all.
         self.instance.paces().then_some(Rate::from_bit_s(u64::MAX))
     }
 

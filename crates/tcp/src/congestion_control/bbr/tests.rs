@@ -131,8 +131,8 @@ fn a_timeout_leaves_one_segment() {
     assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
 }
 
-/// If the RTT probe begins while the window is being restored, it returns to the larger window
-/// saved before.
+/// If the RTT probe begins while the window is being restored, the window later returns to the
+/// larger one that was saved before.
 #[test]
 fn an_rtt_probe_forgets_no_better_window() {
     let mut path = Path::new();

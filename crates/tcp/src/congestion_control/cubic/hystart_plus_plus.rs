@@ -83,8 +83,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Ends a round. The round in which conservative slow start began counts as the first of its
-    /// rounds.
+    /// Ends a round. The round in which conservative slow start began counts as the first round of
+    /// this phase.
     fn end_round(&mut self, window: &mut Window) {
         self.last_round = self.this_round.take();
         self.samples = 0;

@@ -280,7 +280,7 @@ fn fast_paths_and_the_general_path_agree() {
         world.check();
         open.iter_mut().zip(world.open).for_each(|(all, of)| *all += of);
     }
-    // Open paths were counted for both ends at each step; many connections never open some of them.
+    // Open paths were counted for both ends at each step; many connections never open some paths.
     let steps = SEEDS * u64::from(STEPS);
     assert!(open[0] > steps / 4 && open[1] > steps / 200 && open[2] > steps / 100, "{open:?}");
     assert!(open[3] > steps / 8 && open[4] > steps / 8, "{open:?}");
