@@ -51,8 +51,8 @@ impl Flow {
         }
     }
 
-    /// Handles a reduction of the window or its undo, after which the record itself may have changed
-    /// the limit.
+    /// Handles a reduction of the window, or the undo of one, after which the record itself may
+    /// have changed the limit.
     pub(super) fn forget_standing_limit(&mut self) {
         self.standing_limit = StandingLimit::UNKNOWN;
     }
