@@ -42,7 +42,7 @@ impl Settings {
     }
 
     /// Settings of packetdrill's process.
-    pub fn of_process(flags: &str) -> Result<Self, String> {
+    pub fn from_env(flags: &str) -> Result<Self, String> {
         Self::new(flags, std::env::var_os(COMMANDS))
     }
 

@@ -93,7 +93,7 @@ pub struct LossEvidence {
     /// Minimum RTT, seconds.
     pub least_s: f64,
     /// 99th percentile of the RTT, seconds.
-    pub largest_s: f64,
+    pub rtt_p99_s: f64,
     /// Fraction of the RTT samples that are at least as large as the RTT before the loss.
     pub above: f64,
 }
@@ -196,11 +196,11 @@ impl Rtts {
         let largest = middle(self.quantile(self.count / 100 * 99 + self.count % 100));
         let own = bin(rtt_ns);
         let above = self.bins[own..].iter().sum::<u32>();
-        let (least_s, largest_s) = (least * 1e-9, largest * 1e-9);
+        let (least_s, rtt_p99_s) = (least * 1e-9, largest * 1e-9);
         let above = f64::from(above) / f64::from(self.count);
         let range = largest - least;
         if range < RANGE_MIN * least {
-            return Some(LossEvidence { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
+            return Some(LossEvidence { congestion: WITHOUT_QUEUE, least_s, rtt_p99_s, above });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
         // Each part begins with one sample, because an RTT that has not occurred yet is not
@@ -212,7 +212,7 @@ impl Rtts {
         let own = part(middle(own));
         let channel = shares[own] / shares.iter().sum::<f64>();
         let congestion = OVERFLOW[own] / (OVERFLOW[own] + channel);
-        Some(LossEvidence { congestion, least_s, largest_s, above })
+        Some(LossEvidence { congestion, least_s, rtt_p99_s, above })
     }
 
     /// Least and median RTT in seconds, once there are enough samples.

@@ -376,7 +376,7 @@ fn before(trigger: &RetransmissionRecord, rtt_ns: i64, judgment: &LossEvidence) 
         trigger.packet,
         rtt_ns as f64 * 1e-6,
         judgment.least_s * 1e3,
-        judgment.largest_s * 1e3,
+        judgment.rtt_p99_s * 1e3,
         judgment.above * 100.0
     )
 }

@@ -37,7 +37,7 @@ impl MinimumDelay {
 }
 
 /// Slope of the lower envelope, at the middle of the delays.
-pub fn lower_slope(points: &[(i64, i64)]) -> Option<f64> {
+pub fn lower_envelope_slope(points: &[(i64, i64)]) -> Option<f64> {
     if points.len() < POINTS_MIN {
         return None;
     }
@@ -67,7 +67,7 @@ fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MinimumDelay, lower_slope};
+    use super::{MinimumDelay, lower_envelope_slope};
 
     /// Delays above a line of 40 ppm; the line is found, however they lie above it.
     #[test]
@@ -78,7 +78,7 @@ mod tests {
             let above = (index * 7_919 % 101) * 100_000;
             points.push((time_ns, 5_000_000 + time_ns / 25_000 + above));
         }
-        let slope = lower_slope(&points).expect("enough points");
+        let slope = lower_envelope_slope(&points).expect("enough points");
         assert!((slope - 40e-6).abs() < 0.5e-6, "{slope}");
         let line = MinimumDelay::below(&points, slope);
         assert!((line.least_ns - 5_000_000).abs() < 20_000, "{}", line.least_ns);

@@ -284,7 +284,7 @@ fn unit(passing: [&FlowPackets; 2]) -> u32 {
 fn lines(forward: &Matches, backward: &Matches) -> ([MinimumDelay; 2], Option<f64>) {
     let points = [forward.delays(), backward.delays()];
     let length = points[0].last().map_or(0, |last| last.0.saturating_sub(points[0][0].0));
-    let slopes = [clock::lower_slope(&points[0]), clock::lower_slope(&points[1])];
+    let slopes = [clock::lower_envelope_slope(&points[0]), clock::lower_envelope_slope(&points[1])];
     let skew = match slopes {
         [Some(one), Some(other)] if length >= SKEW_MIN_NS => {
             let (skew, drift) = ((one - other) / 2.0, (one + other).abs() / 2.0);

@@ -42,7 +42,7 @@ const EPOCH: Duration = Duration::from_secs(1_000_000);
 pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table: *mut Interface) {
     // SAFETY: packetdrill passes a C string, or null if there is no --so_flags.
     let flags = if flags.is_null() { c"" } else { unsafe { CStr::from_ptr(flags) } };
-    let machine = Settings::of_process(&flags.to_string_lossy()).and_then(Machine::new);
+    let machine = Settings::from_env(&flags.to_string_lossy()).and_then(Machine::new);
     let machine = machine.unwrap_or_else(|message| {
         eprintln!("retx: {message}");
         std::process::exit(2);

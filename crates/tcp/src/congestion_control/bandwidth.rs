@@ -29,17 +29,17 @@ pub(crate) struct AckObservation {
     /// Most recent raw RTT.
     pub rtt: Option<Duration>,
     /// Range of the raw samples.
-    pub range: Option<Range>,
+    pub range: Option<RttRange>,
 }
 
 /// Smallest and largest raw RTT sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Range {
+pub(crate) struct RttRange {
     pub least: Duration,
     pub largest: Duration,
 }
 
-impl Range {
+impl RttRange {
     /// Relative position of a sample: 0 for the smallest RTT, 1 for the largest; 0 if the two are
     /// equal.
     pub fn position(&self, rtt: Duration) -> f64 {
@@ -59,7 +59,7 @@ pub(crate) struct Bandwidth {
     by_duplicates: u64,
     /// Most recent raw RTT; `None` before the first sample.
     pub rtt: Option<Duration>,
-    pub range: Option<Range>,
+    pub range: Option<RttRange>,
 }
 
 impl Bandwidth {
@@ -74,7 +74,7 @@ impl Bandwidth {
             let (least, largest) = self
                 .range
                 .map_or((rtt, rtt), |range| (range.least.min(rtt), range.largest.max(rtt)));
-            self.range = Some(Range { least, largest });
+            self.range = Some(RttRange { least, largest });
         }
         let bytes = self.credit(ack, smss.into());
         if bytes > 0 {
@@ -118,7 +118,7 @@ impl Bandwidth {
     }
 
     /// Window that fills the path without a queue: bandwidth × smallest RTT, in bytes.
-    pub fn window(&self, now: Time) -> u64 {
+    pub fn bandwidth_delay_product(&self, now: Time) -> u64 {
         self.range.map_or(0, |range| self.bytes_in(now, range.least))
     }
 
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn position_in_the_range() {
         let ms = Duration::from_millis;
-        let range = Range { least: ms(10), largest: ms(50) };
+        let range = RttRange { least: ms(10), largest: ms(50) };
         assert!((range.position(ms(20)) - 0.25).abs() < 1e-12);
-        assert!(Range { least: ms(10), largest: ms(10) }.position(ms(10)).abs() < 1e-12);
+        assert!(RttRange { least: ms(10), largest: ms(10) }.position(ms(10)).abs() < 1e-12);
     }
 }

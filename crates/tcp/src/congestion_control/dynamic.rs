@@ -206,7 +206,7 @@ impl State {
         let smss = u64::from(window.smss);
         let abw = match self.abw {
             Abw::Second => self.bandwidth.bytes_in(now, Duration::from_secs(1)),
-            Abw::LeastRtt => self.bandwidth.window(now),
+            Abw::LeastRtt => self.bandwidth.bandwidth_delay_product(now),
         };
         window.ssthresh = abw.max(2 * smss);
         let mut cwnd = window.ssthresh / 2;

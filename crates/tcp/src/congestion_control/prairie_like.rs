@@ -52,7 +52,7 @@ impl State {
 
     fn set_ssthresh(&mut self, window: &mut Window, loss: &Loss) {
         self.reno.restart_growth();
-        window.ssthresh = self.bandwidth.window(loss.now).max(2 * u64::from(window.smss));
+        window.ssthresh = self.bandwidth.bandwidth_delay_product(loss.now).max(2 * u64::from(window.smss));
     }
 }
 

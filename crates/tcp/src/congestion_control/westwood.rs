@@ -81,7 +81,7 @@ impl State {
             // INET's reduction factor, from 1 to 4, in quarters.
             self.factor = if window.in_slow_start() { (self.factor + quarters).min(16) } else { 4 };
         }
-        let estimate = self.bandwidth.window(now).saturating_mul(4) / self.factor;
+        let estimate = self.bandwidth.bandwidth_delay_product(now).saturating_mul(4) / self.factor;
         window.ssthresh = estimate.max(2 * u64::from(window.smss));
     }
 }

@@ -73,12 +73,12 @@ impl State {
         }
         // Both rates times the smallest RTT, in bytes.
         let expected = ack.flight_size as f64;
-        let achieved = self.bandwidth.window(ack.now) as f64;
+        let achieved = self.bandwidth.bandwidth_delay_product(ack.now) as f64;
         self.error = !self.spike && expected - achieved <= self.rate_gap * expected;
     }
 
     fn ssthresh(&self, window: &Window, loss: &Loss) -> u64 {
-        self.bandwidth.window(loss.now).max(2 * u64::from(window.smss))
+        self.bandwidth.bandwidth_delay_product(loss.now).max(2 * u64::from(window.smss))
     }
 }
 

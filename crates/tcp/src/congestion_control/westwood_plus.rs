@@ -56,7 +56,7 @@ impl State {
     }
 
     fn set_ssthresh(&self, window: &mut Window, loss: &Loss) {
-        window.ssthresh = self.bandwidth.window(loss.now).max(2 * u64::from(window.smss));
+        window.ssthresh = self.bandwidth.bandwidth_delay_product(loss.now).max(2 * u64::from(window.smss));
     }
 }
 

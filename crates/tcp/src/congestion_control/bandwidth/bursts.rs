@@ -83,7 +83,7 @@ impl Bursts {
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::at;
-    use super::super::Range;
+    use super::super::RttRange;
     use super::*;
 
     fn ms(n: u64) -> Duration {
@@ -93,7 +93,7 @@ mod tests {
     fn smooth(every: u64) -> f64 {
         let mut bursts = Bursts::default();
         for n in 0..2000 {
-            let range = Some(Range { least: ms(50), largest: ms(100) });
+            let range = Some(RttRange { least: ms(50), largest: ms(100) });
             bursts.on_ack(&AckObservation {
                 now: at(every * n),
                 bytes: 1000,
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_spacing_follows_a_slower_path() {
         let mut bursts = Bursts::default();
-        let range = Some(Range { least: ms(50), largest: ms(150) });
+        let range = Some(RttRange { least: ms(50), largest: ms(150) });
         let mut now = 0;
         for n in 0..1000 {
             now += if n < 500 { 1 } else { 20 };
@@ -130,7 +130,7 @@ mod tests {
     fn the_off_period_counts_by_congestion() {
         let rate = |rtt| {
             let mut bursts = Bursts::default();
-            let range = Some(Range { least: ms(50), largest: ms(150) });
+            let range = Some(RttRange { least: ms(50), largest: ms(150) });
             for burst in 0..300 {
                 for n in 0..10 {
                     let now = at(100 * burst + n);
