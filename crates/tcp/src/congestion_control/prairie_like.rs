@@ -52,7 +52,8 @@ impl State {
 
     fn set_ssthresh(&mut self, window: &mut Window, loss: &Loss) {
         self.reno.restart_growth();
-        window.ssthresh = self.bandwidth.bandwidth_delay_product(loss.now).max(2 * u64::from(window.smss));
+        let product = self.bandwidth.bandwidth_delay_product(loss.now);
+        window.ssthresh = product.max(2 * u64::from(window.smss));
     }
 }
 

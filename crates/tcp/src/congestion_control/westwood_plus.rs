@@ -56,7 +56,8 @@ impl State {
     }
 
     fn set_ssthresh(&self, window: &mut Window, loss: &Loss) {
-        window.ssthresh = self.bandwidth.bandwidth_delay_product(loss.now).max(2 * u64::from(window.smss));
+        let product = self.bandwidth.bandwidth_delay_product(loss.now);
+        window.ssthresh = product.max(2 * u64::from(window.smss));
     }
 }
 
