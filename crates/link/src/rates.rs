@@ -246,7 +246,7 @@ mod tests {
             service.end(&Job { waited, ..job(at(start), bytes) }).as_nanos() / 1_000_000
         };
         assert_eq!(send(0, false, 600), 2);
-        // The rest of the first opportunity, and 300 bytes of the second.
+        // This packet uses the rest of the first opportunity, and 300 bytes of the second.
         assert_eq!(send(2, true, 1200), 2);
         // No packet waited: both opportunities are lost.
         assert_eq!(send(2, false, 100), 5);

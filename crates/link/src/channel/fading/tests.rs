@@ -6,7 +6,7 @@ use super::*;
 fn each_sinusoid_has_a_sector_of_directions() {
     const DRAWS: u64 = 2_000;
     let count = SINUSOIDS as f64;
-    // Share of each sector that lies below the direction: uniform in [0, 1).
+    // The share of each sector that lies below its direction is uniform in [0, 1).
     let mut shares = Vec::new();
     for seed in 0..DRAWS {
         let mut sinusoids = Sinusoids::default();
