@@ -185,7 +185,7 @@ impl Bbr {
 
     /// `bbr_tso_segs_goal`: segments per burst.
     fn burst(&self) -> u64 {
-        // About a millisecond of data, so that bursts stay short on slow paths
+        // A burst is about a millisecond of data, so that bursts stay short on slow paths
         // (`bbr_min_tso_segs`).
         let bytes = (self.pacing_rate >> 10).min(LARGEST_BURST.0);
         let least = if self.pacing_rate < SLOW { 1 } else { 2 };
@@ -200,7 +200,7 @@ impl Bbr {
 
     /// Adds to a window what offloads and probing need (`bbr_quantization_budget`).
     fn with_budget(&self, cwnd: u64) -> u64 {
-        // An even number, because a receiver that delays ACKs acknowledges segments in pairs.
+        // The number is even, because a receiver that delays ACKs acknowledges segments in pairs.
         let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
         // Two more segments while probing, so that even with a small bandwidth-delay product more
         // is in flight than before.

@@ -185,8 +185,8 @@ impl DeliveryRate {
             self.least_rtt.add(ack.now.as_nanos(), rtt.as_nanos());
         }
         let sending = newest.sent.since(newest.first_sent);
-        // The longer of the sending and the acknowledging interval: with compressed ACKs, the
-        // acknowledging interval alone would give a rate above that of the path.
+        // The longer of the sending and the acknowledging interval counts: with compressed ACKs,
+        // the acknowledging interval alone would give a rate above that of the path.
         let interval = ack.now.since(newest.delivered_at).max(sending);
         // An unnecessary retransmission may shorten the interval to less than the minimum RTT, and
         // so raise the rate.

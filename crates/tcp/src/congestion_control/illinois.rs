@@ -120,7 +120,7 @@ impl State {
             return ALPHA_MAX;
         }
         self.was_above = true;
-        // Equal to κ1/(κ2 + d_a) of the paper, without its intermediate divisions.
+        // This equals κ1/(κ2 + d_a) of the paper, without the intermediate divisions.
         let (max, average) = (max - low, average - low);
         max * ALPHA_MAX / (max + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN)
     }

@@ -57,7 +57,7 @@ impl Window {
     pub(crate) const fn current_ssthresh(&self) -> u64 {
         let smss = self.smss as u64;
         let segments = self.cwnd / smss;
-        // Whole segments, as in Linux.
+        // The window is counted in whole segments, as in Linux.
         let most = ((segments >> 1) + (segments >> 2)) * smss;
         if most > self.ssthresh { most } else { self.ssthresh }
     }

@@ -178,7 +178,8 @@ impl State {
     }
 
     fn measure(&mut self, rtt: u64, flight: u64) {
-        // Averaged over two samples, as offloading and coalesced interrupts delay single ACKs.
+        // The RTT is averaged over two samples, because offloading and coalesced interrupts delay
+        // single ACKs.
         let round = &mut self.round;
         if round.rtt > 0 {
             round.rtt = (rtt + round.rtt) / 2;

@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn diff_is_the_standing_queue() {
-        // W = 30 over base 20 ms at 1 segment/ms: RTT 30 ms.
+        // At 1 segment/ms over a base RTT of 20 ms, a window of 30 segments has an RTT of 30 ms.
         assert!((backlog(30_000, 20.0 / 30.0, SMSS) - 10.0).abs() < 1e-9);
         assert!((backlog(20_000, 1.0, SMSS)).abs() < 1e-9);
     }

@@ -212,7 +212,7 @@ mod tests {
         // diff = ⌊20·30/100⌋ = 6, target = ⌊20·100/130⌋ = 15.
         assert_eq!(decided(20, 99, 100, 130), (16, 16));
         assert_eq!(decided(20, 10, 100, 130), (19, 14));
-        // diff = 2, 4: holds; 1: grows.
+        // With diff = 2 and 4 the window is kept; with 1 it grows.
         assert_eq!(decided(20, 10, 100, 110), (20, 15));
         assert_eq!(decided(20, 10, 100, 124), (20, 15));
         assert_eq!(decided(20, 10, 100, 109), (21, 15));

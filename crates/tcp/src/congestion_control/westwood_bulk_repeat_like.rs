@@ -71,7 +71,7 @@ impl State {
             // Hysteresis as in Spike: a spike begins at a larger RTT than it ends.
             self.spike = if self.spike { position >= 1.0 / 3.0 } else { position > 0.5 };
         }
-        // Both rates times the smallest RTT, in bytes.
+        // Both rates are multiplied by the smallest RTT, which gives bytes.
         let expected = ack.flight_size as f64;
         let achieved = self.bandwidth.bandwidth_delay_product(ack.now) as f64;
         self.error = !self.spike && expected - achieved <= self.rate_gap * expected;

@@ -165,7 +165,7 @@ impl Connection {
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let block = sender.block();
         let rest = block - sender.snd_nxt.saturating_sub(1) % block;
-        // In whole segments, as the kernel counts.
+        // The room is counted in whole segments, as in the kernel.
         let congestion = sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss;
         let packet = rest.max(most.min(congestion));
         Room {

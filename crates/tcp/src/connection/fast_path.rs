@@ -175,8 +175,8 @@ impl Connection {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
-        // Modulo 2^32: an old acknowledgment becomes a large number, which exceeds the data in
-        // flight.
+        // The difference is modulo 2^32: an old acknowledgment becomes a large number, which
+        // exceeds the data in flight.
         let bytes_acked = u64::from(number.0.wrapping_sub(next.0));
         // A duplicate ACK, or one of data that were never sent (RFC 9293 §3.10.7.4): neither
         // advances `SND.UNA`.

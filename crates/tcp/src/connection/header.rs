@@ -84,7 +84,7 @@ impl Connection {
     pub(super) fn max_payload(&self) -> u64 {
         let smss = self.segment_size();
         let blocks = if self.sends_sack_blocks() { self.blocks().as_slice().len() } else { 0 };
-        // Kind and length, two bytes of alignment, and two numbers per block.
+        // The option has a kind and a length, two bytes of alignment, and two numbers per block.
         let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u64 };
         smss.saturating_sub(option).max(1)
     }

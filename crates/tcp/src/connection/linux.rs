@@ -99,7 +99,8 @@ impl Sender {
         // (HyStart). Its growth is then discarded; a reduction is kept.
         let before = self.window.cwnd;
         match &mut self.congestion_control {
-            // The most common algorithm, called directly rather than by dispatch over all.
+            // The most common algorithm is called directly, rather than by dispatch over all
+            // algorithms.
             congestion_control::State::reno(reno) => reno.on_ack(&mut self.window, ack),
             other => other.on_ack(&mut self.window, ack),
         }

@@ -117,7 +117,7 @@ impl Connection {
                 FastPathResult::Written | FastPathResult::Unknown => {}
             }
         }
-        // The usual case at the end that receives the data.
+        // This is the usual case at the end that receives the data.
         let receives =
             matches!(self.fast_paths.receiving, Receiving::BeyondGap | Receiving::Detailed);
         if receives && self.has_nothing_to_send() {
@@ -149,7 +149,7 @@ impl Connection {
             FastPathResult::Unknown => {}
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
-        // The usual case at the end that receives the data.
+        // This is the usual case at the end that receives the data.
         if is_silent && self.state == State::Established && self.sender.is_at_rest() {
             return Outcome::Nothing;
         }

@@ -341,7 +341,7 @@ impl Connection {
     /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
     pub(super) fn update_receive_rtt(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
         let Some(memory) = &self.receiver.memory else { return };
-        // As in `tcp_rcv_rtt_measure_ts`: full segments only, and each echo once.
+        // As in `tcp_rcv_rtt_measure_ts`, only full segments count, and each echo counts once.
         if payload_bytes < self.receiver.pending.mss()
             || echo.is_none_or(|it| memory.is_last_echo(it))
         {

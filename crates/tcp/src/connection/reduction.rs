@@ -57,8 +57,8 @@ impl Reduction {
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
             (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.prr_out)
         } else {
-            // Packet conservation; one segment more (slow start up to ssthresh) only while no
-            // further loss is found.
+            // Packets are conserved. One segment more (slow start up to ssthresh) is allowed only
+            // if the ACK advances and shows no further loss.
             let limit = self.delivered.saturating_sub(self.prr_out).max(ack.delivered)
                 + if ack.safe_ack { ack.smss } else { 0 };
             limit.min(ack.ssthresh - ack.pipe)

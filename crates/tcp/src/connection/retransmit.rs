@@ -23,7 +23,7 @@ impl Connection {
             if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
                 return None;
             }
-            // NextSeg, rule 1.
+            // RFC 6675 §4, `NextSeg`, rule 1: lost segments come first.
             let (position, length) = sender.board.next_to_retransmit()?;
             if forced {
                 // RFC 6675 §5, step 4.3: no rescue retransmission before data beyond this segment

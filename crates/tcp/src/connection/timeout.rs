@@ -158,7 +158,7 @@ impl Connection {
             // RFC 6675 §5.1: selectively acknowledged data are not retransmitted.
             sender.board.mark_lost_at_timeout(|sent| sent + loss_age <= now);
             if sender.loss_detection.as_linux() {
-                // `tcp_enter_loss`: the loss window plus the data still in flight.
+                // `tcp_enter_loss`: the window is the loss window plus the data still in flight.
                 sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
             } else {
                 // RFC 6298 §5.4: the first segment is retransmitted, however much counts as in

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(arrive(&mut board, 3, MS(2)), Some(MS(2)), "the segment of 2 ms may be late");
         assert_eq!(lost(&board), [0, 1]);
         board.mark_retransmitted(MS(20), 1);
-        // Retransmitted without being lost, as by a tail loss probe.
+        // This segment is retransmitted without being lost, as by a tail loss probe.
         board.mark_retransmitted(MS(20), 2_001);
         // The original transmissions of both segments were before 4 ms, but do not count.
         assert_eq!(arrive(&mut board, 4, MS(4)), None);

@@ -94,7 +94,7 @@ impl Curve {
         // §4.3: beyond cwnd_prior the smaller reduction has been made up for, and Reno's own
         // increase applies.
         let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { self.alpha };
-        // Fig. 4.
+        // W_est of fig. 4.
         epoch.w_est += alpha * acked / cwnd;
         let grown = if epoch.w_cubic(c, t) < epoch.w_est {
             epoch.w_est.max(cwnd)

@@ -85,8 +85,8 @@ impl Hystart {
         }
         self.last_close = ack.now;
         let srtt = ack.srtt.unwrap_or(least_ever).as_secs_f64();
-        // The rate of `tcp_update_pacing_rate`, which the kernel computes for unpaced senders too
-        // (`hystart_ack_delay`).
+        // The allowance is computed at the rate of `tcp_update_pacing_rate`, which the kernel
+        // computes for unpaced senders, too (`hystart_ack_delay`).
         let ratio = if window.cwnd < window.ssthresh / 2 { 2.0 } else { 1.2 };
         let in_use = window.cwnd.max(ack.flight_size) as f64;
         let burst = Duration::from_secs_f64(BURST_BYTES * srtt / (ratio * in_use));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn delays() {
-        // An eighth of 80 ms; the ninth sample decides.
+        // The RTT has to grow by an eighth of 80 ms; the ninth sample decides.
         assert_eq!(exit(32, 3, |_| 91), Some(8));
         assert_eq!(exit(32, 3, |_| 90), None);
         // The smallest RTT of the round counts.

@@ -225,7 +225,7 @@ mod tests {
     fn five_percent_per_round_before_the_first_loss() {
         let mut curve = LinuxCurve::new(&Config::default());
         let mut window = window(100, 1);
-        // Ten rounds, each of which increases the window by 1/20.
+        // Ten rounds follow, each of which increases the window by 1/20.
         let cwnd = play(&mut curve, &mut window, [0, 500], 50);
         assert!((cwnd - 100.0 * libm::pow(1.05, 10.0)).abs() < 2.0, "{cwnd}");
     }
