@@ -91,7 +91,7 @@ impl Control {
         self.last_count = self.count;
     }
 
-    /// `dodequeue`: removes and returns the first packet, and whether it may be dropped.
+    /// Removes and returns the first packet, and true if it may be dropped (`dodequeue`).
     fn take(&mut self, now: Time, law: &Law, line: &mut impl Source) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.first_above = None;
@@ -114,7 +114,7 @@ impl Control {
         (Some(packet), ok_to_drop)
     }
 
-    /// `control_law`: t + interval/√count.
+    /// Time of the next drop after one at `time`: t + interval/√count (`control_law`).
     fn after(&self, time: Time, law: &Law) -> Time {
         let interval = law.interval.as_nanos() as f64;
         time + Duration::from_nanos((interval / libm::sqrt(self.count.into())) as u64)

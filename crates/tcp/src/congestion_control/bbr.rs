@@ -163,7 +163,8 @@ impl Bbr {
         self.policer.bandwidth().unwrap_or_else(|| self.rounds.bandwidth())
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`: one window per RTT, or per millisecond if no RTT is known.
+    /// Sets the pacing rate to one window per RTT, or per millisecond if no RTT is known, times the
+    /// gain of startup (`bbr_init_pacing_rate_from_rtt`).
     fn init_pacing_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.has_seen_rtt |= rtt.is_some();
         // An RTT of 0 would make the rate infinite.
@@ -171,7 +172,7 @@ impl Bbr {
         self.pacing_rate = Bandwidth::from_segments(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
 
-    /// `bbr_set_pacing_rate`: until the pipe is full the rate never falls.
+    /// Sets the pacing rate, which never falls until the pipe is full (`bbr_set_pacing_rate`).
     fn set_pacing_rate(&mut self, gain: u64, cwnd: u64, srtt: Option<Duration>) {
         if !self.has_seen_rtt && srtt.is_some() {
             self.init_pacing_rate(cwnd, srtt);
@@ -183,7 +184,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_tso_segs_goal`: segments per burst.
+    /// Segments per burst (`bbr_tso_segs_goal`).
     fn burst(&self) -> u64 {
         // A burst is about a millisecond of data, so that bursts stay short on slow paths
         // (`bbr_min_tso_segs`).
@@ -214,7 +215,7 @@ impl Bbr {
         self.with_budget(self.in_flight(self.rounds.bandwidth(), gain))
     }
 
-    /// `bbr_packets_in_net_at_edt`: segments in flight when the next one may leave.
+    /// Segments that will be in flight when the next one may leave (`bbr_packets_in_net_at_edt`).
     fn flight_at_departure(&self, flight: u64, pacing_delay: Duration) -> u64 {
         // While the sender probes for bandwidth, the burst about to be sent is counted as well.
         let more = if self.pacing_gain > UNIT { self.burst() } else { 0 };
@@ -280,7 +281,7 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, _: &mut Window, _: &Ack) {}
 
-    /// `bbr_ssthresh`: saves the window, which the recovery will reduce.
+    /// Saves the window, which the recovery will reduce (`bbr_ssthresh`).
     fn on_loss(&mut self, window: &mut Window, _: &Loss) {
         self.0.save_cwnd(window);
     }

@@ -93,7 +93,7 @@ impl State {
         (self.rtt_sum, self.rtt_count) = (0, 0);
     }
 
-    /// `update_params`, at the end of a round.
+    /// Recomputes α and β at the end of a round (`update_params`).
     fn update(&mut self, cwnd: u64) {
         if cwnd < ADAPTED_FROM {
             (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);

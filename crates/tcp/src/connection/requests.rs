@@ -271,8 +271,8 @@ impl Connection {
 }
 
 impl Connection {
-    /// `SO_KEEPALIVE`: probes the peer after a time without any segment from it; `None` turns it
-    /// off (RFC 9293 §3.8.4).
+    /// Sets keep-alive probes of a peer from which no segment has come for a time; `None` turns
+    /// them off (`SO_KEEPALIVE`, RFC 9293 §3.8.4).
     pub fn set_keepalive(&mut self, now: Time, keepalive: Option<KeepAlive>) {
         if keepalive.is_none() && self.sender.repair.requests.get().is_none() {
             return;

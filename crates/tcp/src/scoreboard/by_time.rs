@@ -29,9 +29,9 @@ impl Scoreboard {
         self.by_time.insert(self.by_time.len() - later, (now, start));
     }
 
-    /// RFC 8985 §6.2, step 5: marks lost the segments sent before `newest` by more than the
-    /// reordering window, as `is_overdue` decides from the transmission time. Returns the latest
-    /// transmission time among the other segments sent before `newest`.
+    /// Marks lost the segments that were sent before `newest` by more than the reordering window,
+    /// as `is_overdue` decides from their transmission times (RFC 8985 §6.2, step 5). Returns the
+    /// latest transmission time among the other segments sent before `newest`.
     ///
     /// A transmission is moved once, when it has been overtaken, and removed once.
     pub fn mark_lost_by_time(

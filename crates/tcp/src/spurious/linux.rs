@@ -56,9 +56,9 @@ impl State {
         }
     }
 
-    /// `tcp_packet_delayed`: the echo is older than the first retransmission, or nothing was
-    /// retransmitted. Without SACK the time of the first retransmission is discarded at the
-    /// recovery point.
+    /// True if the original was only delayed: the echo is older than the first retransmission, or
+    /// nothing was retransmitted (`tcp_packet_delayed`). Without SACK the latter does not count at
+    /// or above the recovery point, where the time of the first retransmission is discarded.
     fn is_delayed(&self, ack: &Ack) -> bool {
         match self.retrans_stamp {
             Some(FirstRetransmission { timestamp }) => timestamp

@@ -185,7 +185,7 @@ impl Bbr {
 
 /// Window computation.
 impl Bbr {
-    /// `bbr_save_cwnd`: saves the window before a recovery or an RTT probe reduces it.
+    /// Saves the window before a recovery or an RTT probe reduces it (`bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self, window: &Window) {
         let cwnd = segments::cwnd(window);
         let good = self.losses == Phase::Open && self.mode != Mode::ProbeRtt;

@@ -46,8 +46,8 @@ impl State {
         }
     }
 
-    /// §6.2, step 4: a DSACK widens the window, at most once per round trip; the effect lasts for
-    /// 16 recoveries without another DSACK.
+    /// Adapts the reordering window (§6.2, step 4): a DSACK widens it, at most once per round trip;
+    /// the effect lasts for 16 recoveries without another DSACK.
     pub(super) fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
         let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
         // All DSACKs of one round trip are due to the same window, which was too narrow.

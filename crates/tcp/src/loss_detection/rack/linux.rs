@@ -43,9 +43,10 @@ impl State {
         }
     }
 
-    /// RFC 8985 §6.2, step 4. A DSACK counts if reordering was seen before (`seen_before`) and no
-    /// tail loss probe explains it; it takes effect at an acknowledgment that delivers data. The
-    /// window narrows after sixteen recoveries that were not undone.
+    /// Adapts the reordering window to DSACKs (RFC 8985 §6.2, step 4). A DSACK counts if reordering
+    /// was seen before (`seen_before`) and no tail loss probe explains it; it takes effect at an
+    /// acknowledgment that delivers data. The window narrows after sixteen recoveries that were not
+    /// undone.
     pub(super) fn adapt_as_linux(&mut self, ack: &Ack, seen_before: bool, recovery_ends: bool) {
         let Some(delivered) = ack.selective else { return };
         let probe_end = self.probe.map(|probe| probe.end);

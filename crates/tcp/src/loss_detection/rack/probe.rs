@@ -4,8 +4,8 @@ use super::State;
 use crate::loss_detection::Ack;
 
 impl State {
-    /// §7.4.2: evaluates the acknowledgment of a probe. Returns the position of the loss that it
-    /// repaired, if any.
+    /// Evaluates the acknowledgment of a probe (§7.4.2). Returns the position of the loss that the
+    /// probe has repaired, if any.
     pub(super) fn probe_repaired(&mut self, ack: &Ack) -> Option<u64> {
         let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
         let delivered = ack.selective?;
