@@ -84,7 +84,7 @@ impl Episodes {
         self.counts[inference.kind as usize][inference.inferred as usize][cause as usize] += 1;
     }
 
-    /// Replaces the cause of an episode, so far counted as `spurious`, by the true one.
+    /// Moves an episode that was counted with the cause `Spurious` to its true `cause`.
     pub fn correct(&mut self, inference: SenderInference, cause: Cause) {
         let causes = &mut self.counts[inference.kind as usize][inference.inferred as usize];
         causes[Cause::Spurious as usize] -= 1;

@@ -388,7 +388,7 @@ impl Measure for Box<Limits> {
     }
 
     fn advance_to(&mut self, now: Time) {
-        // The run ends here or its statistics start, so no later event may reassign this time.
+        // The run ends here, or its statistics start; no later event may reassign the time before.
         self.close(now, Time::ZERO);
     }
 }
