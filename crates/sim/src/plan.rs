@@ -20,7 +20,7 @@ pub struct Plan {
     /// Sampling of the senders.
     pub sampling: Sampling,
     /// Maximum number of sample rows. A run that samples at an interval is refused if it is certain
-    /// to exceed it, and stopped when it does.
+    /// to exceed this number; otherwise it is stopped as soon as it exceeds the number.
     pub samples_max: u64,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,

@@ -38,7 +38,7 @@ impl Engine<'_> {
         let verdict = self.show(port, id, |relay, passing| relay.handle_packet(now, passing));
         let verdict = verdict.expect("a relay");
         if verdict == Verdict::Keep {
-            // Copied before the packet moves on, because it may arrive and be freed at once.
+            // The copy is made before the packet moves on, because the packet may be freed at once.
             let copy = self.copy_packet(id);
             self.relay(port.stage).expect("a relay").keep(copy);
         }

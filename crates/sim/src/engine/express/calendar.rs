@@ -107,7 +107,7 @@ impl Calendar {
         true
     }
 
-    /// Makes `for_day` the new today, and moves the packets of the old one back to its list.
+    /// Makes `for_day` the new today, and moves the packets of the old today back to its list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut packets = std::mem::take(&mut self.packets_today);
