@@ -587,7 +587,9 @@ def test_nothing_stays_whenever_it_ends(path: Path, tmp_path: Path) -> None:
         length = f"1000.{os.getpid()}"
         lasting = f"setsid sleep {length} > /dev/null 2>&1 & sleep {length}"
         with mock.patch.dict(os.environ, TMPDIR=str(temporary)):
-            run = started("emulate", path, "--out", out, "--background", "server", lasting)
+            # The download must not end by itself, also if this process gets no processor meanwhile.
+            long = ["--set", "flow.download.app.bytes=50_000_000"]
+            run = started("emulate", path, "--out", out, *long, "--background", "server", lasting)
         if number > 1:
             wait_for(partial(holders, run))
         until = time.monotonic() + moments.uniform(0, 0.5)
