@@ -58,7 +58,7 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
 
 def test_the_more_packets_are_held_up_the_less_vegas_has(report: Report) -> None:
     rows = {row["case"]: row for row in table(report, "held")}
-    cases = ("as on the map", "one packet in 100 held up", "one packet in ten held up")
+    cases = ("as on the map", "one packet in 100 delayed", "one packet in ten delayed")
     map_, hundredth, tenth = (float(rows[case]["vegas_times"]) for case in cases)
     assert tenth < 0.8 * hundredth < hundredth < 0.95 < map_
     assert float(rows["for 2 s on average"]["vegas_times"]) > hundredth
@@ -66,7 +66,7 @@ def test_the_more_packets_are_held_up_the_less_vegas_has(report: Report) -> None
 
 def test_where_spikes_do_not_end_in_timeouts_veno_gains_on_reno(report: Report) -> None:
     rows = {row["case"]: row for row in table(report, "held")}
-    held, passed = rows["as on the map"], rows["those behind pass"]
+    held, passed = rows["as on the map"], rows["packets behind a delayed one overtake it"]
     assert float(passed["rto"]) < 0.5 * float(held["rto"])
     assert float(passed["reno_times"]) < 0.9 < float(held["reno_times"])
 

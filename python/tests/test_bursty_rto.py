@@ -79,7 +79,7 @@ def test_stalls_move_tests_3_and_5(report: Report) -> None:
         for column in ("throughput", "idle_total_s"):
             assert not none[column].startswith("✓")
     # A window that closes lengthens no round trip; packets that wait do.
-    held = rows["test 5: as much in stalls of the server, exponential, mean 200 ms"]
+    held = rows["test 5: stalls of the server of the same total length, exponential, mean 200 ms"]
     base = rows["test 5: as in table I"]
     assert base["throughput"].startswith("✓")
     assert number(held["rtt_sd_ms"]) > 3 * number(base["rtt_sd_ms"])

@@ -52,7 +52,7 @@ def test_the_backoff_rule_fires_where_the_queue_has_room(report: Report) -> None
     rows = {row["case"]: float(row["backoff_times"]) for row in table(report, "backoff")}
     free = "proposal, equation 5 at losses only"
     with_rule = rows[f"{free}; queue of 150,000 bytes"]
-    assert with_rule < 0.7 * rows[f"{free}; the same without its backoff"]
+    assert with_rule < 0.7 * rows[f"{free}; the same without its rule on backoff"]
 
 
 def test_without_optuna_the_report_has_no_searches(
