@@ -61,7 +61,7 @@ def test_the_more_packets_are_held_up_the_less_vegas_has(report: Report) -> None
     cases = ("as on the map", "one packet in 100 delayed", "one packet in ten delayed")
     map_, hundredth, tenth = (float(rows[case]["vegas_times"]) for case in cases)
     assert tenth < 0.8 * hundredth < hundredth < 0.95 < map_
-    assert float(rows["for 2 s on average"]["vegas_times"]) > hundredth
+    assert float(rows["delay of 2 s on average"]["vegas_times"]) > hundredth
 
 
 def test_where_spikes_do_not_end_in_timeouts_veno_gains_on_reno(report: Report) -> None:

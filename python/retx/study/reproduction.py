@@ -268,7 +268,7 @@ def _write(directory: Path, report: Report, page: str, measured: Measured) -> No
     (directory / "scenarios").mkdir()
     for name in report.study.scenarios():
         shutil.copyfile(report.study.folder / name, directory / "scenarios" / name)
-    # By this list the next report recognises the files that it may replace.
+    # The next report replaces only the files in this list.
     written = sorted(path.relative_to(directory).as_posix() for path in directory.glob("*/*"))
     content = _summary(report, measured) | {"files": written}
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
