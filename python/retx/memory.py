@@ -44,8 +44,8 @@ def guard_imports() -> None:
     except ModuleNotFoundError:  # Windows has no such limits
         return
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        # OpenBLAS starts a thread for each core unless told otherwise, and each thread takes memory.
-        # One thread is sufficient for our small tables.
+        # OpenBLAS starts a thread for each core by default, and each thread takes memory. One
+        # thread is sufficient for our small tables.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         sys.meta_path.insert(0, _Room())
 
