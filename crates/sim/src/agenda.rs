@@ -1,5 +1,6 @@
-//! Agenda: the next wake-up of each target. Only the earliest pending event of a target counts. A
-//! request for a later time inserts no event, because the target asks again when it is woken.
+//! Agenda: the next wake-up of each target (a pipe, an endpoint or another owner of events). Only
+//! the earliest pending event of a target is valid. A request for a later time inserts no event,
+//! because the target repeats the request when it is woken.
 
 use crate::event_queue::{EventQueue, Target};
 use retx_units::Time;
@@ -91,8 +92,9 @@ mod tests {
     }
 
     proptest! {
-        /// Many wake-ups are spread over a few targets only, so superseded events lie anywhere in
-        /// the queue, and some wake-ups are requested again at the time of a superseded event.
+        /// The agenda returns the same wake-ups as the reference implementation. Many requests go
+        /// to only four targets, so superseded events lie anywhere in the queue. Some requests
+        /// repeat the time of a superseded event.
         #[test]
         fn wakes_as_wished(
             steps in prop::collection::vec((0u32..4, 0u64..8, 0u32..8), 0..2000),
@@ -104,7 +106,7 @@ mod tests {
             let mut plain = Plain { events: BTreeSet::new(), wake, entered: 0 };
             let mut now = 0;
             for (target, delay, scale) in steps {
-                // On a grid, to produce ties.
+                // Times lie on a grid, so that ties occur.
                 let time = ((now >> magnitude) + (delay << (2 * scale))) << magnitude;
                 plain.wake(target, time);
                 agenda.wake(target, at(time));
@@ -118,7 +120,8 @@ mod tests {
                 if scale == 0 {
                     let first = plain.wake.iter().min().expect("there are some");
                     prop_assert_eq!(agenda.next_time().as_nanos(), *first);
-                    // Drops the events that the agenda has dropped.
+                    // The agenda has dropped superseded events at its front; the reference does the
+                    // same.
                     while plain.events.first().is_some_and(|(time, _, target)| {
                         plain.wake[*target as usize] != *time
                     }) {

@@ -15,7 +15,7 @@ pub struct App {
     /// Bytes of the file that the receiver has not read yet.
     unread: u64,
     /// Largest number of bytes that the receiver may read now: the free space of a proxy's buffer,
-    /// or the block of a program that reads slowly.
+    /// or the block size of a program that reads slowly. [`u64::MAX`] means unlimited.
     room: u64,
     /// Bytes of the file that are available, but not yet written to the connection.
     unwritten: u64,
@@ -89,7 +89,7 @@ impl App {
         self.is_open = true;
     }
 
-    /// Adds `bytes` to the number of bytes that the receiver is to read.
+    /// Increases the number of bytes that the receiver expects by `bytes`.
     pub const fn add_expected(&mut self, bytes: u64) {
         self.unread += bytes;
     }
@@ -121,7 +121,7 @@ impl App {
     pub fn send(&mut self, now: Time, connection: &mut Connection) -> bool {
         if self.unwritten > 0 {
             let written = connection.write(now, self.unwritten);
-            // The largest value stands for data without end.
+            // [`u64::MAX`] stands for an endless file, so nothing is subtracted from it.
             if self.unwritten != u64::MAX {
                 self.unwritten -= written;
             }

@@ -56,7 +56,8 @@ pub fn plan(scenario: &Scenario) -> Plan {
     for flow in &scenario.flows {
         match flow.transport {
             Transport::Tcp { tcp, initiator, .. } => {
-                // Equal flows share their routes, their nodes and their work.
+                // Flows expanded from one entry of the scenario share their routes, nodes and data
+                // to send.
                 let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
                 let work = Shared::from(work(&flow.app));
                 flow.expanded().for_each(|one| {
@@ -113,7 +114,7 @@ fn add_flow(
     }
 }
 
-/// Index and name of each node, by name.
+/// Index of each node, and its name as a shared string; the key is the name.
 struct Nodes<'a>(HashMap<&'a str, (u32, Arc<str>)>);
 
 impl<'a> Nodes<'a> {
@@ -224,7 +225,7 @@ pub fn hop(hop: &Hop) -> plan::Hop {
     match *hop {
         Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),
         Hop::Link { link, way: Way::Reverse } => plan::Hop::Pipe(2 * link + 1),
-        // Wlans precede all other stages, so their index is that of the stage.
+        // Wlans are the first stages, so the index of a wlan is also that of its stage.
         Hop::Wlan { wlan, from, to } => {
             plan::Hop::Stage(plan::Port { stage: wlan, entry: from, exit: to })
         }

@@ -30,7 +30,7 @@ pub enum CapturePoint {
     },
 }
 
-/// Capture places of one pipe, or of one place of another stage.
+/// Capture places of one pipe, or of one place (such as a station) of another stage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sights {
     entering: Option<PlaceId>,
@@ -44,14 +44,15 @@ struct Sights {
 pub struct Capture {
     buffer: CaptureBuffer,
     places: Vec<Sights>,
-    /// Link and direction of each pipe, followed by the places of other stages.
+    /// Name of each pipe (link and direction), followed by the names of places in other stages.
     names: Vec<String>,
     flows: Vec<FlowId>,
     /// Side that opens the connection of each flow.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions recorded as unnecessary until [`Self::was_necessary`]. The key is flow,
-    /// copy, and index in `packets`, since the network may have duplicated a retransmission.
+    /// Retransmissions that are recorded as unnecessary until [`Self::was_necessary`] corrects the
+    /// record. The key is the flow, the copy number and the index in `packets`. The index tells
+    /// apart the duplicates that the network has made of a retransmission.
     unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
 }
 
@@ -182,7 +183,7 @@ impl Capture {
         }
         let index = drop.place as usize;
         let place = *self.places[index].drops.get_or_insert_with(|| {
-            // This name is shorter than that of an interface at the link, which was accepted.
+            // Names in a scenario have at most 100 characters, so this name fits.
             self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
         });
         self.record_fate(packet, Fate::Dropped { place, reason: drop.reason });

@@ -60,7 +60,7 @@ impl Outcome {
     }
 
     /// Recorded table `name` of several runs, which are numbered as in [`Self::columns_of_all`].
-    /// `None` if a run has not recorded it, or if its codes stand for other texts in another run.
+    /// `None` if a run has not recorded it, or if runs use the same code for different texts.
     pub fn events_of_all(runs: &[&Self], name: &str) -> Option<Table> {
         let tables: Option<Vec<Table>> = runs.iter().map(|run| run.events(name)).collect();
         let tables = tables?;

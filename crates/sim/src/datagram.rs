@@ -19,7 +19,7 @@ pub const NOT_ARRIVED: u32 = 0;
 #[derive(Debug, Clone)]
 pub struct Sender {
     source: Source,
-    /// Packets and payload bytes that may still be sent.
+    /// Packets and payload bytes that may still be sent; [`u64::MAX`] if unlimited.
     packets_left: u64,
     bytes_left: u64,
     /// No packet is sent at or after this time.
@@ -71,8 +71,8 @@ impl Sender {
         self.sent
     }
 
-    /// Earliest time at which the next packet may be sent, as far as known; [`Time::NEVER`] if none
-    /// may be sent at present.
+    /// Earliest time at which the next packet may be sent. [`Time::NEVER`] if the flow has ended,
+    /// or if a saturating source must wait until a packet leaves the first hop.
     fn next(&self) -> Time {
         let time = match self.source.pace() {
             Pace::Saturating { backlog } if self.in_first_hop >= backlog => return Time::NEVER,
@@ -214,7 +214,7 @@ pub struct DatagramFlow {
     pub number: u32,
     /// Position of its first hop in the engine's routes.
     pub first_hop: u32,
-    /// Sending end.
+    /// Sending endpoint.
     pub sender: Sender,
     /// Accounting of its packets.
     pub accounting: DatagramAccounting,

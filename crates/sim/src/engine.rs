@@ -310,8 +310,8 @@ impl<'a> Engine<'a> {
 
     fn drop(&mut self, id: u32, drop: &Drop) {
         self.prepare_drop(id, drop);
-        // This comes before `flow.dropped`, which reads from the packet whether another copy of it
-        // may still arrive.
+        // `end` must precede `flow.dropped`: it notes in the packet whether another copy may still
+        // arrive, and `flow.dropped` reads that note.
         self.packets.end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;

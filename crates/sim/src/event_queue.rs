@@ -9,9 +9,9 @@
 //! (`places.rs`). A target rarely has two events, so inserting one rarely allocates memory, and
 //! both times are in the same cache line.
 //!
-//! Removing and inserting an event takes 75 to 80 instructions with 3 to 300 pending events, and
-//! 160 with 10,000, most of which wait in later turns. A binary heap takes 150 and 220, with
-//! branches that are hard to predict.
+//! Inserting and removing an event takes 75 to 80 instructions with 3 to 300 pending events. With
+//! 10,000, most of which wait in later turns, it takes 160. A binary heap takes 150 and 220, and
+//! its branches are hard to predict.
 
 mod far;
 mod places;

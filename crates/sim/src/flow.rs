@@ -46,12 +46,12 @@ pub struct Flow {
     first_hops: [u32; 2],
     /// Route entries of these hops, in the encoding of `engine/routes.rs`.
     first_route_entries: [u32; 2],
-    /// Next wake-up of each endpoint that the engine has scheduled. The endpoint may need a later
-    /// one by now.
+    /// Next wake-up that the engine has scheduled for each endpoint. By now the endpoint may need
+    /// only a later one.
     woken: [Time; 2],
     /// Conditions under which the limit found last still holds.
     standing_limit: StandingLimit,
-    /// Share of the bottleneck, if other flows use it, too.
+    /// This flow's part of the bytes in flight over its bottleneck, if other flows use it, too.
     share: Share,
     /// Number of connections opened.
     connections: u32,

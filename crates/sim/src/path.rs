@@ -7,10 +7,10 @@
 //! segments is w = RTT·rate/segment + n − 1). The product changes when rates or delays of links
 //! change. It is not defined for a path over an 802.11 cell or a link whose rate follows a trace.
 //!
-//! *Acknowledgments.* If a link of the reverse path carries too few acknowledgments for the rate of
-//! the data, the rate is that of the data that they can acknowledge. If acknowledgments pass a link
-//! that carries data of other flows, the time for which they wait there is added to the round-trip
-//! time, because data that have arrived and whose acknowledgment waits keep no bottleneck busy.
+//! *Acknowledgments.* If a link of the reverse path is too slow for the acknowledgments of data at
+//! that rate, the product uses the rate of the data that it can acknowledge. If acknowledgments
+//! share a link with data of other flows, their waiting time there is added to the round-trip time,
+//! because data that wait for their acknowledgment have left the bottleneck.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use ack_waits::AckWaits;
@@ -29,7 +29,7 @@ const ACK: u32 = 52;
 pub struct BandwidthDelayProduct {
     /// Index of the bottleneck pipe.
     pub pipe: u32,
-    /// Share of the flow in a bottleneck that other flows use, too.
+    /// This flow's part of the bytes in flight over the bottleneck, if other flows use it, too.
     pub share: Share,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     busy_bytes: u64,
@@ -41,17 +41,17 @@ pub struct BandwidthDelayProduct {
     acks: Option<Box<AckWaits>>,
 }
 
-/// Share of a flow in the bytes in flight over a bottleneck that other flows use, too.
+/// A flow's part of the bytes in flight over its bottleneck, if other flows use it, too.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
     /// Index of the bottleneck pipe; `u32::MAX` if no other flow uses it.
     pipe: u32,
-    /// Bytes in flight of this flow that are included in the sum of its bottleneck.
+    /// Bytes in flight of this flow, as included in the sum for its bottleneck.
     counted: u64,
 }
 
 impl Share {
-    /// Share of a flow that has its bottleneck to itself.
+    /// Value for a flow whose bottleneck no other flow uses.
     pub const NONE: Self = Self { pipe: u32::MAX, counted: 0 };
 
     /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`.
@@ -77,7 +77,7 @@ struct Step {
 }
 
 impl BandwidthDelayProduct {
-    /// Product of this flow's path, if defined. `loaded` tells which pipes carry data.
+    /// Product of this flow's path, if defined. `loaded` is true for each pipe that carries data.
     pub fn of(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
         let ways = flow.routes.map(|route| pipes(plan, route));
         let [forward, reverse] = &ways;
@@ -130,7 +130,7 @@ impl BandwidthDelayProduct {
         }
     }
 
-    /// Records that the sender knows everything before `snd_una` to be acknowledged.
+    /// Records that an acknowledgment of everything before `snd_una` has reached the sender.
     #[inline(always)]
     pub fn ack_arrived(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.acks.is_some() {
@@ -183,8 +183,8 @@ impl BandwidthDelayProduct {
     }
 }
 
-/// 95 % of a product, exact to the byte: a window of whole segments often differs from this by only
-/// a few bytes.
+/// 95 % of a product, exact to the byte, because a window of whole segments often differs from this
+/// number by only a few bytes.
 const fn busy_part(product: u64) -> u64 {
     product / 20 * 19 + product % 20 * 19 / 20
 }

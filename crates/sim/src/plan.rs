@@ -28,7 +28,7 @@ pub struct Plan {
     pub stages: Vec<StagePlan>,
     /// Routes through the network, each of at least one hop.
     pub routes: Vec<Vec<Hop>>,
-    /// Configurations of the TCPs.
+    /// TCP configurations.
     pub tcps: Vec<TcpPlan>,
     /// TCP flows. A flow through proxies has one entry per leg, from the sender to the receiver.
     pub flows: Vec<FlowPlan>,
@@ -171,7 +171,7 @@ pub struct Port {
 pub struct TcpPlan {
     /// Name in the scenario.
     pub name: String,
-    /// Configuration of both ends.
+    /// Configuration of an endpoint.
     pub config: retx_tcp::Config,
 }
 
@@ -180,9 +180,9 @@ pub struct TcpPlan {
 pub struct FlowPlan {
     /// Name of the flow.
     pub name: String,
-    /// Index of the data sender's TCP.
+    /// Index of the data sender's TCP configuration.
     pub tcp: u32,
-    /// Index of the data receiver's TCP.
+    /// Index of the data receiver's TCP configuration.
     pub receiver_tcp: u32,
     /// Data sent by the flow.
     pub work: Shared<Work>,
@@ -231,9 +231,9 @@ pub struct DatagramPlan {
 /// Limits of a UDP flow; the first one reached ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of packets.
+    /// Maximum number of packets; `None` if unlimited.
     pub packets: Option<u64>,
-    /// Bytes of payload.
+    /// Maximum number of payload bytes; `None` if unlimited.
     pub bytes: Option<u64>,
     /// No packet is sent at or after this time; [`Time::NEVER`] without a limit.
     pub end: Time,

@@ -304,8 +304,8 @@ impl State {
                 continue;
             }
             let left = task.job.count - task.given.load(Ordering::Relaxed);
-            // At most a share of the remaining runs, so that all threads end at about the same
-            // time.
+            // A block has at most 1/(2 · threads) of the remaining runs, so that all threads end at
+            // about the same time.
             let block = (BLOCK_EVENTS / cost).min(left / (2 * threads)).max(1);
             return Some(self.give(task, block));
         }

@@ -53,8 +53,8 @@ pub struct Source {
     /// Due time of the next packet; for a saturating source the start, because it is not paced by
     /// time.
     next: Time,
-    /// Bits to be sent from `origin` until the next packet is due: less than the source sends in a
-    /// second.
+    /// Bits that the rate permits between `origin` and the due time of the next packet; less than
+    /// those of one second.
     bits: u64,
     /// Time from which `bits` are counted, so that rounding does not accumulate.
     origin: Time,
@@ -86,7 +86,7 @@ impl Source {
         source
     }
 
-    /// Due time of the next packet, if the source is paced by time.
+    /// Due time of the next packet; for a saturating source, its start.
     #[inline]
     pub const fn next_due(&self) -> Time {
         self.next

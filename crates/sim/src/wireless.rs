@@ -57,8 +57,8 @@ fn share(part: f64, span: f64) -> Option<f64> {
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
-    // Errors are counted when a frame ends, and so is the total here: right after a warm-up, more
-    // frames may end than have been sent.
+    // Errors are counted when a frame ends. The total is counted at that time, too, because right
+    // after a warm-up more frames may end than begin.
     let ended = of.frames_ended;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
     let (heard, spoilt) = (ended - of.frames_collided, of.frames_erroneous - of.frames_collided);

@@ -12,7 +12,8 @@ use std::ops::Range;
 pub(super) struct Leg {
     /// Suffix that is appended to the flow's name to form the name of the leg.
     pub suffix: String,
-    /// TCPs of the data sender and of the data receiver, as indices into the plan's TCPs.
+    /// TCP configurations of the data sender and the data receiver, as indices into the plan's
+    /// `tcps`.
     pub tcps: [u32; 2],
     /// Routes of the data and of the acknowledgments, as indices into the plan's routes.
     pub routes: [u32; 2],
@@ -23,7 +24,7 @@ pub(super) struct Leg {
     pub proxy: Option<(u32, u64)>,
 }
 
-/// Proxy on the path.
+/// Proxy at which the path of a flow is cut into two legs.
 struct Cut<'a> {
     relay: u32,
     split: &'a Split,
@@ -31,8 +32,8 @@ struct Cut<'a> {
     reverse: usize,
 }
 
-/// Legs of a flow, from its sender to its receiver. Adds their routes to the plan, and the TCPs
-/// that proxies need.
+/// Legs of a flow, from its sender to its receiver. Adds their routes to the plan, and the TCP
+/// configurations that proxies need.
 pub(super) fn legs(
     scenario: &Scenario,
     (flow, tcp): (&Flow, usize),
@@ -111,7 +112,7 @@ fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
     Some(Port { stage, entry: 0, exit })
 }
 
-/// Part of a path, with the relays inside it.
+/// Hops of a part of a path, including the ports of relays inside it.
 fn path(
     hops: &[retx_scenario::Hop],
     part: Range<usize>,

@@ -39,7 +39,7 @@ pub struct ExternalPacket<'a> {
     pub flow: u32,
     /// Destination endpoint of the flow.
     pub to: Side,
-    /// TCP segment; for packets of other protocols only its payload length counts.
+    /// TCP segment; for packets of other protocols only its payload length is used.
     pub segment: &'a Segment,
     /// Length of the IP packet, bytes.
     pub bytes: u32,

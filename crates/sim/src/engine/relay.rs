@@ -42,7 +42,7 @@ pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
 }
 
 impl Engine<'_> {
-    /// Handles a flow whose connection has closed, or one of whose endpoints is a proxy.
+    /// Handles a flow whose connection has closed, or that has a proxy as an endpoint.
     #[cold]
     pub(super) fn handle_closed_or_proxied(&mut self, index: u32) {
         if self.flows[index as usize].has_closed() {

@@ -29,7 +29,7 @@ const END: u32 = 1 << 31;
 /// Flag of an entry for a private pipe. Only pipes that are plain ([`Pipe::is_plain`]), apart from
 /// losses of their channel, become private. The other bits hold the index of the pipe.
 const PRIVATE: u32 = 1 << 30;
-/// Stands for the place of a pipe that is not private.
+/// Position stored for a pipe that is not private.
 const ANY: u32 = u32::MAX;
 
 /// Next step of a packet.
@@ -41,7 +41,8 @@ pub(super) struct Step {
     pub hop: u32,
 }
 
-/// Index of the pipe in this entry; for other entries, a number that is no pipe's index.
+/// Index of the pipe to which this entry refers; for other entries, a number that is no pipe's
+/// index.
 #[inline(always)]
 pub(super) const fn pipe_of(word: u32) -> u32 {
     word & !PRIVATE

@@ -8,7 +8,8 @@
 //! number.
 //!
 //! The wheel advances by words of the bitmap, which stand for 64 slots each. Turns begin at word
-//! boundaries, so all slots of a word are of one turn, and the lowest bit set is the first event.
+//! boundaries, so all slots of a word belong to one turn. The lowest set bit of a word marks its
+//! first slot with events.
 
 use super::Target;
 use super::far::FarHeap;
@@ -26,7 +27,7 @@ const TURN_WORDS: u64 = WORDS / 2;
 /// Number of events: if a single insertion passes this many, the slots are too wide.
 const CROWD: u64 = 64;
 
-/// Amount by which the binary logarithm of the slot width is then reduced.
+/// Reduction of the binary logarithm of the slot width in that case: slots become 8 times narrower.
 const NARROWER: u32 = 3;
 
 /// Pending events, in slots of a width chosen by the caller.

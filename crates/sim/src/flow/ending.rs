@@ -40,7 +40,7 @@ impl Flow {
         if !self.peer_closed(Side::Receiver) {
             self.ends[RECEIVER].close();
         }
-        // A client does not wait with its next request until both endpoints have closed the
+        // A client sends its next request without waiting until both endpoints have closed the
         // connection; the rest of this connection is not simulated.
         if self.asks_again() {
             self.record.set_drained(true);

@@ -1,5 +1,5 @@
-//! Limits of a flow: what keeps its sender from sending more, determined whenever it has sent all
-//! that it may send.
+//! Limits of a flow: the reason why its sender sends no more, determined whenever the sender has
+//! sent all that it may send.
 //!
 //! The sender's connection knows which of its windows is full; this module adds information that a
 //! connection does not have: whether the application has more to write, whether the data in flight
@@ -95,9 +95,9 @@ impl Flow {
         self.ends[RECEIVER].last_ack_sent()
     }
 
-    /// Handles the transmission by the receiver after an event other than an arrival. If it has
-    /// acknowledged more than `before`, which its last acknowledgment covered, it had delayed this
-    /// acknowledgment.
+    /// Handles a transmission by the receiver after an event that is no arrival. `before` is the
+    /// position acknowledged last before that event. If the receiver has now acknowledged more, it
+    /// had delayed this acknowledgment.
     pub fn note_delayed_ack(&mut self, now: Time, before: u64) {
         let [sender, receiver] = &self.ends;
         let acked = receiver.last_ack_sent();

@@ -1,4 +1,4 @@
-//! Recording of a flow: its record is kept from the state of both connections and from the packets
+//! Recording of a flow: updates its record from the state of both connections and from the packets
 //! between them.
 
 use super::{Flow, RECEIVER, SENDER};
@@ -13,7 +13,7 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// Receiving endpoint, which is asked for missing data to judge retransmissions.
+/// Receiving endpoint, from whose missing data retransmissions are judged.
 struct Receiver<'a>(&'a Connection);
 
 impl ArrivedData for Receiver<'_> {

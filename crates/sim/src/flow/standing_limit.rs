@@ -1,17 +1,18 @@
 //! Fast check of a flow's limit, part of the engine's fast paths
 //! ([`crate::engine`]'s module `express`).
 //!
-//! Most acknowledgments leave the limit as it was. When [`Flow::note_limit`] determines the limit,
-//! it is stored with which amounts of data in flight this limit holds. After later acknowledgments,
-//! a few comparisons with these amounts suffice. Debug builds check the result each time.
+//! Most acknowledgments do not change the limit. When [`Flow::note_limit`] has determined the
+//! limit, the range of bytes in flight within which it holds is stored. After later
+//! acknowledgments, a few comparisons with that range suffice. Debug builds check the result each
+//! time.
 
 use super::{Flow, SENDER};
 use crate::path::BandwidthDelayProduct;
 use retx_record::flow::FlowLimit;
 use retx_units::Time;
 
-/// Amounts of data in flight with which the limit found last still holds. They are those of all
-/// flows over the bottleneck, except that the peer's window is compared with this flow's data.
+/// Ranges of bytes in flight within which the limit found last still holds. The data of all flows
+/// over the bottleneck count, but for the peer's window only those of this flow.
 #[derive(Debug, Clone, Copy)]
 pub struct StandingLimit {
     /// Bytes from which the bottleneck is the limit; `u64::MAX` if another limit was found.
@@ -51,8 +52,8 @@ impl Flow {
         }
     }
 
-    /// Handles a reduction of the window, or the undo of one, after which the record itself may
-    /// have changed the limit.
+    /// Invalidates the stored ranges after a reduction of the window or the undo of one, because
+    /// the record itself may then have changed the limit.
     pub(super) fn forget_standing_limit(&mut self) {
         self.standing_limit = StandingLimit::UNKNOWN;
     }
@@ -83,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// Continues [`Self::note_limit_express`] where the first comparisons do not suffice.
+    /// Continues [`Self::note_limit_express`] if the first comparisons do not suffice.
     #[inline(never)]
     fn renew_limit(&mut self, now: Time, in_flight: &mut [u64]) {
         if self.limit_stands_in_recovery(in_flight) || self.queue_stands() {
@@ -93,7 +94,7 @@ impl Flow {
         }
     }
 
-    /// Like [`Self::limit_stands`], also while lost segments are retransmitted.
+    /// Like [`Self::limit_stands`], but also valid while lost segments are retransmitted.
     #[inline(always)]
     fn limit_stands_in_recovery(&mut self, in_flight: &mut [u64]) -> bool {
         let sender = &self.ends[SENDER];
@@ -103,7 +104,7 @@ impl Flow {
         let pipe = sender.pipe();
         let standing = &self.standing_limit;
         let all = self.share.update_in_flight(pipe, in_flight).unwrap_or(pipe);
-        // Data of this flow that fill the bottleneck alone do so whatever the peer's window is.
+        // If this flow's data alone fill the bottleneck, the peer's window does not matter.
         if !sender.fits_peer_window(sender.flight_size()) {
             return pipe >= standing.bottleneck_from;
         }
@@ -119,7 +120,7 @@ impl Flow {
         }
     }
 
-    /// True if the bottleneck of a path whose product is unknown is still the limit.
+    /// True if the bottleneck is still the limit, on a path without a bandwidth-delay product.
     #[inline(always)]
     fn queue_stands(&self) -> bool {
         let sender = &self.ends[SENDER];
@@ -130,7 +131,7 @@ impl Flow {
             && sender.waits_in_queues()
     }
 
-    /// Determines the limit in full, and stores the amounts with which it holds.
+    /// Determines the limit in full, and stores the ranges within which it holds.
     #[inline(never)]
     fn renew_limit_in_full(&mut self, now: Time, in_flight: &mut [u64]) {
         self.note_limit(now, in_flight);

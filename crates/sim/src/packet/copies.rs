@@ -89,7 +89,8 @@ impl Packets {
         let group = self.get(id).group();
         let copies = &mut self.copies[group as usize];
         copies.alive -= 1;
-        // Read before this copy is added, because a copy does not count as another one.
+        // Read before the arrival of this copy is recorded, because only other copies are of
+        // interest.
         let before = copies.arrived;
         copies.arrived |= arrived;
         let others = match (copies.alive, before) {
@@ -110,7 +111,7 @@ impl Packets {
         }
     }
 
-    /// Id in the capture of an earlier copy of this packet.
+    /// Id in the capture of the copy that a capture point saw first; `None` if none was seen.
     pub fn captured_copy(&self, id: u32) -> Option<u32> {
         let group = self.get(id).group();
         let captured = if group == NONE { NONE } else { self.copies[group as usize].captured };

@@ -28,8 +28,8 @@ impl Default for TrackingFields {
 pub(super) struct RareFields {
     /// See [`PacketRef::captured`].
     pub captured: u32,
-    /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
-    /// there are none.
+    /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
+    /// there are no copies.
     pub group: u32,
     /// See [`PacketRef::transmission`].
     pub transmission: Transmission,
@@ -115,8 +115,8 @@ impl<'a> PacketRef<'a> {
         self.rare_fields().captured
     }
 
-    /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
-    /// there are none.
+    /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
+    /// there are no copies.
     #[inline]
     pub(super) fn group(self) -> u32 {
         self.rare_fields().group

@@ -24,7 +24,7 @@ pub struct PacketMetadata {
 }
 
 impl Packet {
-    /// Creates a packet that carries this segment, `timed` if it has timestamps.
+    /// Creates a packet that carries this segment; `timed` is true if the segment has timestamps.
     #[inline(always)]
     fn plain(transmit: &PlainTransmit, timed: bool, metadata: &PacketMetadata) -> Self {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;

@@ -76,8 +76,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves a packet that arrives at the far end of a leader at `at` as far as possible through
-    /// the pipes that follow it.
+    /// Moves a packet through the pipes that follow its leader, as far as possible. `at` is its
+    /// time of arrival at the far end of the leader.
     #[inline(always)]
     pub(in crate::engine) fn traverse_followers(
         &mut self,
@@ -111,8 +111,8 @@ impl Engine<'_> {
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
-    /// Handles a packet that does not reach the far end of a leader: its channel has `lost` the
-    /// packet, or its queue is full.
+    /// Handles a packet that does not reach the far end of a leader: the channel has lost it
+    /// (`lost`), or the queue was full.
     #[inline(never)]
     pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);

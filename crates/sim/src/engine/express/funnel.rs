@@ -1,12 +1,12 @@
 //! Merge queue (funnel): packets on their way to a bottleneck, sorted by arrival there.
 //!
-//! Hosts often send two packets in succession. Of all hosts together, the first packets reach the
-//! bottleneck roughly in the order in which they were sent, and so do the second packets; but a
-//! second packet is delayed behind the first on its host's link, while packets of hundreds of other
-//! hosts pass. Nearly all packets therefore fit into a few rows, each sorted by arrival. A packet
-//! takes the first row whose last packet arrives no later than the packet itself. (Row by row, the
-//! last packets then arrive earlier and earlier: no other rule keeps more packets in rows.) A
-//! packet that fits into no row waits in a calendar queue.
+//! Hosts often send two packets in succession. The first packets of all hosts reach the bottleneck
+//! roughly in the order in which they were sent, and so do the second packets. But a second packet
+//! is delayed behind the first on its host's link, while packets of hundreds of other hosts pass.
+//! Nearly all packets therefore fit into a few rows, each sorted by arrival. A packet takes the
+//! first row whose last packet arrives no later than the packet itself. (The arrival times of the
+//! last packets thus fall from row to row. No other rule keeps more packets in rows.) A packet that
+//! fits into no row waits in a calendar queue.
 
 use super::calendar::{Calendar, CalendarSize};
 use retx_link::pipe::PlainPacket;
@@ -227,9 +227,9 @@ mod tests {
     use retx_units::Duration;
 
     proptest! {
-        /// Whatever the order of insertion, packets leave in order of arrival, ties in order of
-        /// insertion, and none before its arrival. No packet is refused that would precede fewer
-        /// packets than there are rows.
+        /// Packets leave in order of arrival, ties in order of insertion, and none before its
+        /// arrival. A packet that arrives before fewer packets than there are rows is never
+        /// refused.
         #[test]
         fn packets_leave_in_order(
             steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),

@@ -6,9 +6,9 @@
 //! sorted by the time of that arrival ([`super::funnel`]).
 //!
 //! *Gain.* A packet that arrives at a plain bottleneck has no effect elsewhere before the
-//! bottleneck's propagation delay has passed. The funnel's event may therefore come that much later
-//! than the first arrival (or later by the transmission time of [`TOGETHER`] packets, if that is
-//! less). It then handles all arrivals up to that time, one after another, each at its own time.
+//! bottleneck's propagation delay has passed. The funnel's event may therefore be that much later
+//! than the first arrival, but no later than the transmission time of [`TOGETHER`] packets. It then
+//! handles all arrivals up to that time, one after another, each at its own time.
 //! Code that needs the state of the bottleneck or the fate of a packet earlier calls
 //! [`Engine::flush_funnels`] or [`Engine::flush_funnels_of`] first, which handle all arrivals up to
 //! the present.
@@ -34,16 +34,16 @@ use retx_link::pipe::ahead::{HeldPacket, LeaderEntry};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
-/// Distance in a row, in packets, from the packet being handled to the one that is prefetched.
-/// Prefetching is used if the caches cannot hold all flows; with 10,000 flows it saves about 5 % of
-/// the time.
+/// Distance in a row, in packets, from the packet being handled to the one for which data are
+/// prefetched. Prefetching is used if the caches cannot hold all flows; with 10,000 flows it saves
+/// about 5 % of the time.
 const FETCHED: usize = 6;
 
 /// Approximate limit of the arrivals handled by one event. With more, the state of the first would
 /// be evicted from the cache by that of the last.
 const TOGETHER: u64 = 512;
 
-/// Size of a long packet, bytes.
+/// Packet size that is assumed for transmission times, bytes.
 const PACKET_BYTES: u32 = 1500;
 
 /// Merge queue, and the bottleneck to which its packets go.
@@ -119,7 +119,7 @@ impl Funnels {
         self.all.len() as u32
     }
 
-    /// Inserts a packet that enters a pipe that feeds this funnel.
+    /// Inserts a packet that enters a feeder of this funnel.
     #[inline(always)]
     pub fn enqueue(
         &mut self,

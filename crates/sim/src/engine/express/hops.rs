@@ -14,7 +14,7 @@ enum Outcome {
     Done { needs_close_check: bool },
     /// A segment that is not plain has been written into `transmit`.
     Written,
-    /// A packet enters its first hop, which is not a private pipe, with this step.
+    /// A packet with this step enters its first hop, which is not a private pipe.
     Enters(Step),
     /// The queue of this pipe has dropped the packet of this step.
     QueueFull(Step, u32),
@@ -56,7 +56,7 @@ impl Engine<'_> {
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
         // In a private pipe the packet's hop follows from the pipe. It is stored in the packet only
-        // if the packet is dropped or copied, because that code reads it from the packet.
+        // if the packet is dropped or copied, because the code for these cases reads it there.
         if !is_private(word) || entry != Entry::Accepted {
             self.packets.set_hop(id, step.hop);
         }

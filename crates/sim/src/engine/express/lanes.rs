@@ -7,9 +7,9 @@
 //!
 //! A packet that was queued at its access link arrives later than some packets that left the
 //! bottleneck after it. Therefore there are several parallel lanes, and a packet takes the first
-//! one whose last packet arrives no later than the packet itself. (Lane by lane, the last packets
-//! then arrive earlier and earlier: no other rule keeps more packets in lanes.) A packet that fits
-//! into no lane waits in the last pipe that it has passed, with an event of that pipe.
+//! one whose last packet arrives no later than the packet itself. (The arrival times of the last
+//! packets thus fall from lane to lane. No other rule keeps more packets in lanes.) A packet that
+//! fits into no lane waits in the last pipe that it has passed, with an event of that pipe.
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;

@@ -17,8 +17,9 @@
 //! `retx_tcp`.
 //!
 //! *Parts.*
-//! - [`hops`]: packets skip checks that a plain pipe does not need. Where a packet's position is
-//!   known without reading it (private pipes, [`super::routes`]), it is not read on its way.
+//! - [`hops`]: packets skip checks that a plain pipe does not need. In a private pipe
+//!   ([`super::routes`]) a packet's position is known without reading the packet, so it is not read
+//!   there.
 //! - [`ahead`]: a pipe that gets its packets from one other pipe needs no event; a packet's passage
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
@@ -42,8 +43,8 @@
 //! | 10,000 | 9,337 (2.84) | 14,632 (8.35) |
 //!
 //! *Order of ties.* Packets that reach a bottleneck in the same nanosecond over private links are
-//! ordered by the time at which they were sent. Funnels provide that order; for its sake the
-//! general engine uses them, too, with an event for each arrival.
+//! ordered by the time at which they were sent. Funnels provide that order. The general engine uses
+//! funnels for the same reason, with an event for each arrival.
 
 mod ahead;
 mod calendar;
