@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 type Error = serde::de::value::Error;
 
-/// Prefix of the columns with the seconds under each limit. In JSON these are keys of one table; as
-/// columns they get their unit appended to the name.
+/// Prefix of the columns with the time under each limit. In JSON these are keys of one table,
+/// `limited_by`. The name of a column ends with the unit, as in `limited_handshake_s`.
 const LIMITED_BY: &str = "limited_by_";
 
 /// Growing column.

@@ -57,7 +57,7 @@ impl Measure for Maximum {
     }
 }
 
-/// Recovery episodes by kind, by the sender's inference, and by true cause.
+/// Recovery episodes by kind, by the cause that the sender inferred, and by their true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Episodes {
     counts: [[[u32; 3]; 2]; 2],

@@ -5,7 +5,8 @@ use crate::counters::Moments;
 use retx_units::Duration;
 use serde::Serialize;
 
-/// Number of classes per doubling; the width of a class is at most 1/128 of each time in it.
+/// Number of classes (bins) per doubling of the time; the width of a class is at most 1/128 of each
+/// time in it.
 const CLASSES: usize = 128;
 
 /// Distribution of times.

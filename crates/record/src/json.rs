@@ -18,7 +18,7 @@ pub fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut impl Write) -> io:
 #[derive(Default)]
 struct Python(PrettyFormatter<'static>);
 
-/// Methods in which both layouts agree.
+/// Methods in which the layouts of `serde_json` and Python agree.
 macro_rules! alike {
     ($($name:ident($($first:ident)?)),+ $(,)?) => {$(
         fn $name<W: Write + ?Sized>(&mut self, out: &mut W $(, $first: bool)?) -> io::Result<()> {

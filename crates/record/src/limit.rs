@@ -3,7 +3,8 @@
 use crate::reason::Cause;
 use retx_units::Time;
 
-/// Limit of a flow. The order is that of the shares in a result.
+/// Limit of a flow: the reason why it does not send more. The variants are in the order of the keys
+/// of `limited_by`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FlowLimit {
     /// The connection is not established yet.

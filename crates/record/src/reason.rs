@@ -83,7 +83,7 @@ names! {
     }
 }
 
-/// Belief of a sender about an episode.
+/// Inference of a sender about an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderInference {
     /// Kind of detection.

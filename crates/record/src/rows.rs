@@ -118,7 +118,7 @@ impl FlowRows {
     }
 }
 
-/// Columns of the rows; without rows, empty columns as `row` would have them.
+/// Columns of the rows. Without rows, the columns that `row` would create, but empty.
 fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     if !rows.is_unused() {
         return rows.into_columns();

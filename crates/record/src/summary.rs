@@ -62,11 +62,12 @@ pub struct LinkSummary {
     /// none was lost. Frames are counted when their fate is determined, which may be on entry.
     pub loss_burst_mean_packets: f64,
     pub loss_burst_max_packets: u64,
-    /// Mean delay by the channels, of the frames that they delay and of those that wait for them;
-    /// `None` if there were none. Links with `arq` or `fec` do not measure it.
+    /// Mean delay that the channels add to a frame, over the frames that they delay and those that
+    /// wait for an earlier frame; `None` if there were none. Links with `arq` or `fec` do not
+    /// measure it.
     pub channel_delay_mean_s: Option<f64>,
-    /// Mean wait of these frames for earlier ones, because order is kept: the mean delay is larger
-    /// than `channel_delay_mean_s` by this time.
+    /// Mean time for which these frames wait behind earlier ones, because order is kept. Their mean
+    /// total delay is the sum of `channel_delay_mean_s` and this time.
     pub order_wait_mean_s: Option<f64>,
     /// Time average of the number of waiting packets, without the one in transmission; `None` if
     /// the run ended in its warm-up.

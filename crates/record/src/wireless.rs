@@ -8,8 +8,8 @@ use serde::Serialize;
 #[allow(missing_docs)]
 pub struct WlanSummary {
     pub name: String,
-    /// Sums over all stations. Bursts are those in the sequence of all stations' frames and
-    /// packets, in order of time.
+    /// Sums over all stations. Bursts are counted in the combined sequence of the frames and
+    /// packets of all stations, in order of time.
     #[serde(flatten)]
     pub counts: WlanCounts,
     /// Share of time in which at least one station transmitted. Like all shares and time averages,
@@ -36,7 +36,8 @@ pub struct StationSummary {
     pub packets_queued: u64,
     /// Packets in service at the end of the run.
     pub packets_in_service: u64,
-    /// Packets that the next station has received, but not forwarded by the end of the run.
+    /// Packets that the next station has received, but that a channel model still delays at the end
+    /// of the run.
     pub packets_late: u64,
 }
 

@@ -2,8 +2,8 @@
 //! and then written as pcapng ([`crate::pcapng`]).
 //!
 //! A packet is added once, with its headers, and may then be seen at any number of places. Its fate
-//! is set later, when the run knows it; so is the necessity of a retransmission. A packet takes 48
-//! bytes plus its TCP options, and each sighting takes another 16 bytes.
+//! is set later, when the run knows it; likewise, whether a retransmission was necessary. A packet
+//! takes 48 bytes plus its TCP options, and each sighting takes another 16 bytes.
 
 mod address;
 mod payload;
@@ -220,8 +220,8 @@ impl CaptureBuffer {
         self.push_flow(name, nodes, Protocol::Tcp)
     }
 
-    /// Adds a flow of UDP datagrams. Of the segments in its packets only the payload length counts,
-    /// and the position of a packet is the number of the datagram.
+    /// Adds a flow of UDP datagrams. Its packets use only the payload length of their segments, and
+    /// their positions are the numbers of the datagrams.
     ///
     /// # Errors
     /// The name is too long.

@@ -113,7 +113,7 @@ impl Measure for Gauge {
     }
 }
 
-/// Level that only few flows have; it is allocated when it is first set.
+/// Gauge that only few flows need; it is allocated when it is first set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LazyGauge(Option<Box<Gauge>>);
 

@@ -71,7 +71,7 @@ measures! {
         pub max_backoff: Maximum,
         /// Idle times of the sender.
         pub idle: IdleTimes,
-        /// Time by limit.
+        /// Time under each limit.
         pub limited_by: Box<Limits>,
         /// Bytes acknowledged to the sender, but not yet delivered, if proxies split the
         /// connection.

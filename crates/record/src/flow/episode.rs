@@ -11,7 +11,7 @@ use retx_units::{Duration, Time};
 /// Latest episode of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastEpisode {
-    /// Row in the table `episodes`; `u32::MAX` if that is not recorded.
+    /// Row in the table `episodes`; `u32::MAX` if that table is not recorded.
     row: u32,
     pub kind: EpisodeKind,
     over: bool,

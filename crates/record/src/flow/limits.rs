@@ -1,11 +1,12 @@
-//! Limits of a flow: its whole life is divided into times by what kept it from sending more.
+//! Limits of a flow: its whole life is divided into spans of time, each under the limit that kept
+//! the flow from sending more.
 //!
 //! *Rule* (`docs/decisions/0018-what-limits-a-flow.md`). Whenever the sender has sent all that it
 //! may send, it reports what limits it; that limit holds until its next report. Three facts become
-//! known only later, and move time from one limit to another. If the retransmission timer expires,
-//! the time since the last data was under the limit *timeout*. If the peer has delayed an
-//! acknowledgment, the time of that delay was under the limit *delayed ACK*. And if a copy is
-//! dropped later, the true cause of an episode may change.
+//! known only later, and move time from one limit to another:
+//! - If the retransmission timer expires, the time since the last data belongs to *timeout*.
+//! - If the peer has delayed an acknowledgment, the time of the delay belongs to *delayed ACK*.
+//! - If a copy of a segment is dropped later, the true cause of an episode may change.
 
 use crate::counters::Measure;
 use crate::limit::FlowLimit;
@@ -29,9 +30,9 @@ pub struct Reduction {
     /// True if an undo also reverts the reduction before this one.
     pub same_window: bool,
     /// True if the timer was started before the last partial ACK, which did not restart it. The
-    /// timer then measured the previous recovery, and the cause of that recovery counts: a recovery
-    /// from many losses outlasts the timer, whatever the fate of the segment that is retransmitted
-    /// first.
+    /// timer then measured the previous recovery, so this reduction gets the cause of that
+    /// recovery: a recovery from many losses outlasts the timer, whatever the fate of the segment
+    /// that is retransmitted first.
     pub timed_recovery: bool,
 }
 
@@ -207,7 +208,7 @@ impl Limits {
         }
     }
 
-    /// Keeps a time under the current limit, in case the timer expires.
+    /// Stores a span of time under the current limit, in case the timer expires.
     fn leave_to_timer(&mut self, from: Time, to: Time) {
         if to > from {
             let reduction = self.claims.last().map_or(0, |claim| claim.number);

@@ -30,7 +30,7 @@ use retx_units::Time;
 use std::ops::Range;
 
 /// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because an
-/// earlier copy was dropped that had been assumed to arrive. Nearly always empty.
+/// earlier copy that had been assumed to arrive was dropped. Nearly always empty.
 pub type FoundNecessary = Vec<u64>;
 
 /// Record of a flow. Fields that are used for each segment come first.
@@ -185,7 +185,8 @@ impl FlowRecord {
         self.drained = drained;
     }
 
-    /// Records that the receiver has accepted a segment, which `copy` returns if it is needed.
+    /// Records that the receiver has accepted a segment. `copy` is called only if the segment is
+    /// needed.
     #[inline(always)]
     pub fn arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {
@@ -235,7 +236,7 @@ impl FlowRecord {
     /// Records that the sender knows everything before `snd_una` to have arrived. `open_probe` is
     /// called only while there are unresolved losses. It returns the start of the segment that a
     /// tail loss probe has retransmitted, as long as an episode may still begin because of that
-    /// loss.
+    /// segment's loss.
     #[inline(always)]
     pub fn acknowledged(
         &mut self,

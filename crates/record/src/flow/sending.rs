@@ -1,5 +1,5 @@
-//! Segments sent by the data sender: they are counted, and recorded with the necessity of
-//! retransmissions.
+//! Segments sent by the data sender: counts and records them, and determines whether a
+//! retransmission is necessary.
 
 use super::FlowRecord;
 use crate::capture::Transmission;

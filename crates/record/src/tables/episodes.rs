@@ -37,8 +37,8 @@ pub struct Episode {
     /// True if the newest copy of that segment is already a repair of the loss, such as a tail loss
     /// probe. The copy before it then determines the cause. Not a column.
     pub repaired: bool,
-    /// First row of the table `segments`, if that is recorded, that was sent after the start of the
-    /// episode. Not a column; it tells the order of events at the same instant.
+    /// First row of the table `segments` (if recorded) that was sent after the start of the
+    /// episode. It shows the order of events at the same instant. Not a column.
     pub next_segment: u32,
     /// Number of segments retransmitted from the start of this episode until the next one,
     /// including FINs.

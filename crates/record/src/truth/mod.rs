@@ -68,11 +68,11 @@ pub trait ArrivedData {
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)>;
 }
 
-/// Row of an episode in the table `episodes`; `None` if that is not recorded or there is no
+/// Row of an episode in the table `episodes`; `None` if that table is not recorded or there is no
 /// episode.
 pub type EpisodeRow = Option<u32>;
 
-/// Change of a verdict, because a copy was dropped on which the verdict depended.
+/// Change of a verdict, because a copy on which the verdict depended was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// A retransmission was necessary.
@@ -90,7 +90,7 @@ pub enum Correction {
         episode: EpisodeRow,
         /// Number of the episode: the value of [`Truth::episodes`] right after its start.
         number: u64,
-        /// Belief of the sender about the episode.
+        /// Inference of the sender about the episode.
         inference: SenderInference,
         /// True cause.
         cause: Cause,
@@ -110,7 +110,7 @@ struct Open {
     counted: bool,
 }
 
-/// Episode that counts as spurious, unless this copy is dropped.
+/// Episode that counts as spurious, unless the copy `number` is dropped.
 #[derive(Debug, Clone)]
 struct Watched {
     /// Number of the copy if it is a retransmission; `None` for the original.
@@ -200,7 +200,8 @@ impl Truth {
         self.thrown_away.iter().any(|copy| copy.number == number)
     }
 
-    /// Judges those retransmissions again that were unnecessary only if `copy` arrived.
+    /// Judges again the retransmissions that were unnecessary only on the assumption that `copy`
+    /// arrives.
     fn reopen(&mut self, copy: &SegmentCopy, corrections: &mut Vec<Correction>) {
         let exceptions = &self.exceptions;
         self.open.retain(|open| {

@@ -183,7 +183,7 @@ impl Packed {
         self.words.extend_from_slice(&words);
     }
 
-    /// Writes a row in which, in addition to these words, flagged values have changed.
+    /// Writes a row of these words, followed by the changed values that have flags.
     #[inline(never)]
     fn push_changes(&mut self, words: [u32; 3], flow: u32, [last, now]: [&Values; 2]) {
         let steps = [
