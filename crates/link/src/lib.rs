@@ -1,5 +1,6 @@
-//! Links and other stages, which take a packet and hand it on later. A channel model decides the
-//! fate of each frame; a queue discipline decides which packets wait and which are dropped.
+//! Links and other stages of the network: each takes in a packet and delivers it later. A channel
+//! model decides the fate of each frame; a queue discipline decides which packets wait and which
+//! are dropped.
 
 pub mod channel;
 mod checked;

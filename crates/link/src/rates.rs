@@ -10,8 +10,8 @@ pub enum Rates {
     Steps {
         /// Instants in ascending order, the first at 0.
         steps: Vec<(Duration, Rate)>,
-        /// Period after which the steps repeat, longer than the last instant; the rate is above 0
-        /// at some time in it. `None` if the last rate holds for ever.
+        /// Period after which the steps repeat; it ends after the last instant, and the rate is
+        /// above 0 at some time in it. `None` if the last rate holds for ever.
         period: Option<Duration>,
     },
     /// Instants at which a number of bytes of IP packets may leave, as in Mahimahi's traces. If no

@@ -380,7 +380,8 @@ impl Channel for State {
             (Source::Sinusoids(own), Source::Sinusoids(old)) => *own = old,
             (Source::Markov(own), Source::Markov(old)) => {
                 own.key = old.key;
-                // The trajectory does not fit other transition rates, so a new one is started then.
+                // A trajectory is valid only for its transition rates; with other rates a new one
+                // is started.
                 own.path = old.path.filter(|_| same_pace);
             }
             _ => {}

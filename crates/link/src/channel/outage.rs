@@ -5,8 +5,8 @@
 //! s"). The paper does not say how long a fault lasts; here `duration` does.
 //!
 //! *Equations.* Random: each span of length `within` contains exactly n outages of length d that do
-//! not overlap. Their starts are n uniform draws from 0 to within − n·d, sorted and numbered from
-//! 0, the i-th of which is moved later by i·d. The share of time that the link is down is
+//! not overlap. To find their starts, n uniform draws from 0 to within − n·d are sorted, and the
+//! i-th draw (counted from 0) is moved later by i·d. The share of time that the link is down is
 //! n·d/within. Listed: with a period, the share is the sum of the lengths over the period.
 //!
 //! The instants depend on the seed and on time, but not on the traffic: two TCPs meet the same

@@ -5,7 +5,7 @@
 //! extent of `packets`.
 //!
 //! *Equations.* The share of frames that are held back is p. All of them have the extent `packets`,
-//! except those that fewer packets follow within `at_most`.
+//! except frames that are followed by fewer packets within `at_most`.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, checked};
 use retx_units::{Duration, Probability, Stream, Time, choice};

@@ -7,10 +7,10 @@
 //! the leader, its arrival at the near end of the follower is known, and that determines its
 //! arrival at the far end, without an event in between.
 //!
-//! *Which packets.* Every packet whose arrival has no effect that could be observed at that time. A
-//! packet that the queue would drop, or that would make the queue longer than ever before, enters
-//! the follower by an event instead. Later packets then do so as well, until that packet has
-//! entered; otherwise they would overtake it.
+//! *Which packets.* All packets but those that the queue would drop, or that would make the queue
+//! longer than ever before. These effects must not show before the packet arrives, so it enters the
+//! follower by an event. Later packets then do so as well, until that packet has entered; otherwise
+//! they would overtake it.
 //!
 //! *Counters* must describe the present, but a packet is counted in a follower before it gets
 //! there. When counters are read, [`statistics`] derives from the arrivals at the far ends which
@@ -226,11 +226,11 @@ impl Pipe {
         }
     }
 
-    /// Packets that this pipe has counted, but that have not reached its near end by `now`: the
-    /// arrival at the near end, and the length of each. Also returns the part of the counted
-    /// transmission time that lies in the future. `all` are the arrivals at the far end, and the
-    /// lengths, of packets that are counted in later pipes or held by the engine; those in the
-    /// delay line are added.
+    /// Arrival at the near end, and length, of each packet that this pipe has counted but that
+    /// reaches the near end only after `now`. Also returns the part of the counted transmission
+    /// time that lies in the future. `all` lists the arrival at the far end, and the length, of
+    /// each packet that later pipes have counted or that the engine holds; the packets in the delay
+    /// line are added to it.
     fn pending_arrivals(
         &self,
         now: Time,

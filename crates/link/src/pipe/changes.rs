@@ -14,7 +14,7 @@ pub struct Change {
     pub rate: Option<Rate>,
     /// Propagation delay. Even if it decreases, a frame does not overtake the one before it.
     pub delay: Option<Duration>,
-    /// Channel models. A model that replaces another one of the same kind keeps that one's state.
+    /// Channel models. A model that replaces one of the same kind keeps the state of that one.
     pub channel: Option<Vec<channel::Config>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
 }
 
 impl Pipe {
-    /// Applies the changes due by the end of a transmission at `end`.
+    /// Applies the changes due by `end`, the end of a transmission.
     #[cold]
     pub(super) fn change(&mut self, end: Time) {
         let Some(changes) = &mut self.changes else { return };
@@ -75,8 +75,8 @@ impl Pipe {
                 }
             }
         }
-        // The time is cached in the pipe, so each packet needs one comparison and no look-up in the
-        // list.
+        // The time of the next change is cached in the pipe, so each packet needs one comparison
+        // and no look-up in the list.
         self.next_change = changes.next();
     }
 }

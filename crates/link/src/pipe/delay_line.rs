@@ -44,7 +44,7 @@ struct Impairments {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     id: u32,
-    /// Latest arrival, at which the packet is stored in `delivered`.
+    /// Latest permitted arrival; the packet is stored in `delivered` with this arrival.
     at: Time,
     /// Number of packets that have yet to overtake this one.
     packets: u32,

@@ -88,7 +88,8 @@ impl Line {
         self.events.push_back((start, Event::Copied { id, twin }));
     }
 
-    /// Time of the next event to be fetched, or of the start of the next transmission.
+    /// Time of the next event to be fetched, or of the next start of a transmission if that is
+    /// earlier.
     pub fn due(&self, busy_until: Time) -> Time {
         let happened = self.events.front().map_or(Time::NEVER, |(at, _)| *at);
         if self.waiting() > 0 { happened.min(busy_until) } else { happened }

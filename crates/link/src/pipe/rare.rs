@@ -13,8 +13,8 @@ pub(super) struct Rare {
     pub channels: Vec<(channel::State, Stream)>,
     /// Duplicate made by the channel; it gets its packet id in [`Pipe::add_copy`].
     pub copy: Option<Duplicate>,
-    /// Arrival times after the last reset of the maximum, and the queue lengths then, of packets
-    /// that had already passed this pipe ahead of time at the reset.
+    /// Packets that had already passed this pipe ahead of time at the last reset of the maximum,
+    /// but arrive after it. Each has its arrival time and the queue length at that time.
     pub future_queues: Vec<(Time, u64)>,
 }
 

@@ -67,8 +67,8 @@ impl Bursts {
     }
 }
 
-/// Delays of frames by the channels. A frame counts if a channel delays it, or if it waits for an
-/// earlier one because order is kept. Links with `arq` or `fec` do not count delays.
+/// Delays that the channels add to frames. A frame counts if a channel delays it, or if it waits
+/// for an earlier one because order is kept. Links with `arq` or `fec` do not count delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delays {
     /// Number of frames.
@@ -114,7 +114,7 @@ pub struct Statistics {
     pub drops: Drops,
     /// Losses on the channel and their bursts, in the order of transmission.
     pub bursts: Bursts,
-    /// Delays of frames by the channels.
+    /// Delays that the channels add to frames.
     pub delays: Delays,
     /// Packets waiting for the transmitter.
     pub queued: u64,

@@ -72,7 +72,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
     Ok(())
 }
 
-/// Checks that the queue has room for a packet, which it needs before its transmission.
+/// Checks that the queue can hold a packet, because each packet is queued before its transmission.
 pub(super) fn check_room(packets: u64) -> Result<(), String> {
     if packets == 0 {
         return Err(choice::at("packets", "0: not a single packet would get through"));

@@ -27,7 +27,8 @@ pub(super) trait Source {
 /// State of the control law (RFC 8289 §5.2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Control {
-    /// `first_above_time_`: time at which the delay will have exceeded the target for an interval.
+    /// `first_above_time_`: time at which the delay will have exceeded the target for an interval;
+    /// `None` while there is no standing queue.
     first_above: Option<Time>,
     /// `drop_next_`: time of the next drop.
     drop_next: Time,
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(begun(4, 4, -1), (1, 100));
     }
 
-    /// Queue of packets of these sizes, which all came at the start.
+    /// Queue of packets of these sizes, which all arrived at time 0.
     struct Line(Vec<u32>);
 
     impl Source for Line {

@@ -12,7 +12,7 @@
 //! by 0.98.
 //!
 //! No packet is dropped during the burst allowance, nor while d_old is below half of the target and
-//! p < 0.2, nor while the queue holds at most two packets. After a drop, there is no further one
+//! p < 0.2, nor while at most two packets of mean size wait. After a drop, there is no further one
 //! until the probabilities of the arriving packets add up to 0.85; when they add up to 8.5, a
 //! packet is dropped in any case (§5.4).
 //!

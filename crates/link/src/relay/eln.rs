@@ -7,11 +7,11 @@
 //! mobile). Balakrishnan et al., IEEE/ACM ToN 5(6), 1997, measure its benefit for data towards the
 //! mobile, with a receiver that is informed of every loss.
 //!
-//! *Rules.* For data from the mobile, the relay is behind the hop. If it has seen later data but
-//! not those that an acknowledgment requests, these were lost on the hop, and the acknowledgment is
-//! marked. For data towards the mobile, the relay is before the hop. If a duplicate ACK or a SACK
-//! block shows that data are missing which the relay has forwarded and the hop's queue has not
-//! dropped, they were lost on the hop.
+//! *Rules.* For data from the mobile, the relay is behind the hop. If it has seen later data, but
+//! not the data that an acknowledgment requests, the requested data were lost on the hop, and the
+//! acknowledgment is marked. For data towards the mobile, the relay is before the hop. If a
+//! duplicate ACK or a SACK block shows that data are missing, they were lost on the hop, provided
+//! that the relay has forwarded them and the hop's queue has not dropped them.
 //!
 //! *Where we differ.* ns-2 remembers 8 runs of consecutive segments and compares whole segments;
 //! this relay remembers 64 runs and compares positions. Drops in the mobile's own queue count as

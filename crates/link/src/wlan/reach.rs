@@ -1,5 +1,5 @@
-//! Reach of stations: which stations receive, sense, or are disturbed by the frames of which
-//! others.
+//! Reach of stations: which other stations receive a station's frames, sense them, or are disturbed
+//! by them.
 
 use std::ops::BitOr;
 
@@ -19,7 +19,7 @@ impl StationEffect {
     /// All effects.
     pub const ALL: Self = Self(7);
 
-    /// True if both contain a common effect.
+    /// True if the two sets of effects have an effect in common.
     #[inline]
     pub const fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0

@@ -185,7 +185,8 @@ impl Sender {
         true
     }
 
-    /// Ends the service of a packet, begins that of the next one, and returns the former.
+    /// Ends the service of a packet and begins that of the next one. Returns the packet whose
+    /// service has ended.
     pub fn advance(&mut self, now: Time, actions: &mut QueueActions) -> Head {
         let done = self.head.take().expect("a packet is in service");
         self.head = self.line.dequeue(now, actions);

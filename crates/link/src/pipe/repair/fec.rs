@@ -144,8 +144,8 @@ impl State {
             block.arrived += 1;
             block.last = block.last.max(arrival);
         }
-        // Once the number of arrived frames reaches the number of packets in the block, all packets
-        // are known.
+        // Once as many frames have arrived as the block has packets, all its packets can be
+        // reconstructed.
         if block.arrived >= block.packets {
             for (job, _) in block.lost.drain(..) {
                 exit.deliver((job.number, job.packet.id), block.last);

@@ -219,8 +219,8 @@ impl Pipe {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
         let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
-        // A packet that is transmitted at once needs no room in the queue. Only the scheme knows
-        // what it sends next, so the packet joins the queue for a moment to find out.
+        // A packet that is transmitted at once takes no space in the queue. Only the scheme knows
+        // what it sends next, so the packet is queued for a moment to find out.
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();
