@@ -39,7 +39,7 @@ impl Agenda {
             if self.queue.wake_of(target) == time {
                 return time;
             }
-            // The event was superseded by an earlier one.
+            // An earlier event has superseded this one.
             self.queue.drop_first();
         }
         Time::NEVER

@@ -79,12 +79,12 @@ impl App {
         self.room = 0;
     }
 
-    /// Makes `bytes` more bytes available to the sender.
+    /// Makes `bytes` more bytes of the file available to the sender.
     pub const fn add_supply(&mut self, bytes: u64) {
         self.unwritten += bytes;
     }
 
-    /// Starts the supply of a file whose data become available over time.
+    /// Begins a file whose data become available over time; [`Self::end_supply`] ends it.
     pub const fn open_supply(&mut self) {
         self.is_open = true;
     }
@@ -94,7 +94,7 @@ impl App {
         self.unread += bytes;
     }
 
-    /// Ends the supply of this file.
+    /// Declares that no more data of this file become available.
     pub const fn end_supply(&mut self) {
         self.is_open = false;
     }
@@ -135,7 +135,7 @@ impl App {
         done
     }
 
-    /// True if part of the file does not fit into the send buffer yet.
+    /// True if available data do not fit into the send buffer yet.
     #[inline(always)]
     pub const fn has_more(&self) -> bool {
         self.unwritten > 0

@@ -78,7 +78,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     plan
 }
 
-/// Adds a TCP flow, with one connection for each of its legs.
+/// Adds a TCP flow: one flow of the plan, with its own connection, for each leg.
 fn add_flow(
     plan: &mut Plan,
     expanded: &ExpandedFlow<'_>,

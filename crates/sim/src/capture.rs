@@ -10,8 +10,9 @@ use retx_units::Time;
 use retx_wire::Segment;
 use std::collections::BTreeMap;
 
-/// Place of a capture. Like a capture program on a node's interface, it sees the packets that enter
-/// the link or stage at this place, before the queue, and those that are delivered there.
+/// Place of a capture. Like a capture program on a node's interface, it sees two kinds of packets:
+/// those that enter the link or stage here, before they are queued, and those that are delivered
+/// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapturePoint {
     /// End of a link.
@@ -21,7 +22,7 @@ pub enum CapturePoint {
         /// True for the link's second end, false for its first.
         right: bool,
     },
-    /// Place of another stage, such as a station of a cell.
+    /// Place of a stage that is not a pipe, such as a station of a cell.
     Stage {
         /// Index of the stage.
         stage: u32,

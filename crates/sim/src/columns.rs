@@ -6,10 +6,10 @@ use retx_record::{Column, FlowRow, FlowRows, Rows, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Tables of many runs, kept apart by the kind of the job.
+/// Tables of many runs, by [`Job::kind`]: jobs of different kinds record different tables.
 pub type TablesByJobKind = BTreeMap<u64, Columns>;
 
-/// Tables of many runs; each row begins with `point` (the job's label) and `replication`.
+/// Tables of many runs. Each row begins with `point` ([`Job::label`]) and `replication`.
 #[derive(Debug, Default)]
 pub struct Columns {
     /// Row for each run: `events`, `simulated_s`.

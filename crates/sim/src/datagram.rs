@@ -10,12 +10,11 @@ use retx_units::{Duration, StreamKey, Time};
 /// Time that a saturating source waits after the first hop has dropped its packet on arrival.
 pub const RETRY: Duration = Duration::from_millis(1);
 
-/// Value of `row` in a packet of a UDP flow until one of its copies has arrived. (UDP packets have
-/// no table, so the field is free.)
+/// Value of the field `row` in a UDP packet until the packet or a copy of it has arrived. (UDP
+/// packets have no row in a table, so the field is free.)
 pub const NOT_ARRIVED: u32 = 0;
 
-/// Sending endpoint: a state machine without a clock of its own, used by the engine and by
-/// emulations.
+/// Sending endpoint: a state machine without a clock, used by the engine and by emulations.
 #[derive(Debug, Clone)]
 pub struct Sender {
     source: Source,
@@ -35,7 +34,7 @@ pub struct Sender {
     pub start: Option<Time>,
 }
 
-/// Packet to be sent.
+/// Packet that is sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
     /// Number in the flow, from 1.
@@ -154,7 +153,7 @@ impl Sender {
 /// Accounting of a flow's packets.
 #[derive(Debug, Clone, Default)]
 pub struct DatagramAccounting {
-    /// Packets sent that have neither arrived nor been lost.
+    /// Number of packets sent that have neither arrived nor been lost.
     on_their_way: u64,
     /// Highest packet number that has arrived.
     latest: u64,

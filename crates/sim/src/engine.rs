@@ -56,7 +56,8 @@ pub struct Engine<'a> {
     routes: Vec<u32>,
     /// True if packets may take the fast paths of [`express`]; otherwise each hop is an event.
     is_express: bool,
-    /// Position in `routes` of each private pipe (a pipe that only one route enters).
+    /// For each pipe, its position in `routes` if it is private, that is, if only one route enters
+    /// it.
     places: Vec<u32>,
     lanes: Lanes,
     funnels: Funnels,
@@ -72,7 +73,7 @@ pub struct Engine<'a> {
     /// Bytes in flight over each pipe that is the bottleneck of a flow.
     in_flight: Vec<u64>,
     pub(crate) baseline: Baseline,
-    /// Number of finite flows not done yet.
+    /// Number of finite flows that are not done yet.
     unfinished: usize,
     over: bool,
     events: u64,
@@ -154,7 +155,7 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// Creates a run over these routes, for these flows.
+    /// Creates a run of these flows over these routes.
     fn between(
         plan: &'a Plan,
         options: &Options,

@@ -104,7 +104,7 @@ impl EventQueue {
     /// Inserts an event that wakes `target` at `time`.
     ///
     /// # Panics
-    /// If 2^40 events have been inserted that lay beyond the wheel's range.
+    /// After 2^40 insertions of events beyond the wheel's range.
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.inserted += 1;
@@ -139,7 +139,7 @@ impl EventQueue {
     fn skip_superseded(&mut self) -> (Time, Target) {
         loop {
             let Some((time, target)) = self.pop() else { return (Time::NEVER, 0) };
-            // Otherwise the event was superseded by an earlier one.
+            // An event that is not due was superseded by an earlier one.
             if self.is_due(time, target) {
                 return (time, target);
             }

@@ -9,9 +9,9 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, Law, Stream, StreamKey, Time};
 
-/// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of one flow
-/// draw equal sizes, so client and server may each have one (as in emulations) and need not begin
-/// an exchange at the same time.
+/// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of the same
+/// flow draw equal sizes. Client and server may therefore have a script each (as in emulations),
+/// and need not begin an exchange at the same time.
 #[derive(Debug, Clone)]
 pub struct Script {
     plan: ExchangePlan,

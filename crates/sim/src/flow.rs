@@ -35,8 +35,8 @@ enum Phase {
     Done,
 }
 
-/// A flow. The fields used for each segment follow the two connections directly, so that they share
-/// one cache line and the start of the next.
+/// Flow. The fields used for each segment directly follow the two connections, so that these fields
+/// are in one cache line and the start of the next.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Flow {
@@ -51,7 +51,8 @@ pub struct Flow {
     woken: [Time; 2],
     /// Conditions under which the limit found last still holds.
     standing_limit: StandingLimit,
-    /// This flow's part of the bytes in flight over its bottleneck, if other flows use it, too.
+    /// Contribution of this flow to the bytes in flight over its bottleneck, if other flows use it,
+    /// too.
     share: Share,
     /// Number of connections opened.
     connections: u32,

@@ -18,7 +18,7 @@ use fields::{RareFields, TrackingFields};
 use free::FreeIndices;
 pub use plain::{ArrivedPacket, PacketMetadata};
 
-/// Stands for no row in a table, no packet in a capture, or no group of copies.
+/// Value for no row in a table, no packet in a capture, or no group of copies.
 pub const NONE: u32 = u32::MAX;
 
 /// Packet: its header and destination, which is all that the receiving endpoint needs. It takes

@@ -29,7 +29,8 @@ const ACK: u32 = 52;
 pub struct BandwidthDelayProduct {
     /// Index of the bottleneck pipe.
     pub pipe: u32,
-    /// This flow's part of the bytes in flight over the bottleneck, if other flows use it, too.
+    /// Contribution of this flow to the bytes in flight over the bottleneck, if other flows use it,
+    /// too.
     pub share: Share,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     busy_bytes: u64,
@@ -41,7 +42,7 @@ pub struct BandwidthDelayProduct {
     acks: Option<Box<AckWaits>>,
 }
 
-/// A flow's part of the bytes in flight over its bottleneck, if other flows use it, too.
+/// Contribution of a flow to the bytes in flight over its bottleneck, if other flows use it, too.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
     /// Index of the bottleneck pipe; `u32::MAX` if no other flow uses it.
@@ -110,7 +111,7 @@ impl BandwidthDelayProduct {
         }))
     }
 
-    /// Begins a connection, whose positions start at 0 again.
+    /// Begins a connection; positions start at 0 again.
     pub fn begin_connection(&mut self) {
         if let Some(acks) = &mut self.acks {
             **acks = AckWaits::default();
@@ -160,7 +161,7 @@ impl BandwidthDelayProduct {
     }
 
     /// Bytes in flight that keep the bottleneck busy for at least 95 % of the time; `None` if this
-    /// number changes, or is not known yet.
+    /// number varies with time, or is not known yet.
     pub fn constant_busy_bytes(&self) -> Option<u64> {
         (self.acks.is_none() && self.until == Time::NEVER).then_some(self.busy_bytes)
     }
@@ -260,7 +261,7 @@ pub fn find_data_pipes(plan: &Plan) -> Vec<bool> {
     loaded
 }
 
-/// Marks the paths whose bottleneck is also that of another flow.
+/// Marks the paths that share their bottleneck with another flow.
 pub fn mark_shared_bottlenecks<'a>(
     paths: impl Iterator<Item = &'a mut BandwidthDelayProduct>,
     pipes: usize,

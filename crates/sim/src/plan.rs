@@ -36,7 +36,8 @@ pub struct Plan {
     pub datagrams: Vec<DatagramPlan>,
     /// Relays at nodes.
     pub relays: Vec<RelayPlan>,
-    /// Proxies between two legs; those of one chain are adjacent, from the sender to the receiver.
+    /// Proxies between two legs. Proxies of one chain are adjacent, from the sender to the
+    /// receiver.
     pub proxies: Vec<ProxyPlan>,
 }
 
@@ -59,7 +60,7 @@ pub struct ProxyPlan {
     /// Indices of two flows: the first ends at the proxy, and the second carries its data from the
     /// proxy on.
     pub legs: [u32; 2],
-    /// Maximum number of bytes held: those read from the first leg and not yet acknowledged on the
+    /// Maximum number of bytes held: bytes read from the first leg and not yet acknowledged on the
     /// second.
     pub buffer: u64,
 }
@@ -99,9 +100,8 @@ const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88
 pub enum StagePlan {
     /// Cell of 802.11 stations.
     Wlan(WlanPlan),
-    /// Relay that inspects segments. It has a single place. The `exit` of its port tells on which
-    /// side of the lossy hop the data sender is: 0 if the data go from the relay over the hop, 1 if
-    /// they come over the hop to the relay.
+    /// Relay that inspects segments. It has a single place. The `exit` of its port is 0 if the data
+    /// go from the relay over the lossy hop, and 1 if they come over the lossy hop to the relay.
     Relay(AgentPlan),
 }
 

@@ -77,7 +77,7 @@ struct Shared<C> {
     state: Mutex<State>,
     /// Signals that there is new work, or that the pool ends.
     work: Condvar,
-    /// Signals that the last run is done, or that one has failed.
+    /// Signals that the last run is done, or that a run has failed.
     rest: Condvar,
     found: Vec<Mutex<C>>,
 }
@@ -106,8 +106,8 @@ struct Task {
     cost: AtomicU64,
 }
 
-/// Cost of a task of which no run has ended. It exceeds all others, so that such a task goes first:
-/// its runs may be long.
+/// Cost of a task of which no run has ended. It exceeds all other costs, so the task goes first,
+/// because its runs may be long.
 const UNKNOWN: u64 = u64::MAX;
 /// Number of events in a block of short runs, which a thread takes at once; it simulates them in
 /// about ten milliseconds.

@@ -53,8 +53,8 @@ pub struct Source {
     /// Due time of the next packet; for a saturating source the start, because it is not paced by
     /// time.
     next: Time,
-    /// Bits that the rate permits between `origin` and the due time of the next packet; less than
-    /// those of one second.
+    /// Bits that the rate permits between `origin` and the due time of the next packet; fewer than
+    /// the bits of one second.
     bits: u64,
     /// Time from which `bits` are counted, so that rounding does not accumulate.
     origin: Time,
@@ -114,7 +114,7 @@ impl Source {
         bytes
     }
 
-    /// Due time of the packet after one of `bytes`, at a constant rate.
+    /// Due time of the next packet at a constant rate, after a packet of `bytes`.
     fn after(&mut self, rate: Rate, bytes: u32) -> Time {
         let rate = rate.as_bit_s();
         self.bits += 8 * u64::from(bytes);

@@ -101,7 +101,8 @@ pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
     Some(AgentPlan { relay: index, name, node, config })
 }
 
-/// Port of a flow at a relay that is a stage. Such stages follow the wlans.
+/// Port of a flow at a relay that is a stage; `None` for other relays. The stages of relays follow
+/// those of wlans.
 fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
     let exit = match passage.side? {
         Side::Toward => 0,
@@ -127,8 +128,9 @@ fn path(
     path
 }
 
-/// TCP for a proxy's receiving side, whose window closes when the proxy is full. A fixed
-/// advertised window would never close, so its size becomes that of the receive buffer instead.
+/// TCP configuration for the receiving side of a proxy, whose advertised window must close when the
+/// proxy's buffer is full. A fixed advertised window never closes, so its size becomes that of the
+/// receive buffer instead.
 fn with_closing_window(tcp: u32, tcps: &mut Vec<TcpPlan>) -> u32 {
     let TcpPlan { name, config } = &tcps[tcp as usize];
     let Some(window) = config.advertised_window else { return tcp };

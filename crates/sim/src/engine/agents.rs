@@ -79,8 +79,8 @@ impl Engine<'_> {
 
     fn absorb(&mut self, id: u32, place: u32) {
         self.packets.end(id, false);
-        // An acknowledgment that a relay absorbs does not arrive. It counts as dropped, so that the
-        // sum in `check_conservation` holds.
+        // An acknowledgment that a relay absorbs does not arrive. It is counted as dropped, because
+        // `check_conservation` compares sums of these counters.
         self.counts.dropped += 1;
         let drop = Drop::by_relay(self.now, place);
         let packet = self.packets.get(id);

@@ -51,8 +51,8 @@ impl Engine<'_> {
         self.packets.get(id).flow() - self.flows.len() as u32
     }
 
-    /// Handles a packet of a saturating source that has left the first hop, and lets the source
-    /// send another packet.
+    /// Handles a packet that has left the first hop, and lets its saturating source send another
+    /// packet.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let is_external = self.report_first_hop(id);
         // The packet is at the entry `SOURCE` of its route, and continues at the entry after it.

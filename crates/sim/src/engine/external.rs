@@ -1,6 +1,6 @@
-//! External packets: real programs send them and receive them after they have
-//! passed the simulated network. An engine for such packets has no flows; its clock is advanced by
-//! the caller that hands packets in.
+//! External packets: real programs send them, and receive them after they have passed the simulated
+//! network. An engine for external packets has no flows. Its clock is advanced by the caller that
+//! hands packets in.
 //!
 //! Packets that leave the engine are queued in the order of departure. The id of a packet may be
 //! reused once it has left, so the caller must empty the queue before the next packet enters.
@@ -48,8 +48,8 @@ pub struct ExternalPacket<'a> {
     /// Position of the segment's first byte: SYN 0, first byte of data 1. For a datagram, its
     /// number.
     pub position: u64,
-    /// Number of the packet among those that the flow's data sender has sent. For a datagram, its
-    /// time of sending in nanoseconds.
+    /// Number of the packet in the order in which the flow's data sender has sent packets. For a
+    /// datagram, its time of sending in nanoseconds.
     pub copy: u64,
     /// Number of the flow's connection, from 1.
     pub connection: u32,
@@ -70,7 +70,7 @@ pub enum ExternalEvent {
         at: Time,
         /// Current ECN field.
         ecn: Ecn,
-        /// True if another copy of the packet, made by the network, arrived earlier.
+        /// True if another copy of the packet, made by the network, has arrived before.
         duplicate: bool,
         /// True if a relay has marked this acknowledgment, because the segment that it asks for
         /// was corrupted on a lossy link.
@@ -95,7 +95,7 @@ pub enum ExternalEvent {
         drop: Drop,
     },
     /// The packet has left the first hop of its route and is still in the network. Reported only
-    /// for sources that keep that hop full.
+    /// for sources that keep a number of packets in that hop.
     PassedFirstHop {
         /// Id of the packet.
         id: u32,
@@ -171,8 +171,8 @@ impl<'a> Engine<'a> {
         self.external.as_mut()?.events.pop_front()
     }
 
-    /// Handles events up to `now` until one concerns an external packet, and returns that;
-    /// `None` once all of them have been handled, or if the run is over.
+    /// Handles events up to `now`. Returns the first event that concerns an external packet; `None`
+    /// once all events have been handled, or if the run is over.
     pub fn advance(&mut self, now: Time) -> Option<ExternalEvent> {
         loop {
             if let Some(event) = self.poll_event() {

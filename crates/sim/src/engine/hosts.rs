@@ -1,5 +1,6 @@
-//! Hosts: the engine delivers packets to the endpoints of flows, and sends the packets of these
-//! endpoints. Functions called for each packet are compiled once for each side.
+//! Hosts: the engine delivers packets to the endpoints of flows, and sends the packets of the
+//! endpoints. Functions called for each packet are compiled once for each side (sender and
+//! receiver).
 
 use super::Engine;
 use super::owners::Owner;
@@ -49,7 +50,7 @@ impl Engine<'_> {
     /// Handles the wake-up of one endpoint of a flow, or opens the flow's next connection.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
         // Arrivals at the bottleneck that still wait in its funnel may include drops of this flow.
-        // The flow's record must know them before it judges a timeout or a retransmission.
+        // These drops must be recorded before the record judges a timeout or a retransmission.
         self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };

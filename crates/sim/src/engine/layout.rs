@@ -7,7 +7,7 @@ use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
 
-/// Stage, and the index of its first place among all places (pipes come first).
+/// Stage, and the index of its first place. Indices of places begin with the pipes.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedStage {
     pub stage: Stage,

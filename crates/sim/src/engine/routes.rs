@@ -18,16 +18,16 @@ use retx_link::pipe::PlainPacket;
 
 /// Entry after the last hop of a route on which each packet holds its own destination.
 pub(super) const HOST: u32 = u32::MAX;
-/// Entry after the first hop on the route of a saturating source: the source is informed of each
-/// packet that gets here.
+/// Entry after the first hop on the route of a saturating source: the engine informs the source of
+/// each packet that reaches this entry.
 pub(super) const SOURCE: u32 = u32::MAX - 1;
 /// Flag of the entry after the last hop of a route that only one flow takes; the other bits hold
 /// the endpoint to which all its packets are addressed ([`Packet::to`]).
 ///
 /// [`Packet::to`]: crate::packet::Packet::to
 const END: u32 = 1 << 31;
-/// Flag of an entry for a private pipe. Only pipes that are plain ([`Pipe::is_plain`]), apart from
-/// losses of their channel, become private. The other bits hold the index of the pipe.
+/// Flag of an entry for a private pipe. The other bits hold the index of the pipe. A private pipe
+/// is plain ([`Pipe::is_plain`]), except that its channel may lose packets.
 const PRIVATE: u32 = 1 << 30;
 /// Position stored for a pipe that is not private.
 const ANY: u32 = u32::MAX;

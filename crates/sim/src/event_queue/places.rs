@@ -1,5 +1,6 @@
-//! Storage of events, and linked lists of them. Each target has a place for its event. If a target
-//! has a second event, that takes an additional place, after those of all targets.
+//! Storage of events, and linked lists of events. Each target (owner of events) has a place for one
+//! event. A second event of the same target takes an additional place, after the places of all
+//! targets.
 
 use super::Target;
 use retx_units::Time;
@@ -87,8 +88,8 @@ impl Places {
         node
     }
 
-    /// Separates the first event of a list. Returns its time, and the list of the remaining events;
-    /// on that list only this function and [`Self::drain_into`] may be called.
+    /// Separates the first event of a list. Returns its time, and the list of the remaining events.
+    /// Only this function and [`Self::drain_into`] may be called on that list.
     #[inline]
     pub fn split(&mut self, list: Node) -> (Time, Option<Node>) {
         let place = &mut self.places[list as usize];

@@ -25,7 +25,7 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// List with this number.
+    /// List with this number, if there is one.
     #[inline]
     pub fn at(&self, number: u64) -> Option<Node> {
         let bit = self.bits[(number / 64 % WORDS) as usize] >> (number % 64) & 1;
@@ -51,7 +51,7 @@ impl Ring {
         self.bits[(number / 64 % WORDS) as usize] |= 1 << (number % 64);
     }
 
-    /// Stores a list under this number, unless it has one.
+    /// Stores a list under this number. If a list is there already, returns that list instead.
     #[inline(always)]
     pub fn put_if_free(&mut self, number: u64, list: Node) -> Result<(), Node> {
         let word = &mut self.bits[(number / 64 % WORDS) as usize];
@@ -84,8 +84,8 @@ impl Ring {
         self.bits[(word % WORDS) as usize] = bits;
     }
 
-    /// First number at or after `from` that has a list. The search is cyclic: the bits below `from`
-    /// in its word stand for the highest numbers, so they come last.
+    /// First number, at or after `from`, that has a list. The search is cyclic. In the word of
+    /// `from`, the bits below `from` represent the highest numbers, so they are searched last.
     pub fn first(&self, from: u64) -> Option<u64> {
         let bits = self.word(from / 64) >> (from % 64);
         if bits != 0 {

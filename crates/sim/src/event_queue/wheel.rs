@@ -48,7 +48,7 @@ pub(super) struct Wheel {
     load: Load,
 }
 
-/// Measurements that tell whether slots are too wide.
+/// Measurements that show whether slots are too wide.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
     /// Number of events passed by insertions.
@@ -107,7 +107,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts an event whose target already has one in its place.
+    /// Inserts an event of a target whose own place is already occupied.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {
@@ -211,7 +211,7 @@ impl Wheel {
             Some(word) => {
                 self.span -= word - self.word;
                 self.word = word;
-                // The ring of slots has room for two turns. If it covers only one by now, the next
+                // The ring of slots can hold two turns. If it holds no more than one now, the next
                 // turn must be distributed before an event is inserted into that turn.
                 if self.span <= TURN_WORDS {
                     self.deal_out();
@@ -313,7 +313,8 @@ impl Wheel {
         self.word = self.slot_of(now) / 64;
         self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);
-        // Events that now come from the heap are later than all events that were in the rings.
+        // Events that now leave the heap are later than all events that were in the rings, so they
+        // are inserted last.
         self.set_turn(self.turn);
     }
 }

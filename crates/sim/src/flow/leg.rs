@@ -165,8 +165,8 @@ impl Flow {
         news
     }
 
-    /// Sets the free space of the receiving proxy to `bytes`, lets the proxy read waiting data, and
-    /// returns the number of bytes read.
+    /// Sets the free buffer space of the receiving proxy to `bytes`, and lets the proxy read
+    /// waiting data. Returns the number of bytes read.
     pub fn make_room(&mut self, now: Time, bytes: u64) -> u64 {
         self.app.set_room(bytes);
         let read = self.app.receive(&mut self.ends[RECEIVER]);
@@ -178,7 +178,7 @@ impl Flow {
         read
     }
 
-    /// Hands `bytes` more bytes to the sending proxy, which writes them.
+    /// Gives `bytes` more bytes to the sending proxy, which writes them.
     pub fn supply_proxy(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
         self.app.add_supply(bytes);
         self.drive_sender_out_of_line(now, recorder);
@@ -191,7 +191,8 @@ impl Flow {
         !self.is_open() || closed
     }
 
-    /// Tells the sending proxy that no more data of this file follow; true the first time.
+    /// Informs the sending proxy that no more data of this file follow. Returns true at the first
+    /// call.
     pub fn end_supply(&mut self, now: Time, recorder: &mut Recorder) -> bool {
         let news = self.app.is_open();
         if news {
@@ -206,7 +207,7 @@ impl Flow {
         !self.is_open() || self.has_peer_closed(SENDER)
     }
 
-    /// Closes the endpoint of the receiving proxy; true the first time.
+    /// Closes the endpoint of the receiving proxy. Returns true at the first call.
     pub fn close_receiver(&mut self) -> bool {
         let news = self.is_open() && self.note(|leg| &mut leg.receiver_closed);
         if news {

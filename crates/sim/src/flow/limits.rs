@@ -1,9 +1,11 @@
 //! Limits of a flow: the reason why its sender sends no more, determined whenever the sender has
 //! sent all that it may send.
 //!
-//! The sender's connection knows which of its windows is full; this module adds information that a
-//! connection does not have: whether the application has more to write, whether the data in flight
-//! keep the bottleneck busy, and whether the peer delays the acknowledgment of all data sent.
+//! The sender's connection knows which of its windows is full. This module adds information that a
+//! connection does not have:
+//! - whether the application has more to write,
+//! - whether the data in flight keep the bottleneck busy,
+//! - whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, RECEIVER, SENDER};
 use crate::path::{BandwidthDelayProduct, Share};
@@ -26,7 +28,7 @@ impl Flow {
         self.path = path;
     }
 
-    /// Stores which bottleneck the flow shares, once all paths are known.
+    /// Notes whether other flows use the bottleneck, once all paths are known.
     pub fn set_share(&mut self) {
         self.share = self.path.as_ref().map_or(Share::NONE, |path| path.share);
     }

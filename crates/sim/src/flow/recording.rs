@@ -13,7 +13,7 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// Receiving endpoint, from whose missing data retransmissions are judged.
+/// Receiving endpoint, which knows the missing data by which retransmissions are judged.
 struct Receiver<'a>(&'a Connection);
 
 impl ArrivedData for Receiver<'_> {
@@ -173,8 +173,8 @@ impl Flow {
         self.record_loss(packet, drop, recorder);
     }
 
-    /// Records that a relay has freed the last copy of a packet after others had arrived. If the
-    /// receiver has discarded all of those, the packet is lost.
+    /// Records that a relay has freed the last copy of a packet, after other copies had arrived. If
+    /// the receiver has discarded all copies, the packet is lost.
     pub fn given_up_after_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         if self.is_of_this_connection(packet) && self.has_refused(packet) {
             let copy = copy_of(&packet, packet.copy());

@@ -11,8 +11,8 @@ use crate::path::BandwidthDelayProduct;
 use retx_record::flow::FlowLimit;
 use retx_units::Time;
 
-/// Ranges of bytes in flight within which the limit found last still holds. The data of all flows
-/// over the bottleneck count, but for the peer's window only those of this flow.
+/// Ranges of bytes in flight within which the limit found last still holds. They refer to the data
+/// of all flows over the bottleneck, except that `peer_window_below` refers to this flow's data.
 #[derive(Debug, Clone, Copy)]
 pub struct StandingLimit {
     /// Bytes from which the bottleneck is the limit; `u64::MAX` if another limit was found.
@@ -24,7 +24,7 @@ pub struct StandingLimit {
 }
 
 impl StandingLimit {
-    /// No limit is known to hold.
+    /// Value if no limit is known to hold.
     pub const UNKNOWN: Self =
         Self { bottleneck_from: u64::MAX, cwnd_below: 0, peer_window_below: 0 };
 

@@ -34,7 +34,7 @@ pub enum OtherCopies {
 
 impl Packets {
     /// Creates a copy of a packet, at the same position; returns its index. The copy has no row in
-    /// a table and no id in a capture yet: those belong to the original.
+    /// a table and no id in a capture yet, because the row and the id belong to the original.
     pub fn copy(&mut self, id: u32) -> u32 {
         let segment = self.segment(id);
         if self.get(id).group() == NONE {

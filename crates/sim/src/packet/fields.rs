@@ -1,5 +1,5 @@
-//! Fields of a packet that are stored apart from its header: its origin and position, which few
-//! hops need (`engine/routes.rs`), and those which few packets have.
+//! Fields of a packet that are stored apart from its header: origin and position, which few hops
+//! need (`engine/routes.rs`), and rare fields, which few packets have.
 
 use super::{HAS_RARE_FIELDS, NONE, OtherCopies, Packet, Packets};
 pub use retx_record::capture::Transmission;
@@ -60,9 +60,9 @@ pub struct PacketRef<'a> {
 }
 
 impl PacketRef<'_> {
-    /// Copy of this reference, to be passed to a rare function that is not inlined. The argument of
-    /// such a function is stored in memory; if the original were passed, the compiler would keep
-    /// that in memory, too, on the path of every packet.
+    /// Copy of this reference, to be passed to a rare function that is not inlined. Arguments of
+    /// such a function are stored in memory. If the original were passed, the compiler would keep
+    /// it in memory on the path of every packet.
     #[inline(always)]
     pub const fn for_rare_call(self) -> Self {
         let Self { packet, id, packets } = self;
@@ -85,15 +85,15 @@ impl<'a> PacketRef<'a> {
         &self.packets.tracking[self.id as usize]
     }
 
-    /// Number of the packet among those that the flow's data sender has sent. For a datagram, its
-    /// time of sending in nanoseconds.
+    /// Number of the packet in the order in which the flow's data sender has sent packets. For a
+    /// datagram, its time of sending in nanoseconds.
     #[inline]
     pub fn copy(self) -> u64 {
         self.tracking().copy
     }
 
-    /// Position on the packet's route: an index into the engine's routes. Private pipes, where the
-    /// position is known without it, do not update it (`engine/routes.rs`).
+    /// Position on the packet's route: an index into the engine's routes. It is not updated in
+    /// private pipes, which determine the position without it (`engine/routes.rs`).
     #[inline]
     pub fn hop(self) -> u32 {
         self.tracking().hop

@@ -3,8 +3,8 @@
 //! If indices were reused in the order of their release, they would soon be scattered: with more
 //! packets than a cache holds, each access would then miss the cache, and often the TLB.
 
-/// A new round starts only if more than one index in this many is free. With fewer, free indices
-/// would be scattered, and packets sent in succession would not be adjacent.
+/// A new round starts only if more than one index in `FREE_OF` is free. With fewer free indices,
+/// they would be scattered, and packets sent in succession would not be adjacent.
 const FREE_OF: usize = 4;
 
 /// Bitmap of free indices, 64 to a word.

@@ -1,10 +1,11 @@
-//! Packets that pass hops ahead of time ([`retx_link::pipe::ahead`]). If a pipe gets all its
-//! packets from one other pipe (an access link behind a bottleneck, for example), a packet's
-//! passage through it is computed when the packet enters that other pipe, without an event. The
-//! second pipe *follows* the first, its *leader*.
+//! Packets that pass hops ahead of time ([`retx_link::pipe::ahead`]). A pipe that gets all its
+//! packets from one other pipe *follows* that pipe, its *leader*; an access link behind a
+//! bottleneck is an example. A packet's passage through the follower is computed when the packet
+//! enters the leader, so the follower needs no event.
 //!
-//! The results are unchanged, except for ties: events in the same nanosecond are ordered by
-//! insertion, and the arrival of such a packet is inserted earlier, when it enters the leader.
+//! The results are unchanged, except for ties. Events in the same nanosecond are ordered by
+//! insertion, and the arrival at the far end of a follower is inserted earlier than without this
+//! method: when the packet enters the leader.
 
 use crate::engine::Engine;
 use crate::engine::routes::{HOST, Step, is_private, pipe_of};
@@ -37,7 +38,7 @@ impl Feeders {
 pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
     // Routes are stored one after another. The entry before the first hop of a route is the end of
-    // the previous route, so it is not a pipe: such packets come from a host.
+    // the previous route, which is not a pipe; the packets of a first hop come from a host.
     let mut before = HOST;
     for word in routes {
         if let Some(feeders) = feeders.get_mut(*word as usize) {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// Maximum number of days in a calendar; their list heads then take 64 KiB.
+/// Maximum number of days in a calendar; the heads of their lists then take 64 KiB.
 const DAYS_MAX: u64 = 1 << 14;
 
 /// Intended number of packets per day. The packets of a day are sorted when the day becomes today.

@@ -73,8 +73,8 @@ impl Funnel {
         }
     }
 
-    // The parameters are separate, so that the packet is assembled directly in its slot. A struct
-    // would be passed through memory, where its stores would queue behind all earlier ones.
+    // Separate parameters let the packet be assembled directly in its slot. A struct would be
+    // passed through memory, where its stores would queue behind all earlier ones.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
         if arrival >= self.lasts[0] {

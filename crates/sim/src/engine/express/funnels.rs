@@ -39,8 +39,8 @@ use retx_units::{Duration, Time};
 /// about 5 % of the time.
 const FETCHED: usize = 6;
 
-/// Approximate limit of the arrivals handled by one event. With more, the state of the first would
-/// be evicted from the cache by that of the last.
+/// Approximate maximum number of arrivals handled by one event. With more arrivals, the state used
+/// for the first would be evicted from the cache before the last.
 const TOGETHER: u64 = 512;
 
 /// Packet size that is assumed for transmission times, bytes.
@@ -59,7 +59,7 @@ struct Merge {
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnels {
     all: Vec<Merge>,
-    /// Target of the first funnel; those of the others follow.
+    /// Target of the first funnel; the other funnels have the targets after it.
     first: Target,
 }
 
@@ -77,7 +77,8 @@ impl Funnels {
     /// Creates a funnel before each pipe of these routes that can have one, and marks the pipes
     /// that feed it. Events of funnels are delayed only if `waits` is true.
     pub fn new(routes: &[u32], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
-        // A pipe gets a funnel if it has sources at all and each of them can feed a funnel.
+        // A pipe gets a funnel if packets enter it and all of them come from pipes that can feed a
+        // funnel.
         let mut fed = vec![None; pipes.len()];
         for route in routes.split_inclusive(|word| is_end(*word)) {
             for (at, word) in route.iter().enumerate() {
@@ -280,7 +281,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Handles one arrival at a bottleneck without lanes, as its own event would.
+    /// Handles one arrival at a bottleneck without lanes, like an event at the time of the arrival.
     #[inline(never)]
     fn handle_arrival(&mut self, next: &Arrival) {
         let Arrival { arrival, packet, hop, .. } = *next;

@@ -92,8 +92,8 @@ impl Lanes {
         let of = vec![NONE; pipes.len()];
         let mut lanes = Self { of, all: Vec::new(), first, exceed_caches: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
-            // Packets enter only the first leader of a chain by an event, so the lanes are looked
-            // up by that one.
+            // Only the first leader of a chain is entered by an event, so lanes are found by its
+            // index.
             while let Some(leader) = pipes[index].leader() {
                 index = leader;
             }
