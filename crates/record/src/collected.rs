@@ -1,4 +1,4 @@
-//! Columns that collect the rows of many runs, as a sweep stores them.
+//! Columns that collect the rows of many runs, in the form in which a sweep stores them.
 //!
 //! A row is any value that serde can serialize. A nested field such as `drops: { queue }` becomes
 //! the column `drops_queue`; lists are left out. Column names are built from the first row. All
@@ -67,7 +67,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Appends a row that consists of these integers, these names, and the fields of `row`.
+    /// Appends a row of these integers, these names and the fields of `row`.
     ///
     /// # Panics
     /// If the row's shape differs from that of earlier rows, or if the row contains a value that no

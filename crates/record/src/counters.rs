@@ -7,7 +7,7 @@ pub use over_time::{Gauge, LazyGauge, TimeMean};
 use crate::reason::{Cause, EpisodeKind, SenderInference};
 use retx_units::{Duration, Time};
 
-/// Quantity that is one of a flow's counters.
+/// Type of a flow's counter.
 pub trait Measure {
     /// Value since the snapshot `start`.
     fn since(&self, start: &Self) -> Self;

@@ -1,4 +1,4 @@
-//! JSON output that equals that of Python's library, byte for byte.
+//! JSON output that is equal, byte for byte, to the output of Python's library.
 
 use serde::Serialize;
 use serde_json::Serializer;

@@ -34,7 +34,7 @@ pub enum FlowLimit {
     DelayedAck,
 }
 
-/// Number of limits, where a limit with a cause counts once for each cause.
+/// Number of limits; a limit with a cause is counted once for each cause.
 pub(crate) const COUNT: usize = 18;
 
 impl FlowLimit {

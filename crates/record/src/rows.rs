@@ -1,4 +1,4 @@
-//! `flows[]` of a summary: one row per flow. All rows have the same keys; values that only the
+//! List `flows` of a summary: one row per flow. All rows have the same keys; values that only the
 //! other transport protocol has are null.
 
 use crate::collected::Rows;
@@ -32,7 +32,8 @@ impl Serialize for FlowRow<'_> {
     }
 }
 
-/// Row of a TCP flow. The keys of TCP come first in every row, so those of UDP are appended.
+/// Row of a TCP flow. The keys of TCP come first in every row; the keys that only UDP has are
+/// appended.
 #[derive(Serialize)]
 struct TcpRow<'a> {
     #[serde(flatten)]
@@ -77,7 +78,8 @@ fn without_leaves(value: Value) -> Value {
     }
 }
 
-/// Rows of the flows of many runs, in columns: those of TCP, then those that only UDP has.
+/// Rows of the flows of many runs, in columns: the columns of TCP flows, then the columns that only
+/// UDP flows have.
 #[derive(Debug, Clone, Default)]
 pub struct FlowRows {
     tcp: Rows,

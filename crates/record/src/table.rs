@@ -39,8 +39,8 @@ impl Column {
         self.len() == 0
     }
 
-    /// Appends the values of a column of the same kind. Returns false, without a change, if the
-    /// codes of that column stand for other strings.
+    /// Appends the values of a column of the same type. Returns false, without a change, if the
+    /// codes of that column represent other strings.
     fn extend(&mut self, more: Self) -> bool {
         match (self, more) {
             (Self::Float(values), Self::Float(more)) => values.extend(more),
@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// Concatenates the rows of several tables of one kind. `None` if there is no table, or if the
-    /// codes of the tables stand for different strings.
+    /// codes of the tables represent different strings.
     ///
     /// # Panics
     /// If the tables differ in their columns.
@@ -111,7 +111,7 @@ impl Table {
     }
 }
 
-/// Names that the indices in the columns of a record stand for.
+/// Names represented by the indices in the columns of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// Names of the flows.

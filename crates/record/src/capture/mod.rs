@@ -104,7 +104,7 @@ pub enum Transmission {
     /// First transmission: none of the segment's data had been sent before.
     #[default]
     First,
-    /// Retransmission of which it is not known whether it was necessary.
+    /// Retransmission that may be necessary or unnecessary; its verdict is not known.
     Again,
     /// Retransmission with at least one byte of which no earlier copy arrives.
     Necessary,
@@ -293,7 +293,7 @@ impl CaptureBuffer {
         self.rows[packet.0 as usize].transmission = transmission;
     }
 
-    /// Number of sightings: a packet counts once for each place where it was seen.
+    /// Number of sightings: each packet is counted once for each place where it was seen.
     pub fn sightings(&self) -> usize {
         self.sightings.len()
     }
@@ -343,7 +343,7 @@ impl CaptureBuffer {
         }
     }
 
-    /// Writes a packet's payload. Equal positions of a stream have equal bytes.
+    /// Writes a packet's payload. Bytes at equal positions of a stream are equal.
     pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
         let row = &self.rows[id.0 as usize];
         if self.flows[row.flow.0 as usize].protocol == Protocol::Udp {

@@ -43,7 +43,8 @@ macro_rules! measures {
 }
 
 measures! {
-    /// Counters of a flow from the start of the run. Those that each segment changes come first.
+    /// Counters of a flow from the start of the run. Counters that change with each segment come
+    /// first.
     #[derive(Debug, Clone, Default, PartialEq)]
     #[repr(C)]
     pub struct FlowCounters {

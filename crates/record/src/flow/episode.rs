@@ -44,8 +44,8 @@ pub struct EpisodeStart {
     pub backoff: u32,
     /// Number of backoffs included in the timeout after the reaction.
     pub backoff_now: u32,
-    /// True if the episode concerns the same window of data as an earlier one; an undo then
-    /// restores the congestion window from before that earlier episode.
+    /// True if the episode concerns the same window of data as an earlier one. An undo then
+    /// restores the congestion window that was in force before the earlier episode.
     pub same_window: bool,
     /// True if the timer that has expired was started before the last partial ACK of the previous
     /// recovery: see [`Reduction::timed_recovery`].

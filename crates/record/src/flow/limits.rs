@@ -37,7 +37,7 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Reduction without an expiry of the timer, the first one in its window of data.
+    /// First reduction in its window of data, without an expiry of the timer.
     pub const fn of(episode: u64, cause: Cause) -> Self {
         Self { episode, cause, by_timer: false, same_window: false, timed_recovery: false }
     }
@@ -104,7 +104,7 @@ pub struct Limits {
     since: Option<Time>,
     /// True once the life of the flow is over.
     is_over: bool,
-    /// Part of the time since `since` that is attributed to the peer's delayed acknowledgment.
+    /// Part of the time since `since` that belongs to the peer's delayed acknowledgment.
     held: Duration,
     /// Last delay of an acknowledgment that is included in `held`.
     hold: Hold,
@@ -361,7 +361,7 @@ impl Limits {
         self.times.add(FlowLimit::Handshake, time);
     }
 
-    /// Lets the recorded history begin at `start`, with the handshake on other legs.
+    /// Extends the recorded history back to `start`, with the handshake on other legs.
     pub fn begin_history_at(&mut self, start: Time) {
         self.history.iter_mut().for_each(|history| history.precede(start, FlowLimit::Handshake));
     }

@@ -136,7 +136,7 @@ impl FlowRecord {
         self.counters.limited_by.limit()
     }
 
-    /// Records what keeps the sender from sending more now.
+    /// Records the limit that keeps the sender from sending more now.
     pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
         self.counters.limited_by.set(now, limit, self.last_data);
     }
@@ -160,20 +160,21 @@ impl FlowRecord {
     }
 
     /// Attributes the time since the last arrival to a delayed acknowledgment that the peer sends
-    /// now. `acked` begins where the peer's previous acknowledgment ended; SND.UNA and SND.MAX are
+    /// now. `acked` is the range of positions that it newly acknowledges; SND.UNA and SND.MAX are
     /// those of the sender.
     pub fn note_delayed_ack(&mut self, now: Time, acked: Range<u64>, [snd_una, snd_max]: [u64; 2]) {
-        // The delay counts only if the acknowledgment covers everything sent, and if all earlier
-        // ones have reached the sender: data or an acknowledgment in flight may open the window.
+        // The time belongs to the delay only if the acknowledgment covers everything sent, and if
+        // all earlier acknowledgments have reached the sender. Otherwise data or acknowledgments in
+        // flight may open the window.
         let counts = !acked.is_empty() && acked.end == snd_max && snd_una >= acked.start;
         if counts && now > self.last_arrival {
             self.counters.limited_by.note_delayed_ack(self.last_arrival, now);
         }
     }
 
-    /// Records that the sender handles an acknowledgment or a timer. If it now sends data, the
-    /// pause that this ends is attributed to the window, unless [`Self::begin_episode`] attributes
-    /// it to the retransmission timer.
+    /// Records that the sender handles an acknowledgment or a timer. If it then sends data, the
+    /// pause before these data is attributed to the window, unless [`Self::begin_episode`]
+    /// attributes it to the retransmission timer.
     #[inline(always)]
     pub const fn note_sender_wakes(&mut self) {
         self.idle_end = IdleEnd::Window;

@@ -53,7 +53,7 @@ impl FlowRecord {
         self.sent_again(segment, receiver)
     }
 
-    /// Checks, when data are sent, whether the time since the last data counts as a pause.
+    /// Checks, when data are sent, whether the time since the last data is long enough for a pause.
     #[inline]
     fn note_pause(&mut self, now: Time, longest: Duration) {
         let last = std::mem::replace(&mut self.last_data, now);
@@ -71,7 +71,7 @@ impl FlowRecord {
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);
         let episode = self.episode.and_then(|episode| episode.row());
-        // Only data segments are counted, and a FIN alone is not one.
+        // Only data segments are counted, so a FIN alone is not.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
         let unnecessary = self.truth_mut().retransmitted(again, receiver);

@@ -37,7 +37,7 @@ impl Acks {
     }
 
     /// Records that an acknowledgment has reached the data sender. If several copies arrive, the
-    /// first one counts.
+    /// time of the first is kept.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;

@@ -35,7 +35,7 @@ pub struct Episode {
     /// Start of the segment that is retransmitted first. Not a column.
     pub trigger: u64,
     /// True if the newest copy of that segment is already a repair of the loss, such as a tail loss
-    /// probe. The copy before it then determines the cause. Not a column.
+    /// probe. The cause then depends on the copy before the repair. Not a column.
     pub repaired: bool,
     /// First row of the table `segments` (if recorded) that was sent after the start of the
     /// episode. It shows the order of events at the same instant. Not a column.

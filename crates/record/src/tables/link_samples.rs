@@ -14,12 +14,12 @@ pub struct LinkSample {
     pub time: Time,
     /// Index of the place in [`Names::places`]: directions of links, followed by stations.
     pub place: u32,
-    /// Waiting packets, without those in transmission.
+    /// Number of waiting packets, without packets in transmission.
     pub queue_packets: u64,
 }
 
-/// All samples, sorted by time, then by place: those that were pushed, or one for each change of a
-/// queue length.
+/// All samples, sorted by time, then by place. They are the samples pushed, or one sample for each
+/// change of a queue length.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSamples {
     packed: Packed,

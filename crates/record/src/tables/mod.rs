@@ -51,7 +51,7 @@ pub const fn packet_number(position: u64, smss: u32) -> u64 {
     }
 }
 
-/// Converts an instant to seconds; [`Time::NEVER`] becomes NaN, which stands for an absent value.
+/// Converts an instant to seconds; [`Time::NEVER`] becomes NaN, the value of absent numbers.
 fn seconds_of(time: Time) -> f64 {
     if time == Time::NEVER { f64::NAN } else { time.as_secs_f64() }
 }

@@ -18,7 +18,7 @@ pub struct Segment {
     pub seq: u64,
     /// Payload bytes.
     pub length_bytes: u32,
-    /// Packet number, as ns-2 counts.
+    /// Packet number in the numbering of ns-2 ([`super::packet_number`]).
     pub packet_number: u64,
     /// True if the segment contains bytes that had been sent before.
     pub retransmission: bool,
@@ -51,8 +51,8 @@ impl Segments {
         u32::try_from(self.sent.len()).expect("at most 2^32 segments in a table")
     }
 
-    /// Records that a segment has reached the receiver. Of several copies made by the network, the
-    /// first one that the receiver accepts counts.
+    /// Records that a segment has reached the receiver. If the network has made several copies, the
+    /// first copy that the receiver accepts is recorded.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;
@@ -124,7 +124,8 @@ impl Segments {
     }
 }
 
-/// Unacknowledged segments of one flow: for each the position after its end, and its row.
+/// Unacknowledged segments of one flow. Each entry is the position after the segment's end, and the
+/// segment's row.
 #[derive(Debug, Clone, Default)]
 pub struct Unacked {
     /// First transmissions, in order of position.

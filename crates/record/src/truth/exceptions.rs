@@ -100,13 +100,13 @@ pub(super) struct Newest {
     pub dropped: Option<Cause>,
     /// True if the receiver discarded the copy.
     pub refused: bool,
-    /// True if the copy is known not to be in flight any more.
+    /// True if the copy is known to have left the network.
     pub has_left_network: bool,
     /// Number of the tail loss probe that was skipped in the search, if any.
     pub probe: Option<u64>,
 }
 
-/// All copies that matter for verdicts: those dropped, and retransmissions. Originals that arrive
+/// All copies on which verdicts depend: dropped copies, and retransmissions. Originals that arrive
 /// are not stored.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExceptionalCopies {
@@ -168,7 +168,8 @@ impl ExceptionalCopies {
             return true;
         }
         // Along the range, the number of copies that were not dropped changes only where a
-        // retransmission or a dropped copy begins or ends. It is summed up from these edges.
+        // retransmission or a dropped copy begins or ends. The number is summed up from these
+        // edges.
         let mut edges: Vec<(u64, i32)> = Vec::new();
         let mut span = |copy: &SegmentCopy, weight: i32| {
             edges.push((copy.from.max(from), weight));

@@ -48,7 +48,7 @@ pub struct Retransmission {
     pub sent_to: u64,
     /// Episode to which the retransmission belongs.
     pub episode: EpisodeRow,
-    /// True if the retransmission counts in the statistics.
+    /// True if the retransmission is included in the statistics.
     pub counted: bool,
 }
 
@@ -81,7 +81,7 @@ pub enum Correction {
         number: u64,
         /// Episode to which the retransmission belongs.
         episode: EpisodeRow,
-        /// True if the retransmission counts in the statistics.
+        /// True if the retransmission is included in the statistics.
         counted: bool,
     },
     /// An episode was not spurious.
@@ -94,7 +94,7 @@ pub enum Correction {
         inference: SenderInference,
         /// True cause.
         cause: Cause,
-        /// True if the episode counts in the statistics.
+        /// True if the episode is included in the statistics.
         counted: bool,
     },
 }
@@ -256,8 +256,8 @@ impl Truth {
         self.ack_dropped = self.ack_dropped.max(ack);
     }
 
-    /// Records an episode; returns its cause as far as is known now, and if that is spurious, the
-    /// reason.
+    /// Records an episode. Returns its cause as far as is known now, and the reason if the cause is
+    /// [`Cause::Spurious`].
     pub fn episode(
         &mut self,
         inference: SenderInference,
@@ -323,7 +323,7 @@ impl Truth {
         self.exceptions.forget_before(keep);
     }
 
-    /// Starts the statistics: corrections of earlier verdicts will not count.
+    /// Starts the statistics: later corrections of earlier verdicts are excluded from them.
     pub fn exclude_past_verdicts(&mut self) {
         self.open.iter_mut().for_each(|open| open.counted = false);
         self.watched.iter_mut().for_each(|watched| watched.counted = false);

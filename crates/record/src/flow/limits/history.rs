@@ -1,8 +1,8 @@
 //! History of a flow's limits over time.
 //!
-//! The parts cover the flow's life without gaps, and the sums of their lengths by limit equal its
-//! [`LimitTimes`](super::LimitTimes): when time is moved from one limit to another, the parts of
-//! that time are relabelled.
+//! The parts cover the flow's life without gaps. When time is moved from one limit to another, its
+//! parts are relabelled, so the sums of the parts by limit equal the flow's
+//! [`LimitTimes`](super::LimitTimes).
 
 use super::{Claim, Span};
 use crate::limit::{FlowLimit, LimitedSpan};
@@ -59,8 +59,8 @@ impl LimitHistory {
         }
     }
 
-    /// Relabels the parts of these spans after `from`, because the retransmission timer has
-    /// expired. Returns the index of the first part concerned.
+    /// Assigns the time of these spans after `from` to the limit `to`, because the retransmission
+    /// timer has expired. Returns the index of the first part that may have changed.
     pub(super) fn relabel_after_timeout(
         &mut self,
         silence: &[Span],

@@ -1,7 +1,7 @@
 //! Compact storage of queue samples.
 //!
-//! A row takes two 32-bit words, or six. Two suffice if its time, its place and the queue length
-//! differ little from the previous values, which is usually the case.
+//! A row takes two 32-bit words, or six. Usually two suffice, because time, place and queue length
+//! differ little from the previous values.
 
 use super::LinkSample;
 use crate::tables::words::{Words, halves};
@@ -24,7 +24,7 @@ struct Before {
     queues: Vec<u64>,
 }
 
-/// Stands for the queue length of a place without a row so far.
+/// Value for the queue length of a place without a row so far.
 const UNWRITTEN: u64 = u64::MAX;
 /// First word of a row in which place, time and queue length follow in full. Any other first word
 /// is the time since the previous row; a second word then holds the differences of place and queue
