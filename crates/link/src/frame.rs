@@ -27,7 +27,7 @@ pub enum Reason {
     Channel,
     /// The frame is listed in a script.
     Script {
-        /// True if the loss stands for a full queue.
+        /// True if the loss represents a drop by a full queue.
         as_congestion: bool,
     },
     /// The frame exceeds the rate of a policer.

@@ -147,7 +147,7 @@ fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) 
         index += 1;
         if index == steps.len() {
             index = 0;
-            // All further whole periods are handled in one step.
+            // All whole periods until the end of the transmission are handled in one step.
             let each = work_of_round(steps, period);
             let rounds = u64::try_from((work - 1) / each).unwrap_or(u64::MAX);
             work -= u128::from(rounds) * each;

@@ -1,4 +1,4 @@
-//! Types shared by all stages: packets, and what happens when they enter and leave.
+//! Types shared by all stages: packets, outcomes of their entry, and their departures.
 //!
 //! Between nodes, packets cross stages: one direction of a link ([`crate::pipe`]), or a cell of
 //! stations ([`crate::wlan`]). All stages have the same methods: `handle_packet`, `poll_transmit`,

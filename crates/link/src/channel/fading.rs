@@ -217,7 +217,7 @@ impl Sinusoids {
 
 /// Modulation and length in bytes of a frame.
 type Kind = (Modulation, u32);
-/// Number of kinds of frames whose error probabilities are cached.
+/// Maximum number of kinds of frames whose error probabilities are cached.
 const KNOWN_MAX: usize = 16;
 
 /// Number of states of the chain.

@@ -184,7 +184,7 @@ pub struct State {
     /// Number of the span to which `instants` belong.
     current: Option<u64>,
     /// Instants of the span at which the chain forgets its state, each with a uniform number that
-    /// determines the new state. The first entry, at time 0, stands for the last instant before the
+    /// determines the new state. The first entry, at time 0, represents the last instant before the
     /// span.
     instants: Vec<(u64, f64)>,
     /// Index in `instants` of the last instant that has passed.

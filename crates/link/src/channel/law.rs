@@ -18,7 +18,7 @@ pub enum LawKind {
     Pareto,
 }
 
-/// Parameters of all distributions; `None` for those not given.
+/// Parameters of all distributions; `None` if a parameter is not given.
 #[derive(Debug, Clone, Copy)]
 pub struct DelayParameters {
     /// Distribution to which the parameters belong.

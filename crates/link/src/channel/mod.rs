@@ -71,8 +71,8 @@ pub trait Channel: Sized {
     /// frames may have different rates.
     fn tune(&mut self, _: Rate) {}
 
-    /// Replaces the parameters when a schedule changes them: takes those of `new`, a model that has
-    /// seen no frame yet, but keeps the state of this model where possible.
+    /// Takes over the parameters of `new`, a model that has seen no frame yet, when a schedule
+    /// changes them. Keeps the state of this model where possible.
     fn adopt(&mut self, new: Self) {
         *self = new;
     }
@@ -80,10 +80,10 @@ pub trait Channel: Sized {
 
 /// Configuration of a channel model.
 pub trait Model {
-    /// Running form.
+    /// State of the model in a run.
     type Running: Channel + Into<State>;
 
-    /// Creates the running form with these parameters.
+    /// Creates a running model with these parameters.
     fn build(&self) -> Self::Running;
 
     /// Long-run loss rate of frames of `bytes`; `None` if there is no closed form.

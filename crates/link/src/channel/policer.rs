@@ -38,7 +38,8 @@ impl Config {
     }
 }
 
-/// Token units per byte. One unit is what a rate of 1 bit/s adds in a nanosecond.
+/// Token units per byte. One unit is the amount of tokens that arrives in a nanosecond at a rate of
+/// 1 bit/s.
 const PER_BYTE: u128 = 8_000_000_000;
 
 impl Model for Config {

@@ -166,9 +166,9 @@ impl Pipe {
         }
     }
 
-    /// Lets a packet pass this pipe ahead of time: at `now` it is known that the packet will reach
-    /// this pipe at `at`. Returns its arrival at the far end, or `None` if the packet must enter by
-    /// an event.
+    /// Lets a packet pass this pipe ahead of time. At the present time `now` it is known that the
+    /// packet will reach this pipe at `at`. Returns its arrival at the far end, or `None` if the
+    /// packet must enter by an event.
     #[inline(always)]
     pub fn traverse_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // Usually the transmitter is idle at `at`, so the packet need not wait.
@@ -209,7 +209,7 @@ impl Pipe {
     }
 
     /// Records that the engine takes over a packet that has passed this pipe ahead of time. The
-    /// engine delivers the packet when it arrives, and reports it as [`HeldPacket`] until then.
+    /// engine holds the packet until it arrives, and reports it as [`HeldPacket`].
     #[inline(always)]
     pub const fn hand_over(&mut self) {
         self.counts.delivered += 1;
@@ -275,9 +275,9 @@ struct Share {
     not_yet_delivered: u64,
     /// Transmission time that lies in the future.
     busy: Duration,
-    /// Packets counted here that are still in the previous pipe.
+    /// Packets counted in this pipe that are still in the previous pipe.
     not_yet_here: u32,
-    /// Packets counted in later pipes, or held by the engine, that are still in this one.
+    /// Packets counted in later pipes, or held by the engine, that are still in this pipe.
     still_here: u32,
 }
 
@@ -332,8 +332,8 @@ fn shares(
         share.still_here += 1;
         further.entry(pipe as usize).or_default().push((arrival, bytes));
     }
-    // A pending arrival at the near end of a follower is one at the far end of its leader, so
-    // followers are handled before their leaders.
+    // The far end of a leader is the near end of its follower. Pending arrivals of followers are
+    // therefore computed before those of their leaders.
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
         let Some(leader) = pipe.leader() else { continue };

@@ -14,7 +14,8 @@ pub struct Change {
     pub rate: Option<Rate>,
     /// Propagation delay. Even if it decreases, a frame does not overtake the one before it.
     pub delay: Option<Duration>,
-    /// Channel models. A model that replaces one of the same kind keeps the state of that one.
+    /// Channel models. A new model of the same kind as the model that it replaces continues with
+    /// the state of the old one.
     pub channel: Option<Vec<channel::Config>>,
 }
 

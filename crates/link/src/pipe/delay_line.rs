@@ -26,8 +26,8 @@ pub(super) struct DelayLine {
     impairments: Option<Box<Impairments>>,
 }
 
-/// State that plain pipes never need; allocated for the first packet that does not simply go to the
-/// end of the line.
+/// State that plain pipes never need. It is allocated for the first packet that is not simply
+/// appended to the line.
 #[derive(Debug, Clone, Default)]
 struct Impairments {
     /// Latest arrival of any packet in the line so far.
@@ -135,8 +135,8 @@ impl DelayLine {
             // A held packet never leaves later than at its latest arrival.
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
-                // The in-order packet is the last one to overtake the held packet, which therefore
-                // arrives after it.
+                // The in-order packet is the last that has to overtake the held packet. The held
+                // packet therefore arrives right after it.
                 self.delivered.remove(|(at, plain)| (*at, plain.id) == (held.at, held.id));
                 self.put(own, held.id);
             }
@@ -234,7 +234,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Packet of the reference model, a plain list; the derived order is that of departure.
+    /// Packet of the reference model, which is a plain list. The derived order of packets is their
+    /// order of departure.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     struct Plain {
         time: u64,

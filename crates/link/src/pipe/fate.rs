@@ -20,8 +20,8 @@ pub(super) struct DelayAndOrder {
 }
 
 impl Pipe {
-    /// Reason why channels that can only lose frames lose a frame whose transmission ends at `end`;
-    /// usually `None`.
+    /// Determines whether the channels, which can only lose frames, lose a frame whose transmission
+    /// ends at `end`. Returns the reason; usually `None`.
     #[inline(never)]
     pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
         let Rare { channels, exceptions, .. } = self.rare_mut();

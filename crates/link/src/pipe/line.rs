@@ -1,9 +1,8 @@
 //! Queue of a pipe whose discipline decides at dequeue.
 //!
-//! While packets wait, such a pipe has a second deadline: the end of the current transmission, when
-//! the discipline is asked for the next packet. If no packet waits, the discipline learns only at
-//! the next arrival that the transmitter has become idle, but it is told the time at which this
-//! happened.
+//! While packets wait, such a pipe has a second deadline: the end of the current transmission, at
+//! which the discipline chooses the next packet. If no packet waits then, the discipline is
+//! informed only at the next arrival that the transmitter has become idle, and since when.
 
 use super::rare::Duplicate;
 use crate::queue::{Queue, QueueAction, QueueActions, State, Waiting};
@@ -28,10 +27,10 @@ pub(super) struct Line {
     events: VecDeque<(Time, Event)>,
     /// Number of dropped packets among `events`.
     dropped: u64,
-    /// True while a copy has no id yet. No transmission begins meanwhile, because ids must be
-    /// allocated in the order of transmission.
+    /// True while a copy has no id yet. No transmission begins during this time, because ids must
+    /// be allocated in the order of transmission.
     unnamed: bool,
-    /// True if no transmission is in progress and the discipline has been told so.
+    /// True if no transmission is in progress and the discipline has been informed of that.
     idle: bool,
     /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,
@@ -76,8 +75,8 @@ impl Line {
         let before = self.advance_to(at);
         let packet = self.queue.dequeue(at, &mut self.actions);
         self.note(at, before);
-        // Disciplines such as CoDel must know when the queue becomes empty, so they are also asked
-        // for a packet at the end of the last transmission.
+        // Disciplines such as CoDel must know when the queue becomes empty. Therefore `dequeue` is
+        // also called at the end of the last transmission.
         self.idle = packet.is_none();
         packet.map(|packet| (at, packet))
     }

@@ -67,21 +67,21 @@ impl Bursts {
     }
 }
 
-/// Delays that the channels add to frames. A frame counts if a channel delays it, or if it waits
-/// for an earlier one because order is kept. Links with `arq` or `fec` do not count delays.
+/// Delays that the channels add to frames. A frame is counted if a channel delays it, or if it
+/// waits for an earlier frame because order is kept. Links with `arq` or `fec` count no delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delays {
     /// Number of frames.
     frames: u64,
-    /// Sum of the delays of these frames by the channels, in nanoseconds.
+    /// Sum of the delays that the channels add to these frames, in nanoseconds.
     drawn_ns: u128,
     /// Sum of the waits of these frames for earlier frames, in nanoseconds.
     waited_ns: u128,
 }
 
 impl Delays {
-    /// Mean delay by the channels, and mean wait for earlier frames, since the snapshot `start`;
-    /// `None` if no frame was delayed.
+    /// Mean delay that the channels add, and mean wait for earlier frames, since the snapshot
+    /// `start`; `None` if no frame was delayed.
     pub fn means_since(&self, start: &Self) -> Option<(f64, f64)> {
         let frames = self.frames - start.frames;
         let mean = |total_ns: u128| total_ns as f64 / 1e9 / frames as f64;

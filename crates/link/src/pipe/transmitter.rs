@@ -20,13 +20,14 @@ pub(super) struct Transmitter {
     busy: Duration,
     /// Transmission time of the most recent packet size, cached to avoid a division.
     known: Known,
-    /// Packets whose transmission has not begun; those that have begun are removed only later.
+    /// Packets whose transmission has not begun. Packets whose transmission has begun are not
+    /// removed at once.
     waiting: Ring<WaitingPacket>,
     /// Sum of all waiting times, including the parts that lie in the future.
     waited: Nanoseconds,
     room: droptail::Limits,
-    /// Maximum number of packets that waited at once, so the queue has room for at least as many; 0
-    /// if [`Kept`] holds the maximum.
+    /// Maximum number of packets that waited at once; the queue has space for at least this number.
+    /// 0 if [`Kept`] holds the maximum.
     queue_max: u32,
     overhead: u32,
     /// Rate in bit/s; 0 if it is not constant (see `service`) or transmissions take no time.
@@ -139,7 +140,8 @@ impl Transmitter {
         }
         *has_waited = true;
         // `waiting` may still contain packets whose transmission has begun. They are removed only
-        // if necessary: the longest queue so far had room, so a shorter one has room, too.
+        // if the queue, including them, is as long as the longest queue so far. A shorter queue
+        // certainly has space, because the longest one had.
         if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }

@@ -1,6 +1,6 @@
 //! *What it does.* First in, first out; a packet that arrives at a full queue is dropped.
 //!
-//! *Where we differ.* As in ns-2 and ns-3, the packet in transmission does not count.
+//! *Where we differ.* As in ns-2 and ns-3, the packet in transmission is not counted in the queue.
 
 use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting};
 use retx_units::Time;
@@ -50,8 +50,8 @@ impl Limits {
     }
 }
 
-/// Running queue. Pipes only check the limits and do not use this queue, because a packet's arrival
-/// determines everything else.
+/// Running queue. Pipes do not use it: with droptail they check only the limits, because everything
+/// else follows from a packet's arrival.
 #[derive(Debug, Clone)]
 pub struct State {
     limits: Limits,

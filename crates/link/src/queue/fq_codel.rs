@@ -82,7 +82,7 @@ struct Line {
     packets: Fifo,
     control: Control,
     credit: i64,
-    /// True if the queue is in one of the two lists.
+    /// True if the queue is in one of the lists `new` and `old`.
     listed: bool,
 }
 
@@ -208,8 +208,8 @@ impl Queue for State {
                 line.credit -= i64::from(packet.frame.bytes);
                 return Some(packet);
             }
-            // An empty queue leaves its list. A new queue moves to the end of the old ones first;
-            // otherwise a flow could become new again at once.
+            // An empty queue leaves its list. A new queue moves to the end of the old queues first;
+            // otherwise its flow could become new again at once.
             list.pop_front();
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);

@@ -99,8 +99,8 @@ impl ElnObserver {
         } else if self.runs.len() < RUNS_MAX {
             self.runs.insert(first, (from, to));
         } else if self.side == Side::From && first == self.runs.len() {
-            // There is no space for another range, so the last one is extended. The hole between
-            // them, and thus a loss, is forgotten.
+            // There is no space for another range, so the last range is extended. The hole between
+            // the two ranges, and thus a loss, is forgotten.
             self.runs[first - 1].1 = to;
         }
     }

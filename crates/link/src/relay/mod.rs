@@ -188,10 +188,10 @@ impl Relay {
         verdict
     }
 
-    /// Reports the id of the copy that [`Verdict::Keep`] asked for.
+    /// Reports the id of the copy that [`Verdict::Keep`] requested.
     ///
     /// # Panics
-    /// If no copy was asked for.
+    /// If no copy was requested.
     pub fn keep(&mut self, id: u32) {
         let flow = self.asked.take().expect("a copy is handed in when one is asked for");
         let Some(Agent::Snoop(snoop)) = self.agent(flow) else {

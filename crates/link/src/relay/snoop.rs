@@ -96,7 +96,7 @@ pub struct Snoop {
     /// Copies in order of position.
     cache: VecDeque<Held>,
     held_bytes: u64,
-    /// Index in `cache` of the copy whose id the caller will report.
+    /// Index in `cache` of the requested copy, whose id the caller will report.
     asked: usize,
     /// Number of transmissions of segments and copies over the hop.
     passed: u64,
@@ -142,7 +142,7 @@ impl Snoop {
         self.deadline
     }
 
-    /// Stores the id of the copy that the agent asked for.
+    /// Stores the id of the copy that the agent requested.
     pub fn keep(&mut self, id: u32) {
         self.cache[self.asked].id = id;
     }

@@ -12,8 +12,8 @@ pub(super) struct Channels {
     names: Vec<String>,
     /// For each station, true if the channel models apply to its frames.
     asked: Vec<bool>,
-    /// True if both directions between two stations share one channel: that of the pair in which
-    /// the station with the lower index is the sender.
+    /// True if both directions between two stations share one channel. The station with the lower
+    /// index is then the sender in the pair that has the channel.
     reciprocal: bool,
     key: StreamKey,
     pairs: Vec<Option<Pair>>,

@@ -8,8 +8,8 @@ use retx_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Time of leaving the cell, sequence number of the arrival (for packets with equal times), sending
-/// station, and the caller's id of the packet.
+/// Time at which the packet leaves the cell, sequence number of its arrival (for packets with equal
+/// times), sending station, and the caller's id of the packet.
 type Entry = (Time, u64, u16, u32);
 
 /// Delayed packets.
@@ -62,7 +62,7 @@ impl DelayedPackets {
 }
 
 impl Cell {
-    /// Lets a received packet leave the cell `after` later than now.
+    /// Lets a received packet leave the cell when the time `after` has passed.
     #[inline]
     pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
         let sender = &mut self.senders[usize::from(ends.0)];

@@ -1,8 +1,8 @@
 //! Queue of a station, with its discipline.
 //!
-//! As in ns-2 and ns-3, the packet in service has left the queue: the discipline is asked for the
-//! next packet when the previous one has been acknowledged or given up. The queueing delay
-//! therefore does not include backoff and retries.
+//! As in ns-2 and ns-3, the packet in service has left the queue. The discipline chooses the next
+//! packet when the previous one has been acknowledged or given up. The queueing delay therefore
+//! does not include backoff and retries.
 
 use super::parameters::Parameters;
 use super::station::Head;

@@ -5,8 +5,8 @@
 //!
 //! *How.* Each station has at most one deadline: the end of its backoff, of its frame, of the SIFS
 //! before its response, or of its wait for a response. The cell has one pending event, at the
-//! earliest of these deadlines ([`Cell::poll_timeout`]). Slots are not events: the end of a backoff
-//! is computed from the end of the last transmission that the station has sensed; when the station
+//! earliest of these deadlines ([`Cell::poll_timeout`]). Slots are not events. The end of a backoff
+//! is computed from the end of the last transmission that the station has sensed. When the station
 //! senses another transmission, the number of whole slots that have passed is subtracted from the
 //! backoff. If the backoffs of several stations end at the same instant, all of them transmit.
 //!
@@ -17,11 +17,11 @@
 //! as in ns-2 and ns-3. Channel models apply only at the station to which a frame is addressed;
 //! other stations read its header without error.
 //!
-//! A response, or the frame that an RTS announces, is in time if it begins before the deadline. In
-//! the standard the end of its preamble counts, and the deadline is later by the length of the
+//! A response, or the frame that an RTS announces, is in time if it begins before the deadline. The
+//! standard requires the end of its preamble before a deadline that is later by the length of the
 //! preamble. A station resets its NAV if an RTS has set it and no frame follows the RTS (§9.2.5.4).
-//! The standard permits this, and ns-3 does it, but ns-2 does not. There are no beacons, fragments,
-//! or power saving.
+//! The standard permits this reset. ns-3 has it, and ns-2 does not. There are no beacons, no
+//! fragments and no power saving.
 
 mod access;
 mod accounts;

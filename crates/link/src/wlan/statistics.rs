@@ -54,7 +54,7 @@ impl Bursts {
 pub struct Attempts {
     /// Packets acknowledged or given up.
     pub packets: u64,
-    /// Data frames sent for these packets.
+    /// Data frames sent for the packets counted.
     pub frames: u64,
     /// Largest number of data frames for one packet.
     pub max_frames: u64,

@@ -86,9 +86,9 @@ struct Block {
     closes: Time,
     /// Length of the longest packet, bytes.
     bytes: u32,
-    /// Number of frames that were not lost.
+    /// Number of the block's frames that were not lost.
     arrived: usize,
-    /// Arrival time of the last of these frames.
+    /// Latest arrival of the block's frames.
     last: Time,
     /// Packets lost so far.
     lost: Vec<(Job, Reason)>,

@@ -23,8 +23,8 @@ pub(super) struct Order {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     id: u32,
-    /// Time at which the packet's fate is known at the far end, and true if it has arrived there,
-    /// false if it is lost; `None` while its fate is open.
+    /// Time at which the packet's fate is known at the far end, and true if the packet has arrived
+    /// there; `None` while its fate is open.
     done: Option<(Time, bool)>,
 }
 
