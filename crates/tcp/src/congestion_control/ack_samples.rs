@@ -24,16 +24,16 @@ pub(crate) enum State {
 pub(crate) struct AckSample {
     /// Segments acknowledged cumulatively.
     pub packets: u64,
-    /// RTT of the last segment delivered, if it was sent once.
+    /// RTT of the last segment delivered; `None` if it was retransmitted.
     pub rtt: Option<Duration>,
     /// State before the acknowledgment.
     pub state: State,
 }
 
-/// Source of the samples.
+/// Tracker of the sender's state, which derives a sample from each acknowledgment.
 #[derive(Debug, Clone)]
 pub(crate) struct AckSamples {
-    /// Transmission times; `None` if the connection passes the RTT of segments.
+    /// Transmission times of segments; `None` if the connection itself reports their RTTs.
     times: Option<SendTimes>,
     rtt: Option<Duration>,
     is_disordered: bool,
@@ -60,7 +60,7 @@ impl AckSamples {
         }
     }
 
-    /// Records the RTT that the connection passes before [`Self::take`].
+    /// Records the RTT that the connection reports before [`Self::evaluate`].
     pub fn on_segments_acked(&mut self, rtt: Option<Duration>) {
         self.rtt = rtt;
     }
@@ -78,8 +78,8 @@ impl AckSamples {
         } else {
             State::Open
         };
-        // `pkts_acked` is called before the state changes: the acknowledgment that ends a reduction
-        // still belongs to it.
+        // Linux calls `pkts_acked` before it changes the state, so the acknowledgment that ends a
+        // reduction still has the state Reduced.
         self.high_seq = self.high_seq.filter(|end| ack.snd_una < *end);
         self.is_disordered = ack.bytes_acked == 0;
         AckSample { packets: ack.bytes_acked.div_ceil(smss.into()), rtt, state }

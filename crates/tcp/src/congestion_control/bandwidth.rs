@@ -88,9 +88,9 @@ impl Bandwidth {
         }
     }
 
-    /// Bytes credited to an acknowledgment: a duplicate ACK counts for the data that have left the
-    /// network; a cumulative ACK of more than one segment first offsets the credit of duplicates,
-    /// and counts for at least one segment.
+    /// Bytes credited to an acknowledgment. A duplicate ACK is credited with the data that have
+    /// left the network. A cumulative ACK of more than one segment is credited with its bytes,
+    /// minus those already credited to duplicate ACKs; if nothing remains, with one segment.
     fn credit(&mut self, ack: &Ack, smss: u64) -> u64 {
         if ack.bytes_acked == 0 {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
@@ -100,7 +100,7 @@ impl Bandwidth {
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }
-        // All but the missing segment have been credited.
+        // Duplicate ACKs have been credited with all but the missing segment.
         if self.by_duplicates >= ack.bytes_acked {
             self.by_duplicates -= ack.bytes_acked;
             return smss;
@@ -127,7 +127,7 @@ impl Bandwidth {
         libm::round(self.rate(now) * time.as_secs_f64()) as u64
     }
 
-    /// Resets the range: the smallest RTT may be that of a former path.
+    /// Resets the range of RTTs, because the smallest RTT may be that of a former path.
     pub fn forget_range(&mut self) {
         self.range = None;
     }

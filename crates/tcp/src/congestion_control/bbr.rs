@@ -1,12 +1,13 @@
-//! *What it does.* Sends at the bandwidth that the path is measured to have, with at most twice its
-//! bandwidth-delay product in flight: it needs neither a loss nor a queue to find the rate.
+//! *What it does.* Sends at the measured bandwidth of the path, with at most twice the
+//! bandwidth-delay product in flight. It needs neither a loss nor a queue to find this rate.
 //!
 //! *Reference.* Cardwell, Cheng, Gunn, Hassas Yeganeh & Jacobson, ACM Queue 14(5), 2016: version 1
 //! as in Linux `net/ipv4/tcp_bbr.c`, whose functions are named below.
 //!
 //! *Equations.* bw = largest delivery rate of the last 10 rounds; min_rtt = smallest RTT of the
-//! last 10 s. pacing rate = 0.99·pacing_gain·bw; cwnd = cwnd_gain·bw·min_rtt plus the room that
-//! segmentation offload (three bursts of 1 ms, rounded up to an even sum) and ACK aggregation need.
+//! last 10 s. pacing rate = 0.99·pacing_gain·bw. cwnd = cwnd_gain·bw·min_rtt, plus allowances for
+//! segmentation offload (three bursts of 1 ms, with the sum rounded up to an even number) and for
+//! ACK aggregation.
 //!
 //! | mode | pacing gain | cwnd gain | until |
 //! |---|---|---|---|
@@ -15,15 +16,15 @@
 //! | probe bandwidth | 5/4, 3/4, 1 six times, each for min_rtt | 2 | min_rtt is 10 s old |
 //! | probe RTT | 1 | four segments | 200 ms and a round |
 //!
-//! On loss, for one round only as much is sent as is delivered; then cwnd grows by the data
-//! delivered, and the end of recovery restores it. If a policer is detected, the rate is the
-//! policed one (`bbr/policer.rs`).
+//! In the first round after a loss, only as much is sent as is delivered. Then cwnd grows by the
+//! data delivered, and the end of recovery restores its earlier value. If a policer is detected,
+//! the rate is the policed one (`bbr/policer.rs`).
 //!
 //! *Where we differ.* Rates are in bytes per second (Linux: segments per microsecond, in units of
-//! 2^-24), times in nanoseconds (Linux: jiffies). The budget for offloads is that of Linux even
-//! without `tso`, when segments are sent one by one. The phase of a cycle is drawn from a stream
-//! keyed by the connection's initial sequence numbers. A timeout within fast recovery saves no
-//! window.
+//! 2^-24), times in nanoseconds (Linux: jiffies). The allowance for segmentation offload is that of
+//! Linux even without `tso`, when segments are sent one by one. The phase of a cycle is drawn from
+//! a stream keyed by the connection's initial sequence numbers. A timeout during fast recovery does
+//! not save the window.
 //!
 //! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, by the goodput
 //! in Mbit/s over 15 s:
@@ -56,7 +57,7 @@ const UNIT: u64 = 256;
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 /// Gain that drains the queue of startup within one round.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
-/// Twice the bandwidth-delay product tolerates delayed and stretched ACKs.
+/// Gain of the window: twice the bandwidth-delay product tolerates delayed and stretched ACKs.
 const CWND_GAIN: u64 = 2 * UNIT;
 /// Gains of the phases of a cycle: one in eight probes for more bandwidth, the next drains the
 /// resulting queue.
@@ -172,7 +173,8 @@ impl Bbr {
         self.pacing_rate = Bandwidth::from_segments(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
 
-    /// Sets the pacing rate, which never falls until the pipe is full (`bbr_set_pacing_rate`).
+    /// Sets the pacing rate. In startup, until the path is full, it never falls
+    /// (`bbr_set_pacing_rate`).
     fn set_pacing_rate(&mut self, gain: u64, cwnd: u64, srtt: Option<Duration>) {
         if !self.has_seen_rtt && srtt.is_some() {
             self.init_pacing_rate(cwnd, srtt);
@@ -199,18 +201,19 @@ impl Bbr {
         rtt.map_or(INITIAL_WINDOW, |rtt| bandwidth.in_flight(rtt, gain, self.smss))
     }
 
-    /// Adds to a window what offloads and probing need (`bbr_quantization_budget`).
+    /// Adds allowances for segmentation offload and for probing to a window, in segments
+    /// (`bbr_quantization_budget`).
     fn with_budget(&self, cwnd: u64) -> u64 {
         // The number is even, because a receiver that delays ACKs acknowledges segments in pairs.
         let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
-        // Two more segments while probing, so that even with a small bandwidth-delay product more
-        // is in flight than before.
+        // Two more segments while probing: with a small bandwidth-delay product, the gain of 5/4
+        // may add less than a segment.
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even.saturating_add(if probes { 2 } else { 0 })
     }
 
-    /// Segments in flight for the largest measured bandwidth, times a gain, with room for bursts
-    /// (`bbr_inflight`).
+    /// Segments in flight for the largest measured bandwidth, times a gain, with the allowance for
+    /// bursts (`bbr_inflight`).
     fn target(&self, gain: u64) -> u64 {
         self.with_budget(self.in_flight(self.rounds.bandwidth(), gain))
     }
@@ -302,7 +305,7 @@ impl CongestionControl for State {
         bbr.sample_policer(true, false);
     }
 
-    /// Restarts the measurements after a recovery without a loss (`bbr_undo_cwnd`).
+    /// Restarts the measurements after a recovery that proved unnecessary (`bbr_undo_cwnd`).
     fn on_undo(&mut self, _: &mut Window) {
         self.0.full.restart();
         self.0.policer.reset();

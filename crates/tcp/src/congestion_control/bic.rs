@@ -23,7 +23,7 @@
 //!
 //! - *Loss.* W = cwnd, or 1843/2048·cwnd if cwnd < W (fast convergence); ssthresh =
 //!   max(819/1024·cwnd, 2), or max(cwnd/2, 2) for cwnd ≤ 14.
-//! - *Timeout.* The same ssthresh; W and the average are forgotten.
+//! - *Timeout.* The same ssthresh; W and the average return to their initial values.
 //!
 //! *Where it differs.* From the paper: a step covers a quarter of the distance, not half. The
 //! module's parameters have their defaults.
@@ -41,24 +41,24 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Share of the distance that a step covers: 1/4 (`BICTCP_B`).
+/// Each step covers 1/4 of the distance to the window of the last loss (`BICTCP_B`).
 const SEARCH: u64 = 4;
-/// Largest step per window (`max_increment`), in segments.
+/// Largest growth per round trip, in segments (`max_increment`).
 const INCREMENT_MAX: u64 = 16;
-/// Window up to which BIC is Reno, in segments (`low_window`).
+/// Largest window, in segments, in which BIC grows as Reno does (`low_window`).
 const LOW_WINDOW: u64 = 14;
-/// Share of the window that a reduction leaves, in 1024ths (`beta`).
+/// Part of the window that remains after a reduction, in 1024ths (`beta`).
 const BETA: u64 = 819;
 const SCALE: u64 = 1024;
-/// Number of windows acknowledged per segment of growth next to the maximum, times [`SEARCH`]
-/// (`smooth_part`).
+/// Next to the maximum, the window grows by one segment per `SMOOTH`/[`SEARCH`] windows
+/// acknowledged (`smooth_part`).
 const SMOOTH: u64 = 20;
 /// Maximum number of acknowledged segments per increase before the first loss: growth of at least 5
 /// % per round trip.
 const FIRST_MOST: u64 = 20;
 /// Fixed-point representation of 1 for the number of segments per ACK.
 const RATIO_ONE: u64 = 16;
-/// Age at which the growth is computed anew for an unchanged window: HZ/32, in ticks.
+/// Age in ticks beyond which the growth is recomputed for an unchanged window (HZ/32).
 const STALE: u64 = HZ / 32;
 
 /// State of BIC.
@@ -66,9 +66,9 @@ const STALE: u64 = HZ / 32;
 pub struct State {
     segments: Segments,
     samples: AckSamples,
-    /// Segments to be acknowledged per increase (`cnt`).
+    /// Number of acknowledged segments per segment of growth (`cnt`).
     per: u64,
-    /// Window of the last loss; 0 before (`last_max_cwnd`).
+    /// Window of the last loss, in segments; 0 before the first (`last_max_cwnd`).
     last_max: u64,
     /// Window and tick of the last computation.
     computed: Option<(u64, u64)>,
@@ -111,8 +111,8 @@ impl State {
     /// Number of segments to be acknowledged per increase, if ACKs are not delayed.
     const fn search(&self, cwnd: u64) -> u64 {
         let near_maximum = cwnd.saturating_mul(SMOOTH) / SEARCH;
-        // Below the maximum, the steps are the largest ones while the window is far from it, then
-        // those of the search, and next to the maximum one segment in five windows.
+        // Below the maximum: far from it, the largest steps; nearer, a quarter of the distance;
+        // next to it, one segment in five windows.
         if cwnd < self.last_max {
             return match (self.last_max - cwnd) / SEARCH {
                 0 | 1 => near_maximum,
@@ -120,7 +120,7 @@ impl State {
                 step => cwnd / step,
             };
         }
-        // Beyond the maximum the steps come in reverse order: the farther, the faster.
+        // Above the maximum the growth accelerates with the distance from it.
         match cwnd - self.last_max {
             beyond if beyond < SEARCH => near_maximum,
             beyond if beyond < INCREMENT_MAX * (SEARCH - 1) => {
@@ -136,7 +136,7 @@ impl State {
         let share = |part: u64, whole: u64| {
             (u128::from(cwnd) * u128::from(part) / u128::from(whole)) as u64
         };
-        // Fast convergence: a flow whose windows shrink leaves room for newer ones.
+        // Fast convergence: a flow whose window shrinks from loss to loss yields to newer flows.
         self.last_max = if cwnd < self.last_max { share(SCALE + BETA, 2 * SCALE) } else { cwnd };
         if cwnd <= LOW_WINDOW { cwnd / 2 } else { share(BETA, SCALE) }
     }

@@ -1,27 +1,30 @@
-//! *What it does.* CDG (CAIA delay gradient) as in Linux: reduces the window at random, the more
-//! likely the faster the round-trip time rises, and tolerates losses that no rise announced.
+//! *What it does.* CDG (CAIA delay gradient) as in Linux: reduces the window at random, with a
+//! probability that grows with the rise of the round-trip time. A loss after such reductions
+//! reduces the window less, or not at all.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_cdg.c` (read as of 6.x), after Hayes & Armitage 2011,
 //! “Revisiting TCP congestion control using delay gradients”.
 //!
 //! *Equations.* RTTs in µs.
-//! - *Gradient*, once per round trip: g_min and g_max are the differences of its least and largest
-//!   RTT from those of the round before, summed over eight rounds (at first over n, times 8/n); g
-//!   is g_min if that is positive, otherwise g_max. An ACK of a single segment after ACKs of
-//!   several was delayed: it counts only for the least RTT.
-//! - *Reduction by delay*, for g > 0 with probability 1 − e^(−42·g/10⁶): as for ECN-Echo, to
-//!   ssthresh = max(⌊724·cwnd/1024⌋, 2). After five consecutive reductions without a sum of −32 or
-//!   less there are no more.
-//! - *Loss and timeout:* ssthresh = max(w, cwnd/2, 2). The shadow window w grows like cwnd, keeps
-//!   its size over reductions by delay, and is halved by a loss.
-//! - *Slow start* ends once the round's least RTT exceeds its minimum by an eighth (after eight
-//!   samples), or once a train of ACKs less than 3 ms apart lasts half of that minimum.
+//! - *Gradient*, once per round trip. The differences of the round's least and largest RTT from
+//!   those of the round before are summed over eight rounds: g_min and g_max. While only n
+//!   differences exist, their sum is multiplied by 8/n. The gradient g is g_min if that is
+//!   positive, otherwise g_max. An ACK of a single segment after ACKs of several counts as delayed;
+//!   its RTT is used only for the least RTT.
+//! - *Reduction by delay*, for g > 0, with probability 1 − e^(−42·g/10⁶). As after ECN-Echo, the
+//!   window is reduced to ssthresh = max(⌊724·cwnd/1024⌋, 2). After five such reductions in
+//!   succession there are no more until a sum is at most −32.
+//! - *Loss and timeout:* ssthresh = max(w, cwnd/2, 2). The shadow window w grows like cwnd, is not
+//!   changed by reductions by delay, and is halved by a loss.
+//! - *Slow start* ends once the least RTT of a round, after eight samples, exceeds the least RTT so
+//!   far by an eighth. It also ends once a train of ACKs less than 3 ms apart lasts half of the
+//!   least RTT so far.
 //! - *Growth* as `reno_linux`.
 //!
 //! *Where it differs.* From the paper: HyStart, proportional rate reduction, and a factor in place
-//! of G. From Linux: the exponential is exact, not by table; selectively acknowledged data are
-//! assumed to remain only during recovery and at duplicate ACKs. The module's parameters are fixed
-//! at their defaults, so that the states for loss tolerance are absent.
+//! of G. From Linux: the exponential is computed exactly, not by table. Selectively acknowledged
+//! data are assumed to remain only during recovery and at duplicate ACKs. The module's parameters
+//! are fixed at their defaults, so the states for loss tolerance are absent.
 
 use super::ack_samples::{AckSamples, State as AckState};
 use super::segments::{self, Segments};
@@ -37,19 +40,19 @@ pub struct Config {}
 
 /// Rounds in the sum of gradients (`window`).
 const ROUNDS: usize = 8;
-/// Share of the window that a reduction by delay leaves, in 1/1024 (`backoff_beta`).
+/// Part of the window that remains after a reduction by delay, in 1/1024 (`backoff_beta`).
 const BETA: u64 = 724;
 /// Factor of the gradient in the exponent (`backoff_factor`).
 const FACTOR: f64 = 42.0;
 /// Number of consecutive reductions by delay that may fail to lower the delay (`use_ineff`).
 const INEFFECTUAL_MOST: u32 = 5;
-/// Fall of the delay, in µs, that shows that a reduction has had an effect.
+/// Sum of gradients, in µs, at or below which the reductions have had an effect.
 const EFFECTUAL: i64 = -32;
-/// Maximum number of ACKs of single segments that are taken for delayed ones.
+/// Maximum number of ACKs of single segments that count as delayed ones.
 const DELAYED_MOST: u32 = 5;
 /// Longest time between two ACKs of a train.
 const TRAIN_GAP: Duration = Duration::from_millis(3);
-/// Least threshold of HyStart, in µs, and samples before its delay is judged.
+/// Smallest threshold of HyStart, in µs, and number of samples before it compares the RTT.
 const THRESHOLD_MIN: i64 = 125;
 const SAMPLES: u32 = 8;
 
@@ -79,16 +82,16 @@ struct Delay {
     previous: MinMax,
     gradients: [MinMax; ROUNDS],
     sum: MinMax,
-    /// True once every place of `gradients` has been filled.
+    /// True once all entries of `gradients` are in use.
     is_full: bool,
-    /// Place of the next gradient.
+    /// Index of the entry for the next gradient.
     tail: usize,
     /// True from the start of a reduction by delay to its end (`CDG_BACKOFF`).
     backs_off: bool,
-    /// Number of further ACKs of single segments that are taken for delayed ones.
+    /// Number of further ACKs of single segments that count as delayed ones.
     delayed: u32,
     round_end: u64,
-    /// Window without reductions by delay, in segments.
+    /// Shadow window: the window without reductions by delay, in segments.
     shadow: u64,
     /// Number of reductions by delay since the delay last fell.
     ineffectual: u32,
@@ -115,7 +118,7 @@ fn draws(identity: u64) -> Stream {
 }
 
 impl Delay {
-    /// Takes an RTT (`tcp_cdg_acked`).
+    /// Records an RTT in µs (`tcp_cdg_acked`).
     fn on_rtt(&mut self, rtt: i64, packets: u64, has_sacked: bool) {
         let rtts = &mut self.rtt;
         // After ACKs of two segments, the ACK of a single one has probably waited for the timer of
@@ -160,14 +163,14 @@ impl Delay {
         rtt > (self.least + self.least / 8).max(THRESHOLD_MIN)
     }
 
-    /// Gradient of the rounds, summed (`tcp_cdg_grad`).
+    /// Gradient over the last eight rounds, in µs (`tcp_cdg_grad`).
     fn gradient(&mut self) -> i64 {
         let latest = self.rtt.minus(self.previous);
         self.sum = self.sum.plus(latest).minus(self.gradients[self.tail]);
         self.gradients[self.tail] = latest;
         self.tail = (self.tail + 1) % ROUNDS;
         let MinMax { min, max } = self.sum;
-        // A rise of the least RTT is the surer sign; without one the largest may already rise.
+        // A rise of the least RTT is the more reliable sign, but the largest RTT rises earlier.
         let mut gradient = if min > 0 { min } else { max };
         if !self.is_full {
             // Until eight rounds have passed, the missing ones are assumed to have the mean
@@ -198,8 +201,8 @@ impl Delay {
         if self.backs_off {
             return ((u128::from(cwnd) * u128::from(BETA)) >> 10) as u64;
         }
-        // Reductions by delay have kept the window below its shadow. Half of the shadow may be as
-        // large as the window: then a loss costs nothing.
+        // Reductions by delay have kept the window below its shadow. If half of the shadow is as
+        // large as the window, the loss does not reduce the window.
         self.shadow = (self.shadow / 2).min(cwnd);
         self.shadow.max(cwnd / 2)
     }
@@ -229,7 +232,7 @@ impl State {
             return false;
         }
         let delay = &mut self.delay;
-        // Flows that respond to losses alone would take what reductions by delay give away.
+        // Flows that respond only to losses would use the bandwidth that further reductions free.
         delay.ineffectual = delay.ineffectual.saturating_add(1);
         if delay.ineffectual > INEFFECTUAL_MOST {
             return false;

@@ -61,8 +61,9 @@ pub enum Variant {
     /// RFC 9438.
     #[default]
     Rfc9438,
-    /// Linux: whole segments; reductions of cwnd, not FlightSize; growth of at least 5 % per round
-    /// trip before the first loss; α never 1; a target one minimum RTT ahead.
+    /// Linux: windows are whole segments, reductions apply to cwnd instead of FlightSize, α is
+    /// never 1, and the target lies one minimum RTT ahead. Before the first loss, the window grows
+    /// by at least 5 % per round trip.
     Linux,
 }
 
@@ -75,8 +76,8 @@ pub enum SlowStart {
     /// Linux: one segment per segment acknowledged; ends when an ACK train lasts half an RTT, or
     /// when the RTT has grown by an eighth.
     Hystart,
-    /// RFC 9406: at most eight segments per ACK; once the RTT has grown, a quarter of that for five
-    /// rounds before the exit. Only in the first slow start; later ones are standard.
+    /// RFC 9406: at most eight segments per ACK. Once the RTT has grown, a quarter of that for five
+    /// rounds, and then the exit. Slow starts after the first are standard.
     #[default]
     HystartPlusPlus,
 }
@@ -128,7 +129,7 @@ impl State {
             },
             start: match config.slow_start {
                 SlowStart::Standard => Start::Standard,
-                // Pacing stretches ACK trains, which the detector allows for.
+                // The detector must allow for pacing, which stretches ACK trains.
                 SlowStart::Hystart => Start::Hystart(Hystart::new(tcp.pacing)),
                 SlowStart::HystartPlusPlus => Start::PlusPlus(HystartPlusPlus::default()),
             },
@@ -211,7 +212,7 @@ impl CongestionControl for State {
         }
     }
 
-    /// Takes the RTT, which may end slow start (Linux `cubictcp_acked`).
+    /// Records the RTT, which may end slow start (Linux `cubictcp_acked`).
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let Some(rtt) = rtt.filter(|_| !self.avoidance.began_recently(ack)) else { return };
         self.sample(rtt);

@@ -1,13 +1,14 @@
-//! *What it does.* DCTCP as in Linux: estimates the share of marked data, and reduces the window in
-//! proportion to it; otherwise Reno. ECN is used whatever the configuration says.
+//! *What it does.* DCTCP as in Linux: estimates the fraction of marked data, and reduces the window
+//! in proportion to it. Otherwise it acts as Reno. It uses ECN whatever the configuration says.
 //!
 //! *Reference.* RFC 8257; Linux `net/ipv4/tcp_dctcp.c` (read as of 6.x); Alizadeh et al., “Data
 //! Center TCP (DCTCP)”, SIGCOMM 2010.
 //!
 //! *Equations.* α in 1/1024 and g = 1/16:
 //! - *Once per round trip*, when the data that were in flight at the last update are acknowledged:
-//!   α = min(α − ⌊α/16⌋ + ⌊64·M/D⌋, 1024), D being the segments delivered since that update and M
-//!   those delivered by acknowledgments with ECN-Echo. α is 1024 at first; below 16 it decays to 0.
+//!   α = min(α − ⌊α/16⌋ + ⌊64·M/D⌋, 1024). D is the number of segments delivered since that update,
+//!   and M the number of those that acknowledgments with ECN-Echo delivered. α is 1024 at first;
+//!   below 16 it decays to 0.
 //! - *First ECN-Echo of a window:* ssthresh = max(cwnd − ⌊cwnd·α/2048⌋, 2).
 //! - *Loss*, also one during a reduction by ECN-Echo, and timeout: ssthresh = max(cwnd/2, 2).
 //! - *Growth* as `reno_linux`.
@@ -38,7 +39,7 @@ const SHIFT_G: u32 = 4;
 pub struct State {
     segments: Segments,
     alpha: u64,
-    /// Position whose acknowledgment ends the observation (`next_seq`).
+    /// Position whose acknowledgment ends the current round trip (`next_seq`).
     round_end: u64,
     /// Segments delivered since the last update, and those of them with ECN-Echo.
     delivered: u64,
@@ -57,7 +58,7 @@ impl State {
         }
     }
 
-    /// Ends an observation (`dctcp_update_alpha`).
+    /// Updates α at the end of a round trip (`dctcp_update_alpha`).
     fn update_alpha(&mut self) {
         let decay = self.alpha >> SHIFT_G;
         // A decay rounded to 0 would leave a small α for ever.
@@ -86,8 +87,8 @@ impl CongestionControl for State {
         if echo {
             self.marked += delivered;
         }
-        // The data of one round trip: those in flight at the last update are acknowledged now, and
-        // their marks are known.
+        // The round trip is over: the data in flight at the last update are acknowledged, so their
+        // marks are known.
         if ack.snd_una >= self.round_end {
             self.update_alpha();
             self.round_end = ack.snd_nxt;

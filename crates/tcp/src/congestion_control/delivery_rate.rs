@@ -9,13 +9,13 @@
 //! - segments = delivered − P.delivered
 //! - interval = max(P.sent − P.first_sent, now − P.delivered_at)
 //!
-//! A sample is invalid if its interval is shorter than the minimum RTT of the last five minutes. It
-//! is limited by the application if P was sent before all data in flight at the last shortage of
-//! data had been delivered.
+//! A sample is invalid if its interval is shorter than the minimum RTT of the last five minutes.
+//! When the application runs out of data, samples are application-limited for all segments P that
+//! are sent before the data then in flight have been delivered.
 //!
-//! *Where we differ.* Nanoseconds, not microseconds. The RTT is that of the newest segment
-//! delivered; Linux takes that of the last segment acknowledged, and none if one of those
-//! acknowledged was retransmitted.
+//! *Where we differ.* Times are in nanoseconds, not microseconds. The RTT is that of the newest
+//! segment delivered. Linux uses that of the last segment acknowledged, and has none if one of the
+//! acknowledged segments was retransmitted.
 
 use super::windowed::WindowedMin;
 use super::{Delivery, Sent};
@@ -32,11 +32,11 @@ struct Stamp {
     /// Position after the segment.
     end: u64,
     sent: Time,
-    /// Number of segments delivered by then.
+    /// Number of segments delivered before this transmission.
     delivered: u64,
-    /// Time of the most recent delivery by then.
+    /// Time of the most recent delivery before this transmission.
     delivered_at: Time,
-    /// Transmission time of the segment that was delivered last by then.
+    /// Transmission time of the segment that was delivered last before this transmission.
     first_sent: Time,
     is_app_limited: bool,
     /// True if the segment is a retransmission.
@@ -58,7 +58,7 @@ pub(crate) struct Sample {
     pub segments: u64,
     /// Time that the delivery of these segments took; above zero.
     pub interval: Duration,
-    /// Segments delivered before the first segment of this sample.
+    /// Number of segments delivered before the newest segment of this sample was sent.
     pub prior_delivered: u64,
 }
 
@@ -201,8 +201,8 @@ impl DeliveryRate {
             sample: is_valid.then_some(sample),
             is_app_limited: newest.is_app_limited,
             rtt,
-            // `FLAG_ACK_MAYBE_DELAYED`: the segment is short, and was alone in flight for a round
-            // trip.
+            // `FLAG_ACK_MAYBE_DELAYED`: the segment is short, and no other was delivered during its
+            // round trip.
             may_be_delayed: ack.segments == 1
                 && ack.is_short
                 && newest.delivered + 1 == self.delivered,
@@ -213,8 +213,8 @@ impl DeliveryRate {
         self.least_rtt().map_or(0, Duration::as_nanos)
     }
 
-    /// Stamps of the newest segment delivered by an acknowledgment; removes those of all
-    /// cumulatively acknowledged segments.
+    /// Returns the stamps of the newest segment delivered by an acknowledgment, and removes those
+    /// of all cumulatively acknowledged segments.
     fn take_newest(&mut self, ack: &Delivery) -> Option<Stamp> {
         let mut newest = ack.newest.and_then(|end| {
             let index = self.flying.partition_point(|it| it.end < end);

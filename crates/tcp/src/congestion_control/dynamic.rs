@@ -1,5 +1,5 @@
-//! *What it does.* After every loss sets the threshold to the available bandwidth, and the window
-//! to half of that or to what the loss rate allows, whichever is less.
+//! *What it does.* After every loss, sets the threshold to the available bandwidth. The window
+//! becomes half of the threshold, or the window that the loss rate allows if this is smaller.
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304 ("dynamic responding").
 //!
@@ -16,20 +16,20 @@
 //! max(y(S), β) with `loss_rate`, and not at all with `none`. With the backoff `reset_if_bdp` a
 //! timeout resets the backoff when bandwidth × RTT > cwnd_max/2.
 //!
-//! *Where the paper leaves room.*
+//! *Where the paper is incomplete.*
 //!
-//! - *ABW* is the estimate of Prairie, of which only an abstract is known (`prairie_like`). It is a
-//!   bandwidth, and the paper uses its value in bytes per second as a window in bytes: its figure 7
-//!   shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500 bytes. `abw
+//! - *ABW* is the estimate of Prairie, of which only an abstract is known (`prairie_like`). The
+//!   paper uses this bandwidth, in bytes per second, as a window in bytes: its figure 7 shows
+//!   ssthresh = 132,811 bytes. The path there, of 2 Mbit/s and 22 ms, holds only 5,500 bytes. `abw
 //!   = "second"` does the same; `abw = "least_rtt"` multiplies the bandwidth by the minimum RTT, as
 //!   Westwood does.
 //! - *Growth.* With `second` the threshold is far above the capacity of the path, and the window
 //!   grows exponentially until a loss. The paper limits it to 50 packets, and so does the preset
 //!   (`max_cwnd`).
-//! - *Bound.* The paper is contradictory on whether eq. 5 bounds this growth: the algorithm runs at
-//!   losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss rate
-//!   is higher than zero, cwnd cannot be higher than 25000", and in its figure 7b the window
-//!   returns from 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded.
+//! - *Bound.* The paper is contradictory on whether eq. 5 bounds this growth. Its algorithm runs at
+//!   losses and lets cwnd "increase exponentially until it reaches ssthresh". But "if the loss rate
+//!   is higher than zero, cwnd cannot be higher than 25000", and in figure 7b the window returns
+//!   from 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded here.
 //! - *Small windows.* A small cwnd may rise at a loss, because the algorithm does not compare the
 //!   new value with the old one.
 //! - *Counts.* Retransmissions count as data segments sent. The first interval begins with the
@@ -48,9 +48,9 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Loss rate, in per cent, at and above which the window is `beta`. Paper: 0.5.
     pub alpha: Positive,
-    /// Smallest window that a loss rate leaves. Paper: 10,000 bytes.
+    /// Smallest window that the loss rate allows. Paper: 10,000 bytes.
     pub beta: Size,
-    /// Window that the smallest loss rate leaves. Paper: 25,000 bytes.
+    /// Window that a loss rate near 0 allows. Paper: 25,000 bytes.
     pub cwnd_max: Size,
     /// Estimator of the available bandwidth. Paper: Prairie.
     pub estimator: Estimator,
@@ -79,10 +79,10 @@ pub enum Estimator {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Abw {
-    /// Bytes per second, as in the paper's figures.
+    /// Bytes transmitted in a second, as in the paper's figures.
     #[default]
     Second,
-    /// Bytes per minimum RTT.
+    /// Bytes transmitted in the minimum RTT.
     LeastRtt,
 }
 
@@ -95,7 +95,7 @@ pub enum Ceiling {
     None,
     /// `cwnd_max`, whatever the loss rate.
     CwndMax,
-    /// The window that the loss rate leaves (equation 5).
+    /// The window that the loss rate allows (equation 5).
     LossRate,
 }
 

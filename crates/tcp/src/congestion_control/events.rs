@@ -22,8 +22,8 @@ pub struct Ack {
     pub snd_una: u64,
     /// Next position to send.
     pub snd_nxt: u64,
-    /// True if the window is the limit according to `cwnd_validation`; otherwise growth is
-    /// reverted.
+    /// True if the congestion window limits the sender according to `cwnd_validation`. If false,
+    /// the connection reverts any growth.
     pub cwnd_limited: bool,
     /// True in fast recovery and in the recovery after a timeout.
     pub in_recovery: bool,
@@ -73,7 +73,7 @@ pub struct Start {
     /// True if [`super::CongestionControl::on_segments_acked`] will be called before each
     /// [`super::CongestionControl::observe`]: the algorithm then need not time segments itself.
     pub samples_segments: bool,
-    /// Both ends' initial sequence numbers, which distinguish a connection from others, for
-    /// algorithms that have to differ between connections.
+    /// Number derived from both ends' initial sequence numbers, for algorithms that must behave
+    /// differently on different connections.
     pub identity: u64,
 }

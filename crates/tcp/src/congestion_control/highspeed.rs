@@ -10,7 +10,7 @@
 //! up to 38 segments HighSpeed TCP is Reno.
 //!
 //! *Where it differs.* From the RFC: increases are whole segments, rounded up, and 72 at most. The
-//! reduction is that for the window at the last growth in congestion avoidance; in the first slow
+//! reduction uses b of the window at the last growth in congestion avoidance. In the first slow
 //! start it is Reno's, however large the window. From Linux: no clamp of the window at 2^25
 //! segments.
 
@@ -48,7 +48,7 @@ const DECREASES: [u64; 72] = [
 #[derive(Debug, Clone)]
 pub struct State {
     segments: Segments,
-    /// Index of the window in the table.
+    /// Row of the tables for the window at its last growth in congestion avoidance.
     index: usize,
 }
 

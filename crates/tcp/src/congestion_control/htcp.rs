@@ -11,12 +11,12 @@
 //!   longer Δ (paper, eq. 4). f is divided by 100 ms/RTTmin, a ratio limited to 0.5 … 10.
 //! - Congestion avoidance: +1 when α times the segments acknowledged since the last increase
 //!   exceeds cwnd.
-//! - Loss and timeout: ssthresh = max(β·cwnd, 2). β = ½ if the largest throughput differs by more
-//!   than a fifth from that before the previous loss, at the first loss after such a change, and
-//!   for RTTmin ≤ 10 ms; otherwise β = RTTmin/RTTmax, limited to 0.5 … 0.8.
+//! - Loss and timeout: ssthresh = max(β·cwnd, 2). Normally β = RTTmin/RTTmax, limited to 0.5 … 0.8.
+//!   β is ½ if RTTmin ≤ 10 ms, if the largest throughput differs by more than a fifth from that
+//!   before the previous loss, and at the first loss after such a change.
 //! - RTTmax grows by at most 20 ms at a time. Each reduction lowers its excess over RTTmin by 5 %.
-//! - Throughput is measured in each round trip, in segments per second. Its average starts anew in
-//!   the three RTTmin after a loss; then the newest value has the weight 1/4.
+//! - Throughput is measured in each round trip, in segments per second. In the first three RTTmin
+//!   after a loss, the average is the newest value; later the newest value has the weight 1/4.
 //!
 //! *Where it differs.* From the paper: the RTT scaling and the steps of whole segments. From Linux:
 //! a duplicate ACK does not end the measurement of a throughput. The module's parameters
@@ -153,8 +153,8 @@ impl State {
         let Throughput { max, previous_max, .. } = self.throughput;
         self.throughput.previous_max = max;
         self.beta = BETA_MIN;
-        // If the throughput differs from that before the last loss, other flows have come or gone:
-        // the RTTs then say little about the share of the window that keeps the bottleneck busy.
+        // If the throughput differs from that before the last loss, other flows have come or gone.
+        // The RTTs then do not show which part of the window keeps the bottleneck busy.
         if !(4 * previous_max..=6 * previous_max).contains(&(5 * max)) {
             self.adapts = false;
         } else if self.adapts && self.min_rtt > ADAPTED_ABOVE && self.max_rtt > 0 {

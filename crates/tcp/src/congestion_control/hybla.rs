@@ -6,8 +6,8 @@
 //!
 //! *Equations.* ρ = max(RTT/RTT₀, 1), with RTT the smallest smoothed RTT. Per ACK, in segments:
 //! slow start cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. A loss
-//! halves the data in flight. As in Linux the window grows only while it is the limit, and as
-//! Reno's while a timeout is being repaired; the exponent is at most 16.
+//! halves the data in flight. As in Linux, the window grows only while it limits the sender, and
+//! grows as Reno's while a timeout is being repaired. The exponent is at most 16.
 //!
 //! *Where we differ.* ρ is a floating-point number; Linux uses eighths. Linux begins with ρ
 //! segments, and the paper also scales the first threshold: set `initial_window` and

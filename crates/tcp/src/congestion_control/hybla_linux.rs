@@ -10,8 +10,8 @@
 //!   ⌊128·2^(fraction of ρ)⌋ comes from a table.
 //! - *Congestion avoidance.* Each ACK adds ⌊128·ρ²/cwnd⌋, in 1/128 segments; if that is 0, cwnd
 //!   ACKs add one segment.
-//! - *Limits.* The window grows only while it is the limit, and up to 65,535 segments; while a
-//!   timeout is being repaired it grows as Reno's.
+//! - *Limits.* The window grows only while it limits the sender, and up to 65,535 segments. While a
+//!   timeout is being repaired, it grows as Reno's.
 //! - *Loss and timeout.* ssthresh = max(cwnd/2, 2).
 //!
 //! *Where it differs.* Linux also grows as Reno while data are selectively acknowledged and nothing
@@ -32,7 +32,7 @@ pub struct Config {}
 const RTT0: Duration = Duration::from_millis(25);
 /// 128·2^(n/8) for n = 0 … 7 (`hybla_fraction`).
 const FRACTIONS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
-/// A segment in units of growth.
+/// One segment, in the unit of growth (1/128 segment).
 const SEGMENT: u64 = 128;
 /// The largest exponent of slow start.
 const EXPONENT_MAX: u64 = 16;
@@ -111,7 +111,7 @@ impl CongestionControl for State {
             self.segments.count = 0;
             grown += 1;
         }
-        // Less than 1/128 segment per ACK would never add up to a segment.
+        // Increments of 0 would never add up to a segment, so ACKs are counted instead.
         if increment == 0 && self.segments.count >= segments::cwnd(window) {
             self.segments.count = 0;
             grown += 1;

@@ -8,8 +8,9 @@
 //! and RTTmax the extremes of the connection: d_a = mean RTT − RTTmin, d_m = RTTmax − RTTmin, d_1 =
 //! d_m/100, d_2 = d_m/10, d_3 = 8·d_m/10.
 //!
-//! - α = 10 for d_a ≤ d_1, but after a round with d_a > d_1 only from the fifth such round on. Else
-//!   α = 10·(d_m − d_1)/((d_m − d_1) + (d_a − d_1)·(10 − 0.3)/0.3), which is 0.3 for d_a = d_m.
+//! - α = 10 for d_a ≤ d_1. After a round with d_a > d_1, this holds only from the fifth round with
+//!   d_a ≤ d_1 on. For d_a > d_1, α = 10·(d_m − d_1)/((d_m − d_1) + (d_a − d_1)·(10 − 0.3)/0.3),
+//!   which is 0.3 for d_a = d_m.
 //! - β = 1/8 for d_a ≤ d_2, 1/2 for d_a ≥ d_3, and linear in between.
 //! - α = 1 and β = 1/2 with a window of less than 15 segments, and after a timeout.
 //! - Congestion avoidance: let n be α times the segments acknowledged since the last increase. Once
@@ -105,7 +106,7 @@ impl State {
         }
     }
 
-    /// α for an average and the largest queuing delay.
+    /// α for the average queuing delay of a round, and the largest of the connection, in µs.
     fn alpha_at(&mut self, average: u64, max: u64) -> u64 {
         let low = max / 100;
         if average <= low {
@@ -144,7 +145,7 @@ impl State {
     }
 }
 
-/// β for an average and the largest queuing delay.
+/// β for the average queuing delay of a round, and the largest of the connection, in µs.
 const fn beta_at(average: u64, max: u64) -> u64 {
     let (low, high) = (max / 10, 8 * max / 10);
     if average <= low {

@@ -1,26 +1,28 @@
-//! *What it does.* TCP-LP as in Linux: takes only what other flows leave, by giving way as soon as
-//! the one-way delay rises.
+//! *What it does.* TCP-LP as in Linux: uses only the bandwidth that other flows leave free, by
+//! yielding as soon as the one-way delay rises.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_lp.c` (read as of 6.x), after Kuzmanovic & Knightly 2003,
 //! “TCP-LP: a distributed algorithm for low priority data transfer”.
 //!
 //! *Equations.* In ticks of the timestamp clock, with 32-bit arithmetic:
 //! - *Clock.* The rate h of the receiver's clock is smoothed by 1/64 from ⌊1000·ΔTSval/ΔTSecr⌋.
-//! - *Delay.* owd = |⌊1000/h⌋·TSval − TSecr|, and sowd = 7/8 sowd + 1/8 owd; owd_min is the least,
-//!   owd_max the largest but one. Once fast rises of the delay, or the clock's ticks, have lifted h
-//!   above 1000, ⌊1000/h⌋ is 0, and owd is a large number that has nothing to do with the delay,
-//!   until h has fallen.
+//! - *Delay.* owd = |⌊1000/h⌋·TSval − TSecr|, and sowd = 7/8 sowd + 1/8 owd. owd_min is the least
+//!   owd, and owd_max the largest but one. A fast rise of the delay, or the granularity of the
+//!   clock, may raise h above 1000. Then ⌊1000/h⌋ is 0, and owd is a large number unrelated to the
+//!   delay, until h has fallen.
 //! - *Early congestion:* sowd ≥ owd_min + ⌊15·(owd_max − owd_min)/100⌋. Then owd_min = sowd,
 //!   owd_max = 2 sowd, and cwnd = cwnd/2, or 1 if the last such decrease is less than three
 //!   (echoed) round trips ago. During these three round trips the window does not grow.
 //! - *Otherwise* as `reno_linux`.
 //!
-//! *Where it differs.* From the paper: the extremes are forgotten at each decrease. As in Linux,
-//! the receiver's clock has a random offset (`clock_offset`), unless `net.ipv4.tcp_timestamps` is
-//! 2. Of a large owd, sowd keeps the lower 29 bits only, which in seven of eight connections are
-//! below every threshold: TCP-LP then is Reno. Without timestamps it always is. From Linux: the
-//! offset is drawn for each connection, not for each pair of hosts; with timers other than Linux's,
-//! early congestion is looked for in acknowledgments outside recovery only.
+//! *Where it differs.* From the paper: the extremes are reset at each decrease. From Linux: the
+//! clock offset (see below) is drawn for each connection, not for each pair of hosts. Without the
+//! RTT samples of Linux, early congestion is detected only outside recovery.
+//!
+//! As in Linux, the receiver's clock has a random offset (`clock_offset`), unless
+//! `net.ipv4.tcp_timestamps` is 2. This makes owd large, and sowd keeps only its lower 29 bits. In
+//! seven of eight connections these are below every threshold, and TCP-LP acts as Reno. Without
+//! timestamps it always does.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Start, Window};
@@ -60,7 +62,7 @@ struct OneWayDelay {
     smoothed: u32,
     min: u32,
     max: u32,
-    /// Largest delay of all; `max` is the previous largest one.
+    /// Largest delay so far; `max` is the largest one before it.
     max_reserved: u32,
     /// Ticks per second of the receiver's clock; 0 before the first estimate.
     remote_hz: u32,
@@ -73,18 +75,19 @@ struct OneWayDelay {
 pub struct State {
     segments: Segments,
     delay: OneWayDelay,
-    /// Timestamps of the acknowledgment being processed, and the own clock; zero without them.
+    /// Timestamps of the acknowledgment being processed, and this end's clock; 0 without
+    /// timestamps.
     received: Timestamps,
     clock: u32,
-    /// Time of the last decrease; 0 before the first.
+    /// Time of the last decrease, in ticks; 0 before the first.
     last_drop: u32,
-    /// Time after a decrease in which the window does not grow.
+    /// Time after a decrease during which the window does not grow, in ticks.
     inference: u32,
     rests: bool,
     /// True if `on_segments_acked` is called.
     is_sampled: bool,
     clock_offset: ClockOffset,
-    /// Offset in ticks.
+    /// Offset of this connection, in ticks.
     offset: u32,
 }
 
@@ -119,7 +122,7 @@ impl OneWayDelay {
         self.remote_hz = (scaled >> RATE_SHIFT) as u32;
     }
 
-    /// Takes a sample (`tcp_lp_rtt_sample`).
+    /// Evaluates the timestamps of an acknowledgment (`tcp_lp_rtt_sample`).
     fn sample(&mut self, received: Timestamps) {
         self.update_remote_hz(received);
         if self.remote_hz == 0 {
@@ -132,7 +135,7 @@ impl OneWayDelay {
             return;
         }
         self.min = self.min.min(owd);
-        // The largest delay of all may be an outlier, so that `max` is the one before it.
+        // The largest delay may be an outlier, so `max` is the largest one before it.
         if owd > self.max {
             self.max = if owd <= self.max_reserved || self.max_reserved == 0 {
                 owd

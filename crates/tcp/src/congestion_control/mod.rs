@@ -66,7 +66,8 @@ impl Window {
 /// Congestion control. It receives raw samples and changes the window; it neither chooses the
 /// segments to retransmit nor inflates the window during recovery.
 pub trait CongestionControl {
-    /// False if [`Self::observe`] and [`Self::on_sent`] do nothing, and need not be called.
+    /// False if [`Self::observe`] and [`Self::on_sent`] do nothing, so the connection may skip
+    /// them.
     fn observes(&self) -> bool {
         true
     }
@@ -90,8 +91,8 @@ pub trait CongestionControl {
         let _ = sent;
     }
 
-    /// Handles new data acknowledged outside fast recovery: the window may grow, but growth is
-    /// reverted unless `cwnd_limited`.
+    /// Handles new data acknowledged outside fast recovery: the window may grow. The connection
+    /// reverts the growth if `cwnd_limited` is false.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// Handles a loss detected by duplicate or selective ACKs: sets `ssthresh`, and `cwnd` for the
@@ -192,8 +193,8 @@ pub trait CongestionControl {
         let _ = (window, delivery);
     }
 
-    /// Pacing rate. An algorithm returns a rate always or never (`None`); without a rate, segments
-    /// are clocked by acknowledgments, or paced as the configuration's `pacing` says.
+    /// Pacing rate. An algorithm returns either always a rate or always `None`. Without a rate,
+    /// segments are clocked by acknowledgments, or paced as the configuration's `pacing` says.
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
         let _ = (window, srtt);
         None

@@ -3,24 +3,24 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_nv.c` (read as of 6.x), by Brakmo, after Vegas.
 //!
-//! *Equations.* RTTs in µs, each averaged with the average before. The rate of a sample is the
-//! number of segments delivered since the acknowledged one was sent, by that average. Once per
-//! round trip, w = ⌊r·m⌋ + 10, with r the largest rate since the last decision and m the minimum
-//! RTT of the last 3.75 to 6.25 s (at random):
-//! - *cwnd > w*, with 60 samples (30 in the first slow start) in two round trips or more since the
-//!   last decision: ssthresh = w, and cwnd falls by max(⌊38·(cwnd − w)/128⌋, 2), or to w if it
-//!   exceeds w by two or less. The window does not grow until the next decision.
-//! - *cwnd ≤ w − 2*, with 20 samples: the window may grow.
-//! - *Growth* as `reno_linux`, but at most a segment per four acknowledged; after f timeouts by one
-//!   per 2^f·cwnd segments acknowledged, and f falls by one after nine decisions without
-//!   congestion.
+//! *Equations.* RTTs are in µs, and each is averaged with the previous average. The rate of a
+//! sample is the number of segments delivered since the acknowledged one was sent, divided by this
+//! average. Once per round trip, w = ⌊r·m⌋ + 10. Here r is the largest rate since the last
+//! decision, and m the minimum RTT of a random period, the last 3.75 to 6.25 s:
+//! - *cwnd > w*, with at least 60 samples (30 in the first slow start) in at least two round trips
+//!   since the last decision: ssthresh = w, and cwnd falls by max(⌊38·(cwnd − w)/128⌋, 2), or to w
+//!   if it exceeds w by two or less. The window does not grow until the next decision.
+//! - *cwnd ≤ w − 2*, with at least 20 samples: the window may grow.
+//! - *Growth* as `reno_linux`, but by at most one segment per four acknowledged. Each timeout
+//!   increases f by one, and nine decisions without congestion decrease it by one. While f > 0, the
+//!   window grows by one segment per 2^f·cwnd acknowledged.
 //! - *Loss and timeout:* ssthresh = max(⌊819·cwnd/1024⌋, 2), and no growth until the next decision.
 //!
-//! A queue that stands for longer than m counts becomes a part of m, and the window creeps up.
+//! A queue that lasts longer than the period of m becomes a part of m, and the window slowly grows.
 //!
-//! *Where it differs.* From Linux: duplicate ACKs give no sample; a segment that was sent again
+//! *Where it differs.* From Linux: duplicate ACKs give no sample, and a retransmitted segment
 //! counts from its first transmission. The module's parameters are fixed at their defaults, and
-//! there is no RTT set by BPF. With timers other than Linux's, decisions are made only outside
+//! there is no RTT set by BPF. Without the RTT samples of Linux, decisions are made only outside
 //! recovery.
 
 use super::ack_samples::{AckSamples, State as AckState};
@@ -42,32 +42,32 @@ pub struct Config {}
 /// stops (`nv_pad_buffer`).
 const PAD: u64 = 10;
 const PAD_BUFFER: u64 = 2;
-/// Share of the excess by which the window falls, in 1/128 (`nv_cong_dec_mult`).
+/// Part of the excess by which the window falls, in 1/128 (`nv_cong_dec_mult`).
 const DECREASE: u64 = 38;
-/// Share of the window that a loss leaves, in 1/1024 (`nv_loss_dec_factor`).
+/// Part of the window that remains after a loss, in 1/1024 (`nv_loss_dec_factor`).
 const LOSS_LEAVES: u64 = 819;
 /// Samples needed to reduce the window, to reduce it in the first slow start, and to let it grow.
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;
-/// Round trips without a decision before the window may fall, and after which it stops growing.
+/// Round trips since the last decision: the least for a reduction, and the most with growth.
 const ROUNDS_TO_FALL: u32 = 2;
 const ROUNDS_TO_STOP: u32 = 10;
-/// Decisions without congestion after which growth is faster again, and the slowest growth.
+/// Decisions without congestion that must be exceeded for a faster growth; largest `slowness`.
 const DECISIONS_TO_RECOVER: u64 = 8;
 const SLOWEST: u32 = 8;
 /// Mean time for which a minimum RTT counts, in s (`nv_reset_period`).
 const RESET_PERIOD: u64 = 5;
-/// Window below which the window does not fall without loss.
+/// Smallest window to which a decision reduces, in segments.
 const CWND_MIN: u64 = 2;
-/// Bounds of the window that gives a single ACK per round trip (`NV_MIN_CWND`,
-/// `NV_TSO_CWND_BOUND`), and its step.
+/// Smallest and largest value of `burst`, and its increment, in segments (`NV_MIN_CWND`,
+/// `NV_TSO_CWND_BOUND`).
 const BURST_MIN: u64 = 4;
 const BURST_MOST: u64 = 81;
 const BURST_STEP: u64 = 2;
 /// A byte per µs in units of 100 bit/s.
 const BITS: u64 = 80_000;
-/// Thresholds above this are infinite: no congestion has been seen yet.
+/// Slow start thresholds above this count as infinite: no congestion has been seen yet.
 const INFINITE: u64 = u64::MAX / 2;
 
 /// Measurements since the last reset (`tcpnv_reset`).
@@ -75,7 +75,7 @@ const INFINITE: u64 = u64::MAX / 2;
 struct Round {
     /// Number of consecutive decisions without congestion.
     calm: u64,
-    /// Round trips, and samples, since the last decision.
+    /// Number of round trips and of samples since the last decision.
     rounds: u32,
     samples: u32,
     /// Mean RTT in µs; 0 before the first.
@@ -93,7 +93,7 @@ pub struct State {
     segments: Segments,
     samples: AckSamples,
     round: Round,
-    /// End of each segment in flight, and segments delivered when it was sent.
+    /// End of each segment in flight, and number of segments delivered when it was sent.
     flying: VecDeque<(u64, u64)>,
     delivered: u64,
     /// Minimum RTT in force, and the one that will replace it, in µs; time of the replacement, in
@@ -101,7 +101,8 @@ pub struct State {
     least: u64,
     next_least: u64,
     renewal: u64,
-    /// Window that may give a single ACK per round trip (`nv_min_cwnd`).
+    /// Window, in segments, that may leave as one burst with one ACK per round trip
+    /// (`nv_min_cwnd`).
     burst: u64,
     /// Growth is 2 to this power times slower than Reno's.
     slowness: u32,
@@ -151,8 +152,8 @@ impl State {
         Some(self.delivered - before?)
     }
 
-    /// Takes the sample of an acknowledgment: RTT in µs, and bytes delivered since the acknowledged
-    /// segment was sent. `None` while a loss is being repaired.
+    /// Returns the sample of an acknowledgment: RTT in µs, and bytes delivered since the
+    /// acknowledged segment was sent. `None` while a loss is being repaired.
     fn take(&mut self, ack: &Ack, smss: u32) -> Option<(u64, u64)> {
         self.delivered += ack.delivered.div_ceil(smss.into());
         let sample = self.samples.evaluate(ack, smss);
@@ -226,8 +227,8 @@ impl State {
         }
     }
 
-    /// Changes the window, or whether it may grow, if there are enough samples. Returns true in
-    /// that case.
+    /// Reduces the window or permits its growth, if there are enough samples for such a decision.
+    /// Returns true if it has decided.
     fn decides(&mut self, window: &mut Window, most: u64) -> bool {
         let cwnd = segments::cwnd(window);
         let Round { rounds, samples, .. } = self.round;
@@ -242,8 +243,8 @@ impl State {
             }
             self.may_grow = false;
             window.ssthresh = segments::bytes(window, most);
-            // Only a share of the excess is removed: all flows see the same queue, and would
-            // together remove more than the queue holds.
+            // Only a part of the excess is removed: all flows see the same queue, and would
+            // together remove more than the queue contains.
             let excess = cwnd - most;
             let decrease = if excess > 2 { (excess * DECREASE / 128).max(2) } else { excess };
             window.cwnd = segments::bytes(window, (cwnd - decrease).max(CWND_MIN)).min(window.cwnd);

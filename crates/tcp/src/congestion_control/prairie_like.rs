@@ -1,6 +1,6 @@
 //! *What it does.* Reno whose threshold after a loss is the estimated bandwidth times the minimum
-//! RTT, as in `westwood`. The bandwidth is measured over bursts of ACKs: the more congested the
-//! path is, the larger the part of the pause after a burst that is added to its duration.
+//! RTT, as in `westwood`. The bandwidth is measured over bursts of ACKs. A part of the pause after
+//! a burst is added to its duration; this part grows with the congestion of the path.
 //!
 //! *Reference.* After Parvez & Hossain, Computer Communications 28(2), 2005, "TCP Prairie".
 //! **Reconstructed:** only its abstract was at hand, and no code of it was found. The abstract

@@ -36,7 +36,7 @@ pub struct State {
     max_cwnd: u64,
 }
 
-/// RFC 7323 §2.3.
+/// Largest window that TCP permits (RFC 7323 §2.3), bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
 
 impl State {
@@ -55,7 +55,7 @@ impl State {
         window.ssthresh = window.ssthresh.max(2 * u64::from(window.smss));
     }
 
-    /// Instance, after data sent before it was created have been reported to it.
+    /// Returns the instance, after reporting to it any data sent before it was created.
     fn caught_up(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
         let (running, early) = self.instance.prepare_event()?;
         if let Some(sent) = early {
@@ -120,7 +120,8 @@ impl CongestionControl for State {
         if let Some(running) = self.instance.running() {
             return running.pacing_rate(window, srtt);
         }
-        // Called before there are data to pace, to determine whether the controller paces at all.
+        // There is no instance before the first data. The caller then uses the rate only to learn
+        // whether the controller paces at all.
         self.instance.paces().then_some(Rate::from_bit_s(u64::MAX))
     }
 

@@ -36,7 +36,7 @@ pub enum Growth {
 #[derive(Debug, Clone)]
 pub struct State {
     growth: Growth,
-    /// Fraction of a byte (2^-16) added by eq. 3 so far; starts at one half, for rounding.
+    /// Fraction of a byte, in 2^-16, that eq. 3 has yet to add; one half at first, for rounding.
     fraction: u32,
     /// Bytes acknowledged since the window last grew.
     acked: u64,

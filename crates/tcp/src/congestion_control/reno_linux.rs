@@ -11,7 +11,7 @@
 //! - *Loss.* ssthresh = cwnd = max(cwnd/2, 2).
 //! - *Timeout.* The same ssthresh unless the window has been reduced already, and cwnd = 1.
 //!
-//! The window grows only while it is the limit.
+//! The window grows only while it limits the sender.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Window};

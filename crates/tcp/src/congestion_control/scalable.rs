@@ -1,5 +1,5 @@
-//! *What it does.* Scalable TCP as in Linux: the window grows by a constant share per round trip,
-//! so that the time from one loss to the next does not depend on the size of the window.
+//! *What it does.* Scalable TCP as in Linux: the window grows by a constant percentage per round
+//! trip. The time from one loss to the next thus does not depend on the size of the window.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_scalable.c` (read as of 6.x), after Kelly 2003, “Scalable TCP:
 //! improving performance in highspeed wide area networks”.

@@ -51,7 +51,7 @@ impl Segments {
         }
     }
 
-    /// Grows the window as Reno does, but only while the window is the limit.
+    /// Grows the window as Reno does, but only while the window limits the sender.
     pub fn reno(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.cwnd_limited {
             return;
@@ -70,13 +70,14 @@ impl Segments {
     /// least 2.
     pub fn reduce(&mut self, window: &mut Window, loss: &Loss, ssthresh: u64) {
         window.ssthresh = bytes(window, ssthresh.max(2));
-        // The window may be less than two segments.
+        // The window may be less than two segments; a loss must not raise it.
         window.cwnd = window.ssthresh.min(window.cwnd);
         self.reduced_until = loss.snd_max;
         self.count = 0;
     }
 
-    /// Undoes the reduction, so that a timeout reduces the window again (Linux `tcp_enter_loss`).
+    /// Handles the undo of the reduction: a timeout may then set `ssthresh` again (Linux
+    /// `tcp_enter_loss`).
     pub fn undo(&mut self) {
         self.reduced_until = 0;
     }

@@ -1,6 +1,6 @@
-//! Transmission times of the segments in flight. They give an exact RTT sample for every
-//! acknowledgment, as in senders that time every segment (Vegas, Linux), whichever segments the
-//! connection itself times.
+//! Transmission times of the segments in flight. From them a congestion control obtains an exact
+//! RTT sample for every acknowledgment, as in Vegas and Linux, even if the connection itself times
+//! only some segments.
 
 use super::{Ack, Sent};
 use crate::lazy::LazyDefault;

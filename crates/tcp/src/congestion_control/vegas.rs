@@ -1,8 +1,8 @@
 //! *What it does.* Compares the rate that the window should yield with the actual rate. The
 //! difference is the backlog in queues, which Vegas keeps between `alpha` and `beta` segments.
 //!
-//! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
-//! agrees, except for its defaults 2, 4, 1.
+//! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`. The code of
+//! INET agrees, except for its defaults (2, 4, 1).
 //!
 //! *Equations.* In segments, once per round trip, with rtt the mean of its samples: expected =
 //! window/baseRTT, actual = window/rtt, diff = (expected − actual)·baseRTT.
@@ -24,9 +24,9 @@
 //!
 //! A loss or timeout begins a new round, because a round that spans a recovery measures the
 //! recovery. The window grows by one segment per round under any ACK policy. A repeated timeout
-//! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only if at most two segments of it
-//! were unused. In ns-2 the ACKs after a retransmission by the fine-grained timeout count as
-//! duplicates that inflate the window; here recovery is over.
+//! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2, the window grows only if at most two segments of
+//! it were unused. In ns-2, ACKs after a retransmission by the fine-grained timeout count as
+//! duplicates that inflate the window; here the recovery has then ended.
 
 mod fine_timer;
 
@@ -81,7 +81,7 @@ pub struct State {
 /// Round trip being measured.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    /// Start of the tagged segment.
+    /// Start of the segment whose acknowledgment ends the round.
     tag: u64,
     began: Time,
     sum: Duration,
@@ -252,8 +252,8 @@ impl CongestionControl for State {
         if !repeated {
             window.ssthresh = half_of_flight(window, loss);
         }
-        // The window becomes at most two segments, and at least one, because PRR may have left
-        // less.
+        // The window becomes at most two segments. PRR may have left less than one, so it is at
+        // least one.
         let smss = u64::from(window.smss);
         window.cwnd = window.cwnd.clamp(smss, 2 * smss);
         self.last_cut = Some(loss.now);

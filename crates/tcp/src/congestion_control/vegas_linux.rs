@@ -14,10 +14,10 @@
 //!   loss is being repaired.
 //! - *Loss and timeout.* As Reno: ssthresh = max(cwnd/2, 2).
 //!
-//! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so that it exceeds
-//! the backlog by the factor rtt/baseRTT; neither slow start nor the decisions depend on whether
-//! the window is the limit, or on the number of segments sent. From Linux: RTTs are in ns, not in
-//! µs + 1. A duplicate ACK counts as the state Disorder, which begins a new round.
+//! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so it exceeds the
+//! backlog by the factor rtt/baseRTT. Neither slow start nor the decisions depend on the number of
+//! segments sent, or on whether the window limits the sender. From Linux: RTTs are in ns, not in µs
+//! + 1. A duplicate ACK counts as the state Disorder, which begins a new round.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

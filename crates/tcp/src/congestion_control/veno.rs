@@ -81,7 +81,7 @@ impl State {
         self.samples = 0;
     }
 
-    /// N, in segments.
+    /// Backlog N, in segments.
     fn backlog(&self, window: &Window) -> f64 {
         window.cwnd as f64 / f64::from(window.smss) * (1.0 - self.ratio)
     }

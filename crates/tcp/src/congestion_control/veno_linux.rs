@@ -3,11 +3,11 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_veno.c` (read as of 2.6.3x and 6.x), after Fu & Liew 2003.
 //!
-//! *Equations.* N and beta have one fractional bit: N is 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, and beta
-//! is 6. Congestion avoidance: if N < beta, +1 per window acknowledged; else +1 every second time
-//! that more than a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5
-//! cwnd, 2) if N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a
-//! loss is being repaired, the window grows as Reno's. It grows only while it is the limit.
+//! *Equations.* N and beta have one fractional bit: N is 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, and beta is
+//! 6. Congestion avoidance: if N < beta, +1 per window acknowledged; else +1 every second time that
+//! more than a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5 cwnd,
+//! 2) if N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss
+//! is being repaired, the window grows as Reno's. It grows only while it limits the sender.
 //!
 //! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample keeps N; Linux then
 //! computes N from an RTT of 2^31 − 1 µs, which means heavy congestion.

@@ -36,9 +36,9 @@ pub struct Config {
     pub tau: Duration,
     /// Divisor m of τ: after τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
     pub m: NonZeroU32,
-    /// Divide the threshold by a factor from 1 to 4, which losses in slow start raise (by 1/4 for
-    /// duplicate ACKs, by 1 for a timeout) and losses in congestion avoidance set back to 1, as
-    /// INET does.
+    /// Divide the threshold by a factor from 1 to 4, as INET does. Losses in slow start raise the
+    /// factor: by 1/4 for duplicate ACKs, by 1 for a timeout. Losses in congestion avoidance reset
+    /// it to 1.
     pub reduction_factor: bool,
     /// Growth in congestion avoidance.
     pub growth: reno::Growth,

@@ -14,8 +14,8 @@
 //! - *Spike.* Begins above RTTmin + ½(RTTmax − RTTmin), and ends below RTTmin + ⅓(RTTmax − RTTmin).
 //! - *Rate gap.* (flight/RTTmin − B)/(flight/RTTmin), with B as in `westwood`.
 //! - *Congestion.* As `westwood`.
-//! - *Error.* cwnd stays; ssthresh = max(B·RTTmin, 2 SMSS) after a timeout, and stays after
-//!   duplicate ACKs.
+//! - *Error.* cwnd is unchanged. ssthresh = max(B·RTTmin, 2 SMSS) after a timeout, and is unchanged
+//!   after duplicate ACKs.
 
 use super::bandwidth::{Bandwidth, Filter, Tustin};
 use super::{Ack, CongestionControl, Fraction, Loss, Window, reno, westwood};
@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Largest relative shortfall of the achieved rate from the expected rate that is not taken for
-    /// congestion. Ours.
+    /// Largest rate gap that does not indicate congestion: shortfall of the achieved rate, relative
+    /// to the expected rate. The default is ours.
     pub rate_gap: Fraction,
     /// Growth in congestion avoidance.
     pub growth: reno::Growth,

@@ -1,9 +1,9 @@
 //! Largest sample of a sliding window, tracked with three samples: after K. Nichols, as in Linux's
 //! `lib/win_minmax.c` (`minmax_running_max`, `minmax_subwin_update`).
 //!
-//! The best sample is the result; second and third best are kept from later parts of the window, to
-//! replace it when it gets too old. The cost is constant, whatever the window holds; if samples
-//! keep falling, the result is the largest sample of slightly less than a window.
+//! The best sample is the result. The second and third best come from later parts of the window, to
+//! replace the best when it gets too old. The cost is constant, whatever the number of samples. If
+//! samples keep falling, the result is the largest sample of slightly less than a window.
 
 /// Sample with its time, on any monotonic clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,7 +31,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Takes a sample.
+    /// Adds a sample.
     pub fn add(&mut self, at: u64, value: u64) {
         let sample = Sample { at, value };
         // A new maximum, or no sample left within the window: all three start again.
@@ -66,7 +66,7 @@ impl WindowedMax {
     }
 }
 
-/// Smallest duration of a sliding window, in nanoseconds, by the same algorithm.
+/// Smallest duration in a sliding window, in nanoseconds, by the same algorithm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowedMin(WindowedMax);
 
@@ -81,7 +81,7 @@ impl WindowedMin {
         u64::MAX - self.0.max()
     }
 
-    /// Takes a sample.
+    /// Adds a sample.
     pub fn add(&mut self, at: u64, value: u64) {
         // The largest complement is that of the smallest value.
         self.0.add(at, u64::MAX - value);

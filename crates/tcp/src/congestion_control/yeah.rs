@@ -34,7 +34,7 @@ pub struct Config {}
 
 /// Queue above which the window shrinks, in segments (`TCP_YEAH_ALPHA`).
 const QUEUE_MOST: u64 = 80;
-/// Share of baseRTT that may queue in the fast mode: 1/8 (`TCP_YEAH_PHY`).
+/// Queuing delay permitted in the fast mode: 1/8 of baseRTT (`TCP_YEAH_PHY`).
 const DELAY_SHARE: u64 = 8;
 /// Rounds in the slow mode after which a loss halves the window (`TCP_YEAH_RHO`).
 const RENO_AFTER: u64 = 16;

@@ -54,8 +54,8 @@ impl Bursts {
         }
     }
 
-    /// Takes the sample of a burst that ended `gap` before this ACK. Returns false if the burst
-    /// took no time; such a burst continues.
+    /// Evaluates a burst that ended `gap` before this ACK. Returns false if the burst took no time;
+    /// such a burst continues.
     fn take_sample(&mut self, gap: Duration, ack: &AckObservation) -> bool {
         let Some(burst) = self.burst else { return false };
         // The last ACK of a burst takes one spacing as well; the rest of the gap is the off period.

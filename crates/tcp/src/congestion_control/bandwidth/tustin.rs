@@ -5,7 +5,7 @@ use super::AckObservation;
 use retx_units::{Duration, Time};
 use std::num::NonZeroU32;
 
-/// B_k = a·B_{k−1} + w·(b_k + b_{k−1}) with a = (2τ/Δ − 1)/(2τ/Δ + 1), w = 1/(2τ/Δ + 1).
+/// Filter: B_k = a·B_{k−1} + w·(b_k + b_{k−1}), a = (2τ/Δ − 1)/(2τ/Δ + 1), w = 1/(2τ/Δ + 1).
 #[derive(Debug, Clone)]
 pub(crate) struct Tustin {
     /// Time constant τ in seconds.

@@ -1,6 +1,6 @@
-//! ACK aggregation: by how much the acknowledged data exceed the estimated rate times the elapsed
-//! time. Medium access and offloads bundle acknowledgments; the window is enlarged by this excess,
-//! so that the sender does not stall between bundles. Linux: `bbr_update_ack_aggregation`,
+//! ACK aggregation: excess of the acknowledged data over the estimated rate times the elapsed time.
+//! Medium access and offloads bundle acknowledgments. The window is enlarged by the excess, so that
+//! the sender does not stall between bundles. Linux: `bbr_update_ack_aggregation`,
 //! `bbr_ack_aggregation_cwnd`.
 
 use super::Bandwidth;

@@ -120,7 +120,8 @@ impl MinRtt {
     }
 }
 
-/// Detection of a full pipe: three successive rounds without an increase by a quarter.
+/// Detection of a full pipe: three successive rounds in which the bandwidth grows by less than a
+/// quarter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FullPipe {
     full_bandwidth: Bandwidth,
@@ -151,7 +152,7 @@ impl FullPipe {
         self.full_bandwidth = Bandwidth(0);
     }
 
-    /// Restarts the detection, unless the pipe is full.
+    /// Restarts the detection; a pipe found to be full stays so.
     pub const fn restart(&mut self) {
         self.reset_full_bandwidth();
         self.rounds = 0;

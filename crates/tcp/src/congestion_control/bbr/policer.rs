@@ -15,7 +15,7 @@ const SHORTEST: u32 = 4;
 const LOSSY: u64 = 50;
 /// Number of rounds for which the policed rate is used.
 const HOLDS: u32 = 48;
-/// Tolerance between equal rates, in bytes per second.
+/// Difference up to which rates count as equal, in bytes per second.
 const SAME: u64 = 4000 / 8;
 
 /// Progress of the connection at an acknowledgment.
@@ -90,7 +90,7 @@ impl Policer {
             self.is_sampling = true;
             self.begin(progress);
         }
-        // A rate that the application has limited is not the policer's.
+        // A rate limited by the application does not reveal that of a policer.
         if progress.is_app_limited {
             self.reset();
             return Outcome::Nothing;

@@ -230,7 +230,8 @@ impl Bbr {
         if self.conserves { cwnd.max(conserved) } else { cwnd }
     }
 
-    /// Grows towards the target; shrinks to it only once the pipe is full.
+    /// Grows the window towards the target. Once the pipe is full, the window also shrinks to the
+    /// target.
     pub(super) fn grow(&self, cwnd: u64, acked: u64) -> u64 {
         let bandwidth = self.bandwidth();
         let mut target = self.in_flight(bandwidth, self.cwnd_gain);

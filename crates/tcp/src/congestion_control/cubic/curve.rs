@@ -17,7 +17,7 @@ pub(super) struct Curve {
     before: Option<Shape>,
     /// Fractional part of the window's growth, in bytes.
     fraction: f64,
-    /// Time until which the epoch's time has been counted or excluded.
+    /// End of the time that has already been counted into the epoch, or excluded from it.
     seen: Time,
 }
 
@@ -72,7 +72,7 @@ impl Curve {
         }
     }
 
-    /// Excludes the time up to now, in which the window was not the limit (§5.8).
+    /// Excludes the time up to now, in which the window did not limit the sender (§5.8).
     pub fn exclude_until(&mut self, now: Time) {
         if let Some(epoch) = &mut self.shape.epoch {
             // At most `now`: otherwise t would be negative.

@@ -36,7 +36,7 @@ impl Hystart {
         Self { paced, ..Self::default() }
     }
 
-    /// Takes a raw RTT sample, in slow start or not.
+    /// Records a raw RTT sample, in slow start or not.
     pub fn sample(&mut self, rtt: Duration) {
         self.least_ever = Some(self.least_ever.map_or(rtt, |least| least.min(rtt)));
     }
@@ -79,7 +79,7 @@ impl Hystart {
     /// that the segments in flight fill the path. If pacing may have spread the segments, a whole
     /// RTT is required.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
-        // `last_close` is kept, so that one long gap ends the train for the rest of the round.
+        // A long gap leaves `last_close` unchanged, which ends the train for the rest of the round.
         if ack.now.since(self.last_close) > TRAIN {
             return false;
         }

@@ -4,14 +4,14 @@
 use super::super::{Ack, Window};
 use retx_units::Duration;
 
-// RFC 9406 §4.3.
+// Constants of RFC 9406 §4.3.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments per ACK for unpaced senders.
+/// Largest growth per ACK for unpaced senders, in segments.
 const L: u64 = 8;
 
 /// State of the first slow start.
@@ -57,7 +57,7 @@ impl HystartPlusPlus {
             self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
-        // A few samples may all be raised by jitter.
+        // Fewer samples may all be raised by jitter.
         if self.samples >= N_RTT_SAMPLE {
             self.judge();
         }

@@ -59,7 +59,7 @@ impl LinuxCurve {
         self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
     }
 
-    /// Takes a raw RTT sample.
+    /// Records a raw RTT sample.
     pub fn sample(&mut self, rtt: Duration) {
         if self.delay_min.is_zero() || rtt < self.delay_min {
             self.delay_min = rtt;
@@ -139,7 +139,7 @@ impl LinuxCurve {
         self.per = self.per.max(2);
     }
 
-    /// Sets the target of the next epoch; returns the new threshold in segments.
+    /// Records the maximum for the next epoch; returns the new threshold in segments.
     fn ssthresh(&mut self, window: &Window) -> u64 {
         let cwnd = segments::cwnd(window);
         let share = |numerator: u64, denominator: u64| {
