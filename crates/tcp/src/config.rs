@@ -17,7 +17,7 @@ pub struct Config {
     pub congestion_control: congestion_control::Config,
     /// Loss detection: which segments are lost.
     pub loss_detection: loss_detection::Config,
-    /// Loss cause: congestion or corruption.
+    /// Cause of a loss: how congestion and corruption are told apart.
     pub loss_cause: loss_cause::Config,
     /// Estimator of the retransmission timeout.
     pub rto: rto::Config,
@@ -32,7 +32,7 @@ pub struct Config {
     /// Congestion window at the start: a size, or `rfc5681` (§3.1: two to four segments) or
     /// `rfc6928` (ten segments, fewer if they are large).
     pub initial_window: InitialWindow,
-    /// Losses of the SYN or SYN/ACK after which the initial window is one segment.
+    /// Condition under which a lost SYN or SYN/ACK reduces the initial window to one segment.
     pub lost_syn: LostSyn,
     /// Slow start threshold at the start; by default as high as possible (RFC 5681 §3.1).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,8 +46,9 @@ pub struct Config {
     /// Largest congestion window; by default only the buffers limit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cwnd: Option<Size>,
-    /// Pace segments evenly over the round trip, at twice (in slow start) or 1.2 times cwnd/SRTT,
-    /// as Linux does. A congestion control with a rate of its own is paced in any case.
+    /// Pace segments evenly over the round trip, as Linux does: at 2·cwnd/SRTT in slow start,
+    /// otherwise at 1.2·cwnd/SRTT. A congestion control with a rate of its own is paced in any
+    /// case.
     pub pacing: bool,
     /// Unit of buffer sizes: payload, or memory as in Linux.
     pub buffers: Buffers,
@@ -57,7 +58,8 @@ pub struct Config {
     /// explicit `send_buffer` switches this off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_autotuning: Option<Size>,
-    /// Receive buffer: bytes held for the application; the advertised window is its free part.
+    /// Receive buffer: bytes stored until the application reads them; the advertised window is its
+    /// free part.
     pub receive_buffer: Size,
     /// Let the receive buffer grow up to this many bytes of memory, and advertise the payload that
     /// it can hold, as Linux does.
@@ -80,7 +82,7 @@ pub struct Config {
     /// With `nagle`: hold a short segment back only while another short segment is unacknowledged
     /// (Minshall 1998, Linux).
     pub minshall: bool,
-    /// Segments of new data that carry PSH.
+    /// Rule for the PSH flag: the segments of new data that carry it.
     pub push: Push,
     /// Send in bursts of about a millisecond, as Linux does for segmentation offload: the last
     /// segment of a burst carries PSH, and a shorter burst is deferred if the next acknowledgment
@@ -95,10 +97,12 @@ pub struct Config {
     /// Largest RTO, backoff included (RFC 6298 §2.5), and longest wait between probes of a closed
     /// window.
     pub max_rto: Duration,
-    /// Retransmission and persist timers fire on this grid; 0 s for none.
+    /// Tick of the clock by which retransmission and persist timers fire; 0 s if they fire at any
+    /// time.
     pub timer_granularity: Duration,
-    /// Timers fire on the grid of Linux's timer wheel, and never early. Its steps are g =
-    /// `timer_granularity` for waits under 63 g, 8 g for waits under 504 g, and so on.
+    /// Round expiries of timers up to slots of Linux's timer wheel, so that no timer fires early.
+    /// The slots last g = `timer_granularity` for waits under 63 g, 8 g for waits under 504 g, and
+    /// so on.
     pub timer_wheel: bool,
     /// Acknowledgments that yield an RTT sample.
     pub rtt_samples: RttSamples,
@@ -141,10 +145,10 @@ pub enum AckPolicy {
     /// The delay is always `timeout`, and `segments` counts segments of any size.
     #[default]
     Fixed,
-    /// As in Linux. The first ACKs are sent at once: up to 16, or half a window of segments, and
-    /// more while the window grows. Later ones wait for 40 ms up to `timeout`, depending on the
-    /// intervals between the peer's segments, but only until `segments` segments have arrived, all
-    /// but the last of them full.
+    /// As in Linux. The first ACKs are sent at once: as many as half a window has segments, but at
+    /// most 16, and more while the window grows. Later ACKs are delayed by 40 ms up to `timeout`,
+    /// depending on the intervals between the peer's segments. Such a delay ends early when more
+    /// than `segments` − 1 full segments are unacknowledged.
     Linux,
 }
 
@@ -167,26 +171,26 @@ pub enum Push {
     /// Segments with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
-    /// Segments as by `end`, and one for each half of the peer's largest window, at the end of the
-    /// memory block in which the half is exceeded (Linux `forced_push`). A Linux receiver
-    /// acknowledges this segment once it is read.
+    /// Segments as by `end`, and one after each half of the peer's largest window of data, at the
+    /// end of the memory block that exceeds this half (Linux `forced_push`). A Linux receiver
+    /// acknowledges such a segment as soon as the application has read it.
     HalfWindow,
 }
 
-/// Windows after a pause.
+/// Congestion windows after a pause longer than the RTO.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleRestart {
     /// The initial window (RFC 5681 §4.1).
     #[default]
     InitialWindow,
-    /// The window, halved for each RTO of the pause, but not below the initial window. The slow
-    /// start threshold rises to 3/4 of the window if it is lower (RFC 2861; Linux
-    /// `tcp_cwnd_restart`).
+    /// The window before the pause, halved for each RTO that the pause lasted, but at least the
+    /// initial window. If the slow start threshold is lower than 3/4 of the window before the
+    /// pause, it is raised to that value (RFC 2861; Linux `tcp_cwnd_restart`).
     HalvePerRto,
 }
 
-/// Losses of the SYN or SYN/ACK after which the initial window is one segment.
+/// Conditions under which a lost SYN or SYN/ACK reduces the initial window to one segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LostSyn {
@@ -198,16 +202,16 @@ pub enum LostSyn {
     Second,
 }
 
-/// Measures after which a sender aborts the connection.
+/// Quantities whose excess makes a sender abort the connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GiveUp {
-    /// Number of retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
+    /// Number of retransmissions. A closed window is probed without limit (RFC 9293 §3.8.6.1).
     #[default]
     Count,
-    /// Time since the first retransmission: as long as that many retransmissions take with an
-    /// initial RTO of 200 ms. For a closed window, the number of probes without a response (Linux
-    /// `retransmits_timed_out`, `tcp_probe_timer`).
+    /// Time since the first retransmission. Its limit is the time that the permitted number of
+    /// retransmissions takes with an initial RTO of 200 ms. For a closed window, the number of
+    /// probes without a response (Linux `retransmits_timed_out`, `tcp_probe_timer`).
     Linux,
 }
 

@@ -8,15 +8,16 @@
 //!
 //! *Equations (`linux`).*
 //!
-//! - *Quick ACKs.* The next min(rcv_wnd/(2·MSS), 16) ACKs are immediate at the start, after a pause
-//!   of an RTO, and after repeated data. A segment that makes the window grow increases an even
-//!   number of remaining quick ACKs by one. The number becomes 0 while less than half of the window
-//!   is free, and is ignored while this end responds to data.
-//! - *MSS.* The largest segment so far, or the length of two consecutive shorter segments; at most
-//!   536 at first.
-//! - *Wait* (ato). 40 ms at first; then ato/2 + 20 ms after a gap of at most 20 ms between two
-//!   arrivals, and ato/2 + gap after a longer one below ato. It doubles when the timer fires, and
-//!   is at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
+//! - *Quick ACKs.* At the start, after a pause longer than the RTO, and after repeated data, the
+//!   next min(rcv_wnd/(2·MSS), 16) ACKs are sent at once. Growth of the window adds one quick ACK
+//!   if their remaining number is even. The number becomes 0 while less than half of the window is
+//!   free. It is ignored while this end sends responses to the received data (pingpong mode).
+//! - *MSS.* The largest segment so far, or the length of two consecutive shorter segments of equal
+//!   length; at most 536 bytes at first.
+//! - *Wait* (ato). 40 ms at first. An arrival changes it to ato/2 + 20 ms after a gap of at most 20
+//!   ms, and to ato/2 + gap after a longer gap below ato. It doubles when the timer fires, but not
+//!   beyond the RTO. The ACK is delayed by the wait, but at most by `timeout` and by the larger of
+//!   the smoothed RTT and 40 ms.
 //!
 //! *Where we differ.* Gaps between arrivals are measured exactly, not in jiffies.
 
@@ -44,9 +45,9 @@ pub(crate) struct Arrival {
     pub header: u32,
     pub push: bool,
     pub fin: bool,
-    /// Window known to the peer.
+    /// Receive window that the peer knows, bytes.
     pub window: u64,
-    /// RTO of this end as a sender, which matters only [after a gap](PendingAck::is_after_gap).
+    /// RTO of this end as a sender; used only [after a gap](PendingAck::is_after_gap).
     pub rto: Duration,
     /// Smoothed RTT of this end as a sender.
     pub srtt: Option<Duration>,
@@ -104,14 +105,14 @@ impl PendingAck {
         }
     }
 
-    /// True if the gap before an arrival is so long that the RTO matters.
+    /// True if the gap before an arrival is longer than 20 ms, so [`Arrival::rto`] must be known.
     #[inline]
     pub fn is_after_gap(&self, now: Time) -> bool {
         self.linux.as_ref().is_some_and(|linux| now.since(linux.last_arrival) > WAIT_MIN / 2)
     }
 
-    /// Handles in-order data under Linux's policy. Returns true if the segment is larger than any
-    /// before it and than the initial guess.
+    /// Handles in-order data under Linux's policy. Returns true if the segment is larger than the
+    /// estimated segment size so far ([`Self::mss`]).
     pub fn on_data(&mut self, arrival: &Arrival) -> bool {
         self.segments += 1;
         self.linux.as_mut().is_some_and(|linux| linux.on_data(arrival))
@@ -131,9 +132,9 @@ impl PendingAck {
         }
     }
 
-    /// Decides when waiting data are acknowledged; always [`AckTiming::Now`] under the fixed
+    /// Decides when the received data are acknowledged; always [`AckTiming::Now`] under the fixed
     /// policy. `offers_as_much` returns true if the ACK would advertise at least the window in
-    /// force; otherwise an ACK for a full segment waits until the data are read.
+    /// force. If not, the ACK of a full segment is delayed until the application reads the data.
     pub fn verdict(
         &self,
         arrival: &Arrival,
@@ -154,12 +155,13 @@ impl PendingAck {
         self.linux.as_ref().is_some_and(|linux| linux.quick_acks == 0 || linux.interactive)
     }
 
-    /// Largest segment of the peer so far, or an initial guess.
+    /// Estimated size of the peer's full segments, bytes; an initial guess before the first
+    /// segment.
     pub fn mss(&self) -> u32 {
         self.linux.as_ref().map_or(FIRST_GUESS, |linux| linux.mss)
     }
 
-    /// Handles a window of which less than half is free (`__tcp_select_window`).
+    /// Ends quick ACKs, because less than half of the window is free (`__tcp_select_window`).
     pub fn on_short_window(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.quick_acks = 0;
@@ -173,8 +175,8 @@ impl PendingAck {
         }
     }
 
-    /// Handles a first mark, or data that are not ECN-capable although earlier data were: the next
-    /// two ACKs are sent at once.
+    /// Handles the first CE mark, or a packet that is not ECN-capable although earlier ones were:
+    /// the next two ACKs are sent at once.
     pub fn on_mark(&mut self, window: u64) {
         if let Some(linux) = &mut self.linux {
             linux.enter_quickack(window, 2);
@@ -202,7 +204,7 @@ impl PendingAck {
         self.segments > 0 && self.linux.as_deref().is_some_and(is_due)
     }
 
-    /// Handles the end of the delay.
+    /// Handles the expiry of the delayed-ACK timer.
     pub fn on_timer(&mut self, rto: Duration) {
         let Some(linux) = &mut self.linux else { return };
         if linux.interactive {
@@ -213,14 +215,14 @@ impl PendingAck {
         }
     }
 
-    /// True if nothing waits to be acknowledged, and sending an acknowledgment leaves this state as
-    /// it is.
+    /// True if no received data are unacknowledged, and sending an acknowledgment would not change
+    /// this state.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.segments == 0 && !self.beyond_gap && !self.is_linux()
     }
 
-    /// True if nothing has arrived yet, so sending an acknowledgment leaves this state as it is.
+    /// True if nothing has arrived yet, so sending an acknowledgment would not change this state.
     /// This is the usual case at the end that sends the data.
     #[inline]
     pub fn is_initial(&self) -> bool {

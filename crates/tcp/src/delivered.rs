@@ -6,10 +6,10 @@ use retx_units::Time;
 /// Data that an acknowledgment has newly delivered, cumulatively or selectively.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Delivered {
-    /// Bytes newly delivered: acknowledged cumulatively and not selectively before, or newly
-    /// selectively acknowledged.
+    /// Bytes newly delivered: those newly acknowledged selectively, and those acknowledged
+    /// cumulatively that were not selectively acknowledged before.
     pub bytes: u64,
-    /// Newly selectively acknowledged part of these bytes.
+    /// Part of `bytes` that is newly acknowledged selectively.
     pub sacked: u64,
     /// Number of segments in these bytes.
     pub segments: u64,
@@ -20,18 +20,17 @@ pub struct Delivered {
     /// True if `newest` had been retransmitted, but the timestamp echo shows that its original
     /// arrived.
     pub original_arrived: bool,
-    /// Lowest position of data that this ACK acknowledges selectively, that were never
-    /// retransmitted and that lie below data acknowledged earlier: evidence of reordering (RFC 8985
-    /// §6.2, step 3). In Linux, also the position of retransmitted data that a DSACK reports as
-    /// arrived twice.
+    /// Evidence of reordering (RFC 8985 §6.2, step 3): the lowest position of newly acknowledged
+    /// data that were never retransmitted and lie below data acknowledged earlier. In Linux, also
+    /// the position of retransmitted data that a DSACK reports as arrived twice.
     pub reordered: Option<u64>,
-    /// Range reported as arrived twice (DSACK, RFC 2883); `None` if a retransmission cannot be the
-    /// cause.
+    /// Range that a DSACK reports as arrived twice (RFC 2883); `None` without a DSACK, or if no
+    /// retransmission can be the cause.
     pub dsack: Option<(u64, u64)>,
     /// End of a range reported as arrived twice, whatever the cause.
     pub dsack_end: Option<u64>,
-    /// Number of segments in flight before the ACK that lie in the range of `dsack` and had been
-    /// retransmitted.
+    /// Number of retransmitted segments in the range of `dsack` that were in flight before this
+    /// ACK.
     pub dsacked_in_flight: u64,
     /// True if the ACK carries a SACK option.
     pub has_sack: bool,
@@ -123,8 +122,8 @@ impl Delivered {
         }
     }
 
-    /// Adds `count` cumulatively acknowledged segments, `first` to `last`: the first ones in
-    /// flight, each sent once, in order.
+    /// Adds `count` cumulatively acknowledged segments, from `first` to `last`. They were the
+    /// lowest in flight, and each was sent once, in order.
     #[inline]
     pub(crate) fn add_originals(&mut self, first: &Record, last: &Record, count: u64) {
         self.bytes += last.end() - first.start;

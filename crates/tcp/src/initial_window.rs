@@ -1,19 +1,19 @@
-//! Initial window: a size, or the bound of a standard.
+//! Initial window: a fixed size, or the largest that an RFC permits.
 
 use crate::Size;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Initial congestion window: `14600`, `"10 mss"`, or `"rfc5681"` or `"rfc6928"`, whose bounds
-/// depend on the MSS.
+/// Initial congestion window: bytes (`14600`), a multiple of the MSS (`"10 mss"`), or the bound of
+/// an RFC (`"rfc5681"`, `"rfc6928"`), which depends on the MSS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// Size, whatever the MSS.
+    /// Size that the user chose.
     Size(Size),
-    /// RFC 5681 §3.1: two segments of more than 2190 bytes, three of more than 1095, and four
-    /// smaller ones.
+    /// RFC 5681 §3.1: two segments if the MSS is above 2190 bytes, three if it is above 1095 bytes,
+    /// otherwise four.
     Rfc5681,
-    /// RFC 6928 §2: ten segments, but at most 14,600 bytes or two segments.
+    /// RFC 6928 §2: ten segments, but at most the larger of 14,600 bytes and two segments.
     Rfc6928,
 }
 

@@ -3,9 +3,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Default of a [`Lazy`] value before it is allocated.
+/// Value that a [`Lazy`] has before it is allocated.
 pub(crate) trait LazyDefault: Default + 'static {
-    /// Equal to the default.
+    /// Constant that equals `Self::default()`.
     const DEFAULT: &'static Self;
 }
 
@@ -17,7 +17,7 @@ impl<T> Lazy<T> {
     /// Value that has not been allocated.
     pub const NONE: Self = Self(None);
 
-    /// Value, if allocated.
+    /// Mutable reference to the value, if allocated.
     #[inline]
     pub fn allocated_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()

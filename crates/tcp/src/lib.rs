@@ -1,10 +1,11 @@
-//! TCP endpoint as a pure machine: it receives segments, timeouts and calls of the application with
-//! their time, and returns segments to send and the time of its next wake-up. No clock, no I/O.
+//! TCP endpoint as a pure state machine without clock and I/O. Its inputs are segments, timeouts
+//! and calls of the application, each with its time. Its outputs are segments to send, and the time
+//! of its next wake-up.
 //!
-//! A sender over a bad link decides four things, by algorithms that it chooses from registries:
+//! A sender over a bad link makes four decisions. The algorithm of each is chosen from a registry:
 //! [`congestion_control`] (how fast may I send?), [`loss_detection`] (what is lost?),
 //! [`loss_cause`] (why?), and [`rto`] × [`backoff`] × [`spurious`] (how long to wait, and was the
-//! wait wrong?).
+//! timeout spurious?).
 
 pub mod backoff;
 pub mod congestion_control;

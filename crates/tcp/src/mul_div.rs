@@ -1,5 +1,5 @@
-//! Exact a·b/divisor, even if the product exceeds 64 bits. The product nearly always fits, and then
-//! costs a 64-bit division, which is many times faster than a 128-bit one.
+//! Exact a·b/divisor, even if the product exceeds 64 bits. Most products fit into 64 bits; the
+//! division is then many times faster than one of 128 bits.
 
 /// ⌊a·b/divisor⌋, at most [`u64::MAX`].
 #[inline]

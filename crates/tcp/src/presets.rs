@@ -1,4 +1,4 @@
-//! Named TCPs: presets of the algorithms and of the endpoint's parameters.
+//! Presets: named TCP configurations of algorithms and endpoint parameters.
 
 mod congestion;
 mod linux;
@@ -148,8 +148,8 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// True for a preset of current Linux, where names of congestion controls mean the kernel's
-    /// modules ([`linux_module`]).
+    /// True for the presets of current Linux. With them, the name of a congestion control means the
+    /// kernel's module ([`linux_module`]).
     pub fn is_linux(&self) -> bool {
         matches!(self.name, "linux" | "linux_reno" | "linux_bbr")
     }
@@ -241,8 +241,8 @@ fn rack() -> Config {
     }
 }
 
-/// Reno with the rule of Teng & Chang: 4 ticks of 10 ms above the base RTT, as in
-/// its figure 2. The paper does not state the other settings of its simulations.
+/// Reno with the loss-cause rule of Teng & Chang. The threshold is 4 ticks of 10 ms above the base
+/// RTT, as in their figure 2. The paper does not state the other settings of its simulations.
 fn threshold_reno() -> Config {
     Config { loss_cause: loss_cause::Config::threshold(Default::default()), ..reno() }
 }

@@ -1,11 +1,11 @@
-//! Sets of positions, stored as ranges. They mostly change at their ends: below by acknowledgments,
-//! above by new transmissions.
+//! Sets of positions, stored as ranges. Most changes are at the two ends: acknowledgments remove
+//! the lowest positions, and transmissions add the highest.
 
 use crate::work;
 use std::collections::VecDeque;
 use std::ops;
 
-/// Range of positions, `left` to `right` − 1.
+/// Range (`left`, `right`): the positions from `left` to `right` − 1.
 type Range = (u64, u64);
 
 /// Disjoint ranges in ascending order, with gaps between them.
@@ -21,7 +21,7 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Position after the highest one.
+    /// Position after the highest one in the set; `None` if the set is empty.
     pub fn end(&self) -> Option<u64> {
         self.0.back().map(|range| range.1)
     }

@@ -4,7 +4,8 @@ use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
-/// Start of an arrival, and the range that contains it. The range of an unused entry is empty.
+/// Start of an arrived segment, and the range of data that contains it. The range of an unused
+/// entry is empty.
 #[derive(Debug, Clone, Copy, Default)]
 struct Arrival {
     position: u64,
@@ -15,9 +16,8 @@ struct Arrival {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     ranges: Ranges,
-    /// Latest arrivals that began new ranges, newest first, each with the range that now contains
-    /// it; several may lie in one range. They determine the order of the blocks in the SACK option
-    /// (RFC 2018 §4).
+    /// Up to four recent arrivals, newest first, each with the range that now contains it; several
+    /// may lie in one range. Their order is that of the blocks in the SACK option (RFC 2018 §4).
     recent: [Arrival; 4],
 }
 
@@ -82,8 +82,8 @@ impl Reassembly {
         self.ranges.first_overlap(left, right)
     }
 
-    /// Up to `limit` SACK blocks, first the one with the newest arrival; `wire` maps positions to
-    /// sequence numbers.
+    /// Up to `limit` SACK blocks, beginning with the block of the newest arrival; `wire` maps
+    /// positions to sequence numbers.
     pub fn sack_blocks(&self, limit: usize, wire: impl Fn(u64) -> retx_units::SeqNr) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let mut count = 0;
@@ -97,7 +97,7 @@ impl Reassembly {
         blocks
     }
 
-    /// Moves the newest arrival's range to the front of the order.
+    /// Records the newest arrival as the first in the order of SACK blocks.
     fn note_arrival(&mut self, position: u64, range: (u64, u64)) {
         let mut old = self.recent.len() - 1;
         for (index, arrival) in self.recent.iter_mut().enumerate().rev() {

@@ -10,32 +10,34 @@
 //!
 //! *Equations.*
 //!
-//! - *Ratio.* A window is buffer · ratio. The ratio is 1/2 until a full segment has arrived, then
-//!   the payload of the largest segment divided by the memory of its packet, in 256ths.
-//! - *Window* (`rcv_ssthresh`). It starts at the window of the SYN, at most 1/2 of the buffer minus
-//!   one MSS. Each segment increases it by two MSS if its payload is at least its memory times this
-//!   ratio, otherwise by twice the largest segment so far while the window is small enough for such
-//!   segments; at most to the free part of the buffer.
-//! - *Buffer.* Once per round trip, copied is the number of bytes that the application has read
-//!   during it, minus the bytes that wait to be read. If that exceeds its largest value so far,
-//!   last, the buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at
-//!   most `receive_autotuning`, unless the application has fixed it.
-//! - *RTT.* The timestamp echoes of full segments, smoothed with weight 1/8, or the minimum time in
-//!   which a window of data arrived.
+//! - *Ratio.* A buffer permits a window of buffer · ratio. The ratio is 1/2 until a full segment
+//!   has arrived. Then it is the payload of the largest segment divided by the memory of its
+//!   packet, in 256ths.
+//! - *Window* (`rcv_ssthresh`). It starts at the window of the SYN, but at most at half of the
+//!   buffer minus one MSS. A segment increases it by two MSS if its payload is at least its memory
+//!   times the ratio. Other segments increase it by twice the largest segment so far, and only
+//!   while it is small. The window never grows beyond the free part of the buffer.
+//! - *Buffer.* At the end of each round trip, copied is the number of bytes that the application
+//!   has read during it, minus the bytes that still wait to be read. If copied exceeds its largest
+//!   earlier value, last, the buffer grows to (2·copied·(1 + 2·(copied − last)/last) + out-of-order
+//!   span)/ratio. Its maximum is `receive_autotuning`; a size fixed by the application never
+//!   changes.
+//! - *RTT.* Samples are the timestamp echoes of full segments, and the times in which a window of
+//!   data arrives. A sample below the estimate replaces it. A larger echo is averaged into the
+//!   estimate with weight 1/8 if no data wait to be read.
 //!
-//! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). Waiting data
-//! occupy as much memory as full segments of the same number of bytes. RTTs are measured in
-//! timestamp ticks of 1 ms. An empty buffer never advertises a zero window; Linux may do so if the
-//! buffer is smaller than a segment.
+//! *Where we differ.* The memory of a packet is that of a packet from a TUN device (`memory.rs`).
+//! Waiting data are counted as if they had arrived in full segments. RTTs are measured in timestamp
+//! ticks of 1 ms. An empty buffer never advertises a zero window; Linux may do so if the buffer is
+//! smaller than a segment.
 
 use crate::memory;
 use retx_units::{Duration, Time};
 
-/// Size in bytes below which a segment costs more memory than the window accounts for
-/// (`tcp_event_data_recv`).
+/// Payload in bytes below which a segment does not increase the window (`tcp_event_data_recv`): it
+/// costs too much memory.
 const SMALLEST: u32 = 128;
-/// Initial value, in segments, with which the bytes read in the first round trip are compared
-/// (`TCP_INIT_CWND`).
+/// Number of segments per round trip beyond which the buffer first grows (`TCP_INIT_CWND`).
 const FIRST_SPACE: u64 = 10;
 /// Ratio before the first full segment, in 256ths (`TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_RATIO: u64 = 128;
@@ -63,8 +65,8 @@ pub(crate) struct ReceiveMemory {
     headers: u64,
     /// Out-of-order bytes beyond a gap.
     pub beyond_gap: u64,
-    /// Bytes read since an acknowledgment became due. The window of that acknowledgment still
-    /// counts them as waiting.
+    /// Bytes that the application has read since an acknowledgment became due. The window in that
+    /// acknowledgment does not yet include the memory that they freed.
     pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
@@ -139,7 +141,7 @@ impl ReceiveMemory {
     }
 
     /// Window of a SYN or SYN/ACK: whole segments. Only the responder knows whether timestamps will
-    /// be used.
+    /// be used, which shorten the segments.
     pub fn first_window(&self, answers_timestamps: bool) -> u64 {
         let window = self.window_of(self.buffer);
         let mss = self.mss - if answers_timestamps { TIMESTAMPS.min(self.mss - 1) } else { 0 };
@@ -179,7 +181,7 @@ impl ReceiveMemory {
 
     /// Window to advertise with `waiting` bytes in the buffer, including out-of-order data
     /// (`__tcp_select_window`). `unit` is the unit of the window field in bytes. The second value
-    /// is true if so little is free that ACKs may be delayed again.
+    /// is true if less than half of the window is free, which ends quick ACKs.
     pub fn window(&self, waiting: u64, unit: u64, at: &ReceiverState) -> (u64, bool) {
         let waiting = waiting + self.read_behind_ack;
         let allowed = self.window_of(self.buffer);
@@ -218,7 +220,7 @@ impl ReceiveMemory {
         echo == self.last_echo
     }
 
-    /// Handles the RTT of a timestamp echo in a full segment; each echo counts once.
+    /// Handles the RTT of a timestamp echo in a full segment; an echo is used only once.
     pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &ReceiverState) {
         if echo == self.last_echo {
             return;
@@ -298,8 +300,8 @@ impl ReceiveMemory {
         true
     }
 
-    /// Increase of the window for a segment whose payload is small for its memory; 0 unless the
-    /// window is small (`__tcp_grow_window`).
+    /// Increase of the window for a segment that occupies much memory for its payload; 0 if the
+    /// window is no longer small (`__tcp_grow_window`).
     fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &ReceiverState) -> u64 {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;
@@ -313,7 +315,7 @@ impl ReceiveMemory {
         0
     }
 
-    /// True if a round trip is over: the next read determines the bytes read in it.
+    /// True if the round trip is over, so the next read completes the count of bytes read in it.
     #[inline]
     pub fn ends_round(&self) -> bool {
         self.rtt8 > 0 && self.now.since(self.begun.1) >= Duration::from_micros(self.rtt8 / 8)

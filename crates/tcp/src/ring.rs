@@ -1,4 +1,4 @@
-//! Queue in a ring whose size is a power of two, so that a mask gives the slot of an index.
+//! Queue in a ring buffer. Its size is a power of two, so a bit mask maps an index to a slot.
 
 use prefetch_index::prefetch_index;
 use std::ops::{Index, IndexMut};
@@ -14,7 +14,7 @@ pub(crate) struct Ring<T> {
     tail: u32,
 }
 
-/// Size of the first ring.
+/// Number of slots of the first allocation.
 const FIRST_SIZE: usize = 4;
 
 impl<T> Ring<T> {
@@ -83,7 +83,7 @@ impl<T> Ring<T> {
         self.head = self.head.wrapping_add(u32::from(self.head != self.tail));
     }
 
-    /// Removes leading items while `is` returns true; it is called once for each.
+    /// Removes leading items while `is` returns true; `is` is called once per item.
     #[inline(always)]
     pub fn pop_while(&mut self, mut is: impl FnMut(&T) -> bool) {
         let mut head = self.head;
@@ -117,8 +117,8 @@ impl<T> Ring<T> {
         (first..end, 0..self.len() - (end - first))
     }
 
-    /// Number of leading items for which `is` holds, by binary search: `is` must hold for none of
-    /// the others.
+    /// Number of leading items for which `is` holds, found by binary search. `is` must be false for
+    /// all later items.
     pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {

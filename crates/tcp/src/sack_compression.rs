@@ -3,13 +3,13 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`, with its defaults of
 //! `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`.
 //!
-//! *Equations.* After three duplicate ACKs of a position, up to 44 further ones are merged into
-//! one, which is sent min(RTT/20, 1 ms) + 100 µs (slack) after the first of them was due. RTT is
-//! the smaller one of the receiver's and the sender's estimates, and 0 before the receiver has one.
+//! *Equations.* After three duplicate ACKs of a position, up to 44 further ones are merged into one
+//! ACK. This ACK is sent min(RTT/20, 1 ms) + 100 µs (slack) after the first of them was due. RTT is
+//! the smaller of the receiver's and the sender's estimates; it is 0 before the receiver has one.
 //!
 //! *Where we differ.* The timer always uses the whole slack. Segments that arrive twice are
 //! acknowledged at once, and a third block of data beyond gaps does not release waiting ACKs. A
-//! receive buffer that is not counted as memory provides no RTT.
+//! receive buffer measured in payload provides no RTT.
 
 use crate::lazy::LazyDefault;
 use retx_units::{Duration, Time};
@@ -21,7 +21,7 @@ const MOST: u32 = 44;
 const LONGEST: Duration = Duration::from_millis(1);
 const SLACK: Duration = Duration::from_micros(100);
 
-/// Duplicate ACKs of one position.
+/// Counts of duplicate ACKs of one position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackCompression {
     /// Position that these ACKs acknowledge.

@@ -1,8 +1,8 @@
 //! Scoreboard: for each segment in flight the time of its transmission, and whether it was
 //! selectively acknowledged, marked lost or retransmitted (RFC 6675 §3, RFC 8985 §5.1).
 //!
-//! Costs do not grow with the window: a segment is marked a bounded number of times in its life,
-//! and found by binary search.
+//! The cost of an ACK hardly grows with the window: each segment is marked a bounded number of
+//! times in its life, and is found by binary search.
 
 mod acknowledge;
 mod by_time;
@@ -48,7 +48,7 @@ pub struct Record {
     /// True if a copy is considered in flight in addition to the original, because the recovery
     /// that sent the copy was undone (in Linux: tagged R, but no longer L).
     pub extra_copy_in_flight: bool,
-    /// True if marked lost by its time (RFC 8985 §6.2), and not retransmitted since.
+    /// True if marked lost by RACK's time limit (RFC 8985 §6.2), and not retransmitted since.
     overdue: bool,
     /// True for the first segment of a burst.
     opens_burst: bool,
@@ -66,7 +66,8 @@ impl Record {
 #[repr(C)]
 pub struct Scoreboard {
     records: Ring<Record>,
-    /// True if the order of transmission is not needed: `by_time` stays empty.
+    /// True if the loss detection does not need the order of transmission: `by_time` then stays
+    /// empty.
     pub without_times: bool,
     /// True for Linux's rules: a tail loss probe does not count as in flight, and an undo leaves
     /// copies in flight.
@@ -83,7 +84,7 @@ pub struct Scoreboard {
     /// Bytes of the segments with [`Record::extra_copy_in_flight`].
     extra_copy_bytes: u64,
     extra_copy_segments: u64,
-    /// Segments marked lost, including those retransmitted.
+    /// Number of segments marked lost, including those retransmitted.
     marked_segments: u64,
     /// SACK blocks of the last acknowledgment, all of which have been processed.
     pub last_sack: Option<Box<SackBlocks>>,
@@ -91,10 +92,10 @@ pub struct Scoreboard {
     opened_bursts: u64,
     /// Segments assumed to have arrived because of duplicate ACKs.
     assumed: AssumedArrivals,
-    /// Lost segments not yet retransmitted, lowest first; entries may be out of date.
+    /// Positions of lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in order of time, as (time, first position), except those in `overtaken`;
-    /// entries may be out of date.
+    /// Transmissions as (time, first position), in order of time. Those in `overtaken` are left
+    /// out; entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
     /// Transmissions of data that were still in flight when data sent later had arrived; entries
     /// may be out of date.
@@ -168,13 +169,13 @@ impl Scoreboard {
         }
     }
 
-    /// Number of bursts with data in flight, if their beginnings are recorded.
+    /// Number of bursts with data in flight, if the first segments of bursts are marked.
     pub fn bursts(&self) -> u64 {
         let begun = self.records.front().is_some_and(|record| !record.opens_burst);
         self.opened_bursts + u64::from(begun)
     }
 
-    /// Segments marked lost that have not arrived, including those retransmitted.
+    /// Number of segments marked lost that have not arrived, including those retransmitted.
     pub fn marked_segments(&self) -> u64 {
         self.marked_segments
     }
@@ -247,7 +248,7 @@ impl Scoreboard {
     }
 
     /// Bytes considered in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
-    /// selectively acknowledged, nor lost; retransmitted bytes count again.
+    /// selectively acknowledged, nor lost. A retransmission counts again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
         let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
         (outstanding + self.previous_copy_bytes + self.extra_copy_bytes).saturating_sub(left)

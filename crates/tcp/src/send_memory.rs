@@ -1,5 +1,5 @@
-//! *What it does.* Limits how far an application may write ahead of acknowledged data, as in Linux:
-//! by the memory of waiting data, in a buffer that grows with the congestion window.
+//! *What it does.* Limits how much unacknowledged data an application may write, as Linux does. The
+//! limit is on the memory of these data, and grows with the congestion window.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
 //! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`),
@@ -9,20 +9,22 @@
 //!
 //! *Equations.*
 //!
-//! - *Memory.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
-//!   each waiting block.
-//! - *Writing.* A write checks the limit only when it begins a new block. The last block is
-//!   refilled after a part of it has been sent; if no other block waits, one burst of it is sent
-//!   each time it is full. A large write thus fills both windows even if they exceed the buffer.
-//! - *Pushing.* At the end of a write, and once for each half of the peer's largest window, all
-//!   data are sent that may be sent, except a short last segment that Nagle's algorithm holds back;
-//!   the next write may fill up its block.
-//! - *Waiting.* A write that found no room waits until a third of the buffer is free, and then
-//!   continues. A new write, but not one that continues, may mark samples of the delivery rate as
-//!   limited by the application.
-//! - *Buffer.* 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments of 2304 bytes for an MSS of
-//!   1460, set when a write waits and the congestion window is not full; at most `send_autotuning`,
-//!   unless the application has fixed it.
+//! - *Memory.* Unacknowledged data occupy their number of bytes, and 832 bytes more for each burst
+//!   in flight and each unsent block.
+//! - *Writing.* A write compares this memory with the buffer only when it begins a new block. The
+//!   last block is refilled after a part of it has been sent. If no other block waits, a burst of
+//!   the last block is sent each time it is full. A large write thus fills the congestion window
+//!   and the peer's window even if they exceed the buffer.
+//! - *Pushing.* At the end of a write, and after each half of the peer's largest window, all data
+//!   that the windows permit are sent. Nagle's algorithm may hold back a short last segment; the
+//!   next write may then fill up its block.
+//! - *Waiting.* A write that finds the buffer full waits until a third of it is free, and then
+//!   continues. Only a new write may mark samples of the delivery rate as application-limited, not
+//!   one that continues.
+//! - *Buffer.* When a write waits and the congestion window is not full, the buffer grows to 2
+//!   (BBR: 3) · max(10, cwnd, reordering + 1) segments. With an MSS of 1460 bytes, a segment counts
+//!   as 2304 bytes. The maximum is `send_autotuning`; a size fixed by the application never
+//!   changes.
 //!
 //! *Where we differ.* A burst of which a part was retransmitted still counts as one. Writes take no
 //! time: several of them may follow each other while a short segment is held back. In the kernel, a
@@ -33,7 +35,7 @@ use retx_units::{Duration, Time};
 
 /// Minimum buffer (`SOCK_MIN_SNDBUF`), in bytes of memory.
 const SMALLEST_BUFFER: u64 = 4_608;
-/// Minimum number of segments that fit (`TCP_INIT_CWND`).
+/// Minimum size of a buffer that grows, in segments (`TCP_INIT_CWND`).
 const FEWEST_SEGMENTS: u64 = 10;
 
 /// Size of a send buffer for `factor` windows of `segments` segments, in bytes of memory
@@ -49,11 +51,11 @@ pub(crate) struct SendMemory {
     buffer: u64,
     /// Maximum size of a growing buffer; `None` if the application has fixed it.
     most: Option<u64>,
-    /// True if a write waits for room (`SOCK_NOSPACE`).
+    /// True if a write waits for free space (`SOCK_NOSPACE`).
     pub waits: bool,
     /// Largest number of bytes that the program passes to one write.
     pub write_size: u64,
-    /// Bytes of the current write that have found no room yet.
+    /// Bytes of the current write that are not in the buffer yet.
     pub unwritten: u64,
     /// Position at which the last block begins.
     pub tail: u64,
@@ -108,7 +110,7 @@ impl SendMemory {
         taken >= self.buffer
     }
 
-    /// Wakes a waiting write when a third of the buffer is free.
+    /// Lets a waiting write continue when a third of the buffer is free.
     pub fn wake(&mut self, now: Time, taken: u64) {
         if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
             self.waits = false;

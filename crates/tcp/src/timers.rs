@@ -82,7 +82,8 @@ impl Timers {
         }
     }
 
-    /// True if no timers run other than those that most connections of Linux use.
+    /// True if only the timers run that most connections of Linux use: retransmission, delayed ACK,
+    /// tail loss probe and pacing.
     pub fn has_only_usual_timers(&self) -> bool {
         self.rare.get().is_none_or(|rare| {
             let unusual = rare.persist.min(rare.reordering).min(rare.compressed_ack);
@@ -112,12 +113,12 @@ impl Timers {
         }
     }
 
-    /// Switches a rare timer off if its deadline has passed; true in that case.
+    /// Switches a rare timer off if its deadline has passed; returns true in that case.
     pub fn expire_rare(&mut self, which: impl Fn(&mut Rare) -> &mut Time, now: Time) -> bool {
         self.rare.allocated_mut().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
-    /// Clears the deadline if it has passed; true in that case.
+    /// Clears the deadline if it has passed; returns true in that case.
     pub fn expire(deadline: &mut Time, now: Time) -> bool {
         let due = *deadline <= now;
         if due {

@@ -1,5 +1,5 @@
-//! User code that takes a decision of the sender. It is called through trait objects; all other
-//! algorithms are dispatched at compile time.
+//! User code that makes a decision of the sender. It is called through trait objects; all other
+//! algorithms are known at compile time.
 //!
 //! The [`Loader`] passed by the caller knows the language and the location of the code, and how it
 //! is called.
@@ -82,8 +82,8 @@ impl NoLoader {
 /// Reason why code is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Invalid key of the choice (`file`, `class` or a parameter); empty if the choice as a whole
-    /// is invalid.
+    /// Invalid key of the configuration (`file`, `class` or a parameter); empty if the
+    /// configuration as a whole is invalid.
     pub key: String,
     /// Message: the fault, and what is valid instead.
     pub message: String,
@@ -180,8 +180,8 @@ pub(crate) struct Instance<T: ?Sized> {
     program: Arc<dyn Program<T>>,
     faults: Arc<Faults>,
     running: Option<Box<T>>,
-    /// First transmission after the SYN, if it takes one byte of sequence space: one byte of data,
-    /// or only a FIN, for which no instance is created yet.
+    /// First transmission after the SYN if it occupies one sequence number. It may be only a FIN,
+    /// for which no instance is needed, so it is reported later.
     early: Option<Sent>,
 }
 
@@ -264,7 +264,7 @@ impl<T: ?Sized + CloneBox> Clone for Instance<T> {
 }
 
 impl Config {
-    /// True if one of the decisions is user code.
+    /// True if user code makes one of the decisions.
     pub fn has_user_code(&self) -> bool {
         matches!(self.congestion_control, congestion_control::Config::python(_))
             || matches!(self.loss_cause, loss_cause::Config::python(_))
@@ -284,7 +284,7 @@ impl Config {
         Ok(())
     }
 
-    /// Reports faults of user code to `faults`, of which each run has its own.
+    /// Directs faults of user code to `faults`; each run has its own.
     pub fn report_faults_to(&mut self, faults: &Arc<Faults>) {
         if let congestion_control::Config::python(code) = &mut self.congestion_control {
             code.program.faults = Arc::clone(faults);

@@ -1,5 +1,5 @@
-//! Count of visited or moved elements, for tests of the cost of an acknowledgment; without effect
-//! elsewhere.
+//! Count of visited or moved elements, by which tests check the cost of an acknowledgment. Outside
+//! of these tests, nothing is counted.
 
 /// Counts visited or moved elements.
 #[cfg(not(test))]

@@ -1,5 +1,5 @@
-//! *What it does.* Doubles the timeout at each expiry, and keeps it doubled during the loss state:
-//! until everything sent before the last timeout is acknowledged.
+//! *What it does.* Doubles the timeout at each expiry, and keeps the doublings during the loss
+//! state: until everything sent before the last timeout is acknowledged.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
 //! error channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`),
@@ -7,9 +7,9 @@
 //!
 //! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO and keeps the exponent.
 //!
-//! *Where we differ.* Nowhere with timestamps, which the paper uses: the ACK that ends the loss
-//! state is an RTT sample as well. Without timestamps the exponent is kept, as in that kernel,
-//! until the first sample after the loss state (Karn).
+//! *Where we differ.* With timestamps, which the paper uses, nowhere: the ACK that ends the loss
+//! state is an RTT sample as well. Without timestamps, the exponent is kept until the first sample
+//! after the loss state (Karn's rule), as in that kernel.
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;

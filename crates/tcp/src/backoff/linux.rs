@@ -8,7 +8,7 @@
 //! *Equations.* Wait = RTO·2^exponent. With timestamps, the ACK of a retransmission gives a valid
 //! sample (RFC 7323 §4.1); without them, only an ACK of data sent once does (Karn).
 //!
-//! *Where we differ.* Nowhere; `rfc6298` differs from it in the timeouts of a SYN only.
+//! *Where we differ.* Nowhere. The policy `rfc6298` differs only in the timeouts of a SYN.
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
