@@ -26,6 +26,7 @@ pub(super) struct AbortLimits {
     retransmissions: u32,
     syn_retransmissions: u32,
     /// Linux's time limits: for retransmissions, and for retransmissions into a closed window.
+    /// `None` if only their number is limited.
     linux: Option<(Duration, Duration)>,
 }
 

@@ -74,8 +74,8 @@ impl Connection {
         u64::from(field) << self.sender.snd_wscale
     }
 
-    /// Handles an acknowledgment of no new data: a `duplicate`, or one that reports something else
-    /// (a new SACK block, a segment that arrived twice).
+    /// Handles an acknowledgment of no new data. It has an effect if it is a `duplicate`, or if it
+    /// reports a new SACK block or a segment that arrived twice.
     fn take_old_or_duplicate(
         &mut self,
         now: Time,
@@ -94,7 +94,8 @@ impl Connection {
         }
     }
 
-    /// Applies an acknowledgment up to `ack` to the scoreboard, if there is one.
+    /// Applies an acknowledgment up to `ack` to the scoreboard, if there is one. Returns true if
+    /// SACK is in use.
     pub(super) fn update_scoreboard(
         &mut self,
         segment: &Segment,
@@ -191,8 +192,9 @@ impl Connection {
         sender.max_snd_wnd = sender.max_snd_wnd.max(window);
     }
 
-    /// True for a duplicate ACK (RFC 5681 §2); `ack == SND.UNA` has been checked. With nothing
-    /// outstanding it may still respond to a tail loss probe (RFC 8985 §7.4.2).
+    /// True for a duplicate ACK (RFC 5681 §2). The caller has checked that `ack == SND.UNA`. With
+    /// SACK, an ACK may be a duplicate even if nothing is outstanding: it may respond to a tail
+    /// loss probe (RFC 8985 §7.4.2).
     fn is_duplicate(&self, segment: &Segment, same_window: bool) -> bool {
         let sender = &self.sender;
         (sender.snd_nxt > sender.snd_una || sender.selective)
@@ -249,8 +251,8 @@ impl Connection {
         sender.validation.on_flight(&flight_state, &sender.window, false);
     }
 
-    /// Handles a duplicate ACK. With `is_old` its number lies below `SND.UNA`; in Linux the data
-    /// delivered by such an ACK do not count (`tcp_ack`, `old_ack`).
+    /// Handles a duplicate ACK. `is_old` is true if its acknowledgment number lies below `SND.UNA`.
+    /// Data delivered by such an ACK do not count in Linux (`tcp_ack`, `old_ack`).
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
         sender.duplicates += 1;
@@ -266,8 +268,8 @@ impl Connection {
         }
     }
 
-    /// Evaluates an acknowledgment: estimators observe it, loss detection reads it, and then either
-    /// the window grows or recovery continues.
+    /// Evaluates an acknowledgment: estimators observe it, then loss detection evaluates it, and
+    /// then either the window grows or recovery continues.
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         if let Some(delivered) = selective {

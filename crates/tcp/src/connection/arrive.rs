@@ -9,8 +9,8 @@ use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment, Timestamps};
 
 impl Connection {
-    /// Handles a segment that has arrived. Its data are stored until they are read; poll for
-    /// segments and events afterwards.
+    /// Handles a segment that has arrived. Its data are stored until the application reads them.
+    /// Afterwards the caller polls for segments and events.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.handle_packet(now, segment, Ecn::NotEct);
     }
@@ -40,8 +40,8 @@ impl Connection {
         self.recompute_fast_paths();
     }
 
-    /// Answers a segment that reaches a closed endpoint with a reset, whose sequence number is that
-    /// of the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
+    /// Answers a segment that reaches a closed endpoint with a reset. The reset's sequence number
+    /// is the acknowledgment number of the segment, if it has one (RFC 9293 §3.5.2, §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -156,8 +156,8 @@ impl Connection {
         }
     }
 
-    /// First check of §3.10.7.4: is any part of the segment inside the window? RFC 7323 §5.3 (PAWS)
-    /// comes before it. A segment that fails is answered by an ACK.
+    /// First check of §3.10.7.4, after PAWS (RFC 7323 §5.3): true if any part of the segment lies
+    /// inside the window. A segment that fails is answered by an ACK.
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
@@ -185,8 +185,8 @@ impl Connection {
             position < edge && end > next
         };
         if inside {
-            // RFC 7323 §5.3, R3: a timestamp is taken only from segments that passed R2, not from a
-            // duplicate of a segment that has arrived.
+            // RFC 7323 §5.3, R3: only a segment inside the window updates the timestamp, not a
+            // duplicate of one that has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
                 && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0

@@ -1,4 +1,4 @@
-//! Send buffer that is counted as memory: see `send_memory.rs`.
+//! Writes into a send buffer that is measured in memory, as in Linux: see `send_memory.rs`.
 
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
@@ -77,15 +77,15 @@ impl WriteQueue {
         self.pushed = self.written;
     }
 
-    /// Room left in the last block, of which only the unsent bytes count; 0 if all bytes have been
-    /// sent.
+    /// Free bytes in the last block, in which only unsent bytes take space; 0 if all bytes have
+    /// been sent.
     fn room_of_tail(&self) -> u64 {
         let begin = self.tail.max(self.written - self.unsent);
         if self.unsent == 0 { 0 } else { self.block.saturating_sub(self.written - begin) }
     }
 
-    /// Takes up to `bytes` of a write into blocks; returns the number of bytes for which there was
-    /// room.
+    /// Copies up to `bytes` of a write into blocks; returns the number of bytes that the buffer
+    /// accepts.
     fn fill(&mut self, bytes: u64, memory: &SendMemory) -> u64 {
         let mut left = bytes;
         while left > 0 {
@@ -154,7 +154,7 @@ impl Connection {
 
     /// Writes data of the application, `write_size` bytes at a time, until the buffer is full.
     /// Returns the number of bytes written.
-    // Out of line: inlined into `write`, it would make each call save all registers.
+    // Not inlined: inside `write`, this function would make each call save all registers.
     #[inline(never)]
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };
@@ -180,7 +180,7 @@ impl Connection {
         queue.written - begin
     }
 
-    /// Sets the largest number of bytes that the program passes to one write.
+    /// Sets the largest number of bytes that the application passes to one write.
     pub fn set_write_size(&mut self, bytes: u64) {
         if let Some(memory) = self.sender.bursts.allocated_mut().and_then(|it| it.memory.as_mut()) {
             memory.write_size = bytes;

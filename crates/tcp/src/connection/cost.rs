@@ -1,6 +1,7 @@
-//! Cost of an acknowledgment, which must not grow with the window: elements visited or moved,
-//! counted over a whole window. Binary searches are not counted, nor are parts without state for
-//! each segment: a windowed filter of three samples, a detection without a scoreboard.
+//! Tests that the cost of an acknowledgment does not grow with the window. The cost is the number
+//! of elements visited or moved, counted over a whole window. Binary searches are not counted, nor
+//! are parts without state for each segment, such as a windowed filter of three samples or a
+//! detection without a scoreboard.
 
 use super::Connection;
 use crate::{Config, Size, congestion_control, loss_cause, loss_detection, presets, work};
@@ -167,8 +168,8 @@ fn of_every_loss_detection() {
     }
 }
 
-/// Tested with several loss detections: they retransmit different segments, which changes the order
-/// of transmission times.
+/// Each control is tested with several loss detections, which retransmit different segments and
+/// thus change the order of transmission times.
 #[test]
 fn of_every_congestion_control() {
     for congestion_control in congestion_control::Config::BUILT_IN {

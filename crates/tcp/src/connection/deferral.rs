@@ -7,14 +7,15 @@
 //! together), `__tcp_transmit_skb` (PSH on bursts of more than one segment: the receiver
 //! acknowledges once they are read).
 //!
-//! *Equations.* Outside recoveries, when the windows have room for `limit` bytes, the sender waits
-//! nevertheless if
+//! *Equations.* Outside recoveries, let `limit` be the number of bytes that the windows permit. The
+//! sender nevertheless waits if
 //! - data were sent within the last millisecond, and
 //! - the acknowledgment of the first segment in flight is due (SRTT after its transmission), or
 //!   will be within min(1 ms, SRTT/2), and
-//! - limit < goal = max(2 · SMSS, rate/1024 s + 64 KiB / 2^(minimum RTT / 512 µs)), limit is less
-//!   than a third of the smaller window, and, unless the packet to be sent is the application's
-//!   last, less than this packet (the rest of a block, filled up from the next).
+//! - limit < goal = max(2 · SMSS, rate/1024 s + 64 KiB / 2^(minimum RTT / 512 µs)), and
+//! - limit is less than a third of the smaller window, and
+//! - limit is less than the packet to be sent (the rest of a block, filled up from the next). This
+//!   condition does not apply to the last packet of the application.
 //!
 //! rate is that of `pacing.rs`. Data that do not wait are sent in bursts of at most goal bytes and
 //! half the window, and each burst is tested anew. A burst limited by the peer's window may end
@@ -51,7 +52,8 @@ pub(crate) struct Burst {
 impl Burst {
     pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, continues: false };
 
-    /// Takes `bytes`, which are about to be sent, from the burst; true if they belong to it.
+    /// Deducts `bytes`, which are about to be sent, from the burst; returns true if they belong to
+    /// it.
     fn take(&mut self, now: Time, bytes: u64) -> bool {
         self.continues = self.is_open(now) && bytes <= self.bytes;
         if self.continues {
@@ -60,7 +62,8 @@ impl Burst {
         self.continues
     }
 
-    /// Bytes left of the burst, if the windows, which allow `length` bytes, have room for them.
+    /// Bytes left of the burst; `None` if they are more than the `length` bytes that the windows
+    /// allow.
     pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
         (self.is_open(now) && self.bytes <= length).then_some(self.bytes as u32)
     }
@@ -75,13 +78,13 @@ impl Burst {
         self.continues && self.at == now
     }
 
-    /// True if the segment being sent is the last of several.
+    /// True if the segment being sent is the last one of a burst of several.
     pub fn ends(&self, now: Time) -> bool {
         self.continues && self.bytes == 0 && self.at == now
     }
 }
 
-/// State of a sender that bursts or pushes as Linux does.
+/// State of a sender that sends bursts or sets PSH as Linux does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bursts {
     /// Current burst.
@@ -90,7 +93,7 @@ pub(crate) struct Bursts {
     pub pushed: u64,
     /// Position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
-    /// Send buffer, if it is counted as memory.
+    /// Send buffer, if it is measured in memory.
     pub memory: Option<SendMemory>,
 }
 
@@ -105,7 +108,7 @@ impl LazyDefault for Bursts {
         &Self { burst: Burst::NONE, pushed: 1, short_end: 0, memory: None };
 }
 
-/// Room for new data, in bytes.
+/// Bytes of new data that the congestion window and the peer's window permit.
 struct Room {
     congestion: u64,
     offered: u64,
@@ -117,7 +120,7 @@ struct Room {
 }
 
 impl Connection {
-    /// True if `length` bytes of new data, which could be sent, wait until there is room for more.
+    /// True if `length` bytes of new data, which could be sent, wait until the windows permit more.
     pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
@@ -159,7 +162,7 @@ impl Connection {
         self.parameters.nagle && unacknowledged || sender.repair.requests.holds_back(sender.written)
     }
 
-    /// Room for new data if at most `most` bytes are sent at once.
+    /// New data that the windows permit, if at most `most` bytes are sent at once.
     fn room(&self, most: u64) -> Room {
         let (sender, smss) = (&self.sender, self.segment_size());
         let queued = sender.written.saturating_sub(sender.snd_nxt);

@@ -283,7 +283,7 @@ impl Connection {
         sender.loss_detection.as_linux() && !sender.congestion_control.models_path()
     }
 
-    /// Evaluates ECN-Echo after loss detection has read the acknowledgment.
+    /// Evaluates ECN-Echo after loss detection has processed the acknowledgment.
     #[inline]
     pub(super) fn evaluate_echo_after_detection(&mut self, now: Time) {
         if self.ecn.echoed && self.echo_comes_last() && !self.ecn.reducing {

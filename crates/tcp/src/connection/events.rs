@@ -26,7 +26,8 @@ impl Events {
     #[inline]
     pub fn push_back(&mut self, event: Event) {
         match event {
-            // `Duration::MAX` marks an empty place, so a sample of that length goes to the list.
+            // `Duration::MAX` means that no sample is stored, so a sample of that length goes to
+            // the list.
             Event::Rtt(rtt) if self.is_empty() && rtt != Duration::MAX => self.rtt = rtt,
             event => self.append(event),
         }

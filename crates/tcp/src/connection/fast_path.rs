@@ -1,5 +1,5 @@
-//! Fast paths for the most frequent cases: the next data arrive, they are acknowledged, a full
-//! segment is sent.
+//! Fast paths for the most frequent cases: arrival of the next data, their acknowledgment, and
+//! transmission of a full segment.
 //!
 //! *Reference.* Header prediction: Jacobson, "4BSD header prediction", 1990; Linux
 //! `tcp_rcv_established`.
@@ -11,13 +11,13 @@
 //!   not pace its segments, model the path or send in bursts (with timestamps and the other details
 //!   of Linux, but not ECN, the paths of `detailed` are open instead);
 //! - to send: everything up to SND.NXT was sent only once, nothing is known to have arrived out of
-//!   order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is under
-//!   way, no option is to be sent, and loss detection has nothing to do with an acknowledgment of
-//!   new data ([`LossDetection::is_at_rest`]);
-//! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
+//!   order or to be lost, and no duplicate ACK is being counted. No recovery, probe or FIN is under
+//!   way, no option is to be sent, and loss detection ignores an acknowledgment of new data
+//!   ([`LossDetection::is_at_rest`]);
+//! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
-//! - with a gap (`beyond_gap`): the same, except that data wait beyond a gap; in a recovery with
-//!   SACK (`repair`): the sender only waits for acknowledgments.
+//! - with a gap (`beyond_gap`): as to receive, except that data are stored beyond a gap;
+//! - in a recovery with SACK (`repair`): the sender only waits for acknowledgments.
 //!
 //! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
 //! except those that would have no effect. It leaves every case that it cannot recognize to the
@@ -74,8 +74,9 @@ impl Sender {
         board.push(now, position, length);
     }
 
-    /// True if `room`, which is less than a segment, is left unused: it holds neither the last data
-    /// nor half of the peer's window, and the acknowledgment of data in flight will make more room.
+    /// True if `room` is left unused, to avoid a silly window: it is less than a segment, than the
+    /// data queued, and than half of the peer's window. The acknowledgment of data in flight will
+    /// give more.
     #[inline(always)]
     fn waits_with(&self, room: u64, queued: u64) -> bool {
         room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2
@@ -169,7 +170,8 @@ impl Connection {
         true
     }
 
-    /// Handles an acknowledgment of new data, none of which lie beyond the data sent.
+    /// Handles an acknowledgment of new data. Returns false if it acknowledges none, or data never
+    /// sent.
     #[inline(never)]
     fn take_next_ack(&mut self, now: Time, number: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
@@ -238,7 +240,7 @@ impl Connection {
         sender.validation.on_flight(&flight_state, &sender.window, sent);
     }
 
-    /// Reads for the application.
+    /// Reads received data for the application.
     #[inline]
     pub(super) fn read_fast(&mut self, bytes: u64) -> u64 {
         let receiver = &mut self.receiver;

@@ -40,8 +40,8 @@ impl Connection {
         (field, edge)
     }
 
-    /// Like [`Self::window_field`], cached if the window does not depend on the one before; notes a
-    /// shortage of memory, too.
+    /// Like [`Self::window_field`], but cached if the window does not depend on the previous one.
+    /// Also records a shortage of memory.
     #[inline(always)]
     pub(super) fn detailed_window(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
@@ -53,7 +53,7 @@ impl Connection {
         (field, edge)
     }
 
-    /// Like [`Self::window_field`]; notes a shortage of memory, too.
+    /// Like [`Self::window_field`]; also records a shortage of memory.
     pub(super) fn window_field_and_shortage(&mut self) -> (u16, u64) {
         let (window, short) = self.receiver.window_and_shortage(&self.parameters);
         if short {
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Largest payload that a segment sent now can have in addition to a SACK option (RFC 9293
-    /// §3.7.1, `Eff.snd.MSS`; the SMSS already leaves room for timestamps).
+    /// §3.7.1, `Eff.snd.MSS`). The SMSS already excludes timestamps.
     pub(super) fn max_payload(&self) -> u64 {
         let smss = self.segment_size();
         let blocks = if self.sends_sack_blocks() { self.blocks().as_slice().len() } else { 0 };
@@ -89,7 +89,7 @@ impl Connection {
         smss.saturating_sub(option).max(1)
     }
 
-    /// Payload of a full segment, which in Linux the peer's largest window may bound.
+    /// Payload of a full segment; as in Linux, the peer's largest window may reduce it.
     #[inline]
     pub(super) fn segment_size(&self) -> u64 {
         let sender = &self.sender;

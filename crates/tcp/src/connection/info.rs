@@ -25,7 +25,7 @@ pub enum LossState {
 pub struct Info {
     /// Loss recovery state.
     pub loss_state: LossState,
-    /// Consecutive timeouts without progress.
+    /// Number of consecutive timeouts without progress.
     pub timeouts_in_row: u32,
     /// Zero-window probes without a response; counted as in Linux if `give_up` is `linux`.
     pub probes_in_row: u32,

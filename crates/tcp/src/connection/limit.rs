@@ -1,8 +1,8 @@
 //! Limits that keep a connection from sending more now.
 //!
-//! *Rule.* If several limits hold at once, the first in the order of [`Limit`] counts. A window is
-//! the limit if it has no room for the next segment, which is a full segment or, if less is left to
-//! send, all of that. (`docs/decisions/0018-what-limits-a-flow.md`)
+//! *Rule.* If several limits apply at once, the first in the order of [`Limit`] is reported. A
+//! window is the limit if it is too small for the next segment: a full segment, or all remaining
+//! data if they are less. (`docs/decisions/0018-what-limits-a-flow.md`)
 //!
 //! *What the caller adds.* A connection does not know whether its application has more to write,
 //! whether and why its window was reduced, or whether its peer delays an acknowledgment.
@@ -40,7 +40,7 @@ pub enum Limit {
 
 impl Connection {
     /// True if only new data are sent and all data in flight count as the pipe: nothing is lost or
-    /// selectively acknowledged. Also false if the answer would take long to compute.
+    /// selectively acknowledged. False also if the test would take long.
     #[inline(always)]
     pub fn sends_new_data(&self) -> bool {
         self.fast_paths.sending.sends_new_data()

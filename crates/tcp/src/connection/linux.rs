@@ -9,9 +9,9 @@ use retx_units::Time;
 
 /// Largest block of data that the sender passes on at once (GSO_LEGACY_MAX_SIZE), bytes.
 pub const BLOCK_MAX: u64 = 65_536;
-/// Largest window of a peer that a single segment may fill.
+/// Largest window of a peer that a single segment may fill, bytes.
 const TCP_MSS_DEFAULT: u64 = 536;
-/// Smallest payload of a full segment, whatever the window: 68 bytes minus the headers.
+/// Smallest payload of a full segment, whatever the window: 68 bytes minus 40 of headers.
 const SMALLEST_SEGMENT: u64 = 28;
 
 impl Connection {
@@ -60,9 +60,10 @@ impl Sender {
         reaction == Reaction::EndRecovery && self.loss_detection.as_linux() && self.model.is_none()
     }
 
-    /// Grows the window for an acknowledgment of new data, if the window is the limit; in Linux by
-    /// the data it delivers (`acked_sacked`). A purely `selective` acknowledgment grows it, too,
-    /// once more reordering than the initial DupThresh was seen (`tcp_may_raise_cwnd`).
+    /// Grows the window for an acknowledgment of new data, if the window limits the sender. In
+    /// Linux it grows by the data delivered (`acked_sacked`). There a purely `selective`
+    /// acknowledgment grows it, too, once more reordering than the initial DupThresh was seen
+    /// (`tcp_may_raise_cwnd`).
     pub fn grow(&mut self, ack: &congestion_control::Ack, selective: bool) {
         let as_linux = self.loss_detection.as_linux();
         if ack.bytes_acked == 0 && !(as_linux && selective && self.loss_detection.is_tolerant()) {
@@ -93,10 +94,10 @@ impl Sender {
         }
     }
 
-    /// Lets the congestion control grow the window, if the window is the limit.
+    /// Lets the congestion control grow the window, if the window limits the sender.
     pub fn grow_cwnd(&mut self, ack: &congestion_control::Ack) {
-        // The algorithm is called even if the window is not the limit, because it also measures
-        // (HyStart). Its growth is then discarded; a reduction is kept.
+        // The algorithm is called even if the window does not limit the sender, because it also
+        // measures (HyStart). Its growth is then discarded; a reduction is kept.
         let before = self.window.cwnd;
         match &mut self.congestion_control {
             // The most common algorithm is called directly, rather than by dispatch over all

@@ -1,6 +1,6 @@
-//! Support for congestion controls that model the path, which set the window at every
-//! acknowledgment, also during recovery: the information that they receive, and the steps of the
-//! connection that are left out for them.
+//! Support for congestion controls that model the path. They set the window at every
+//! acknowledgment, also during recovery. Here they get the information that they need, and the
+//! connection's own changes of the window are left out.
 //!
 //! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which a `cong_control` replaces;
 //! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
@@ -19,9 +19,9 @@ use retx_units::{Duration, Time};
 pub(crate) struct Model {
     /// Bytes in flight before the acknowledgment.
     flight_before: u64,
-    /// Losses known before the acknowledgment.
+    /// Number of losses known before the acknowledgment.
     losses_before: u64,
-    /// Losses detected without a scoreboard.
+    /// Number of losses detected without a scoreboard.
     losses: u64,
     /// Bytes that have left the network according to duplicate ACKs; 0 with SACK.
     left_network: u64,
@@ -32,7 +32,7 @@ impl Sender {
         self.board.losses + model.losses
     }
 
-    /// Called before an acknowledgment is processed.
+    /// Records the data in flight and the losses before an acknowledgment is processed.
     #[inline]
     pub fn prepare_model(&mut self) {
         let Some(mut model) = self.model.take() else { return };
@@ -42,8 +42,8 @@ impl Sender {
     }
 
     /// Called before the application writes: detects that the application has limited the sender
-    /// (`tcp_rate_check_app_limited`). This is so if less than a segment is unsent, the window has
-    /// room, and no lost segment waits for its retransmission.
+    /// (`tcp_rate_check_app_limited`). This is the case if less than a segment is unsent, the
+    /// window is not full, and no lost segment waits for its retransmission.
     #[inline]
     pub fn check_app_limited(&mut self) {
         self.check_app_limited_at(self.snd_nxt.max(1), self.written);
@@ -63,7 +63,7 @@ impl Sender {
         }
     }
 
-    /// Called before data are sent: the model restarts if none are in flight.
+    /// Restarts the model, before data are sent, if none are in flight.
     #[inline]
     pub fn restart_model(&mut self, now: Time) {
         if self.model.is_some() && self.snd_una == self.snd_max {

@@ -9,9 +9,9 @@
 //!
 //! *Equations.* The size of a probe is the mean of the largest size known to pass (at first
 //! `tcp_base_mss`) and the largest size that may pass (at first the peer's MSS). The search ends
-//! when they differ by less than 8 bytes. Conditions: a window of eleven segments or more, no
-//! missing segments, room for two segments, and enough unsent data that the segments after the
-//! probe would detect its loss.
+//! when they differ by less than 8 bytes. A probe requires a window of at least eleven segments
+//! with space for two, and no missing segments. Enough unsent data must follow for the detection of
+//! its loss.
 //!
 //! *Where we differ.* When the segment size changes, `cwnd` keeps its bytes; Linux keeps segments
 //! and rescales. A completed search is not repeated after ten minutes, and black holes are not
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Payload of a probe that can be sent now.
+    /// Payload of a probe that can be sent now; `None` if none can.
     pub(super) fn mtu_probe_size(&self) -> Option<u32> {
         let sender = &self.sender;
         let mtu = sender.repair.requests.mtu.as_ref()?;

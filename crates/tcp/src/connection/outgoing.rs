@@ -29,7 +29,7 @@ pub struct PlainTransmit {
     pub segment: PlainSegment,
     /// Position of the segment's first sequence number.
     pub position: u64,
-    /// False if nothing more can be sent now, as polling again would confirm.
+    /// False if nothing more can be sent now; polling again would return nothing.
     pub may_send_more: bool,
 }
 

@@ -5,11 +5,12 @@
 //! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
 //!
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
-//! min(L/(2·rate), credit), where credit is the time that the gate had been open. With `tso` L is
+//! min(L/(2·rate), credit). Credit is the time for which the gate had been open. With `tso`, L is
 //! that of a burst, which the kernel hands over as one packet. The first ten segments leave the
-//! gate open, unless the tenth belongs to a longer burst. rate = ratio·SMSS·max(cwnd, segments in
-//! flight)/SRTT with ratio 2 while cwnd < ssthresh/2, else 1.2, unless the congestion control has a
-//! rate of its own.
+//! gate open, unless the tenth belongs to a longer burst.
+//!
+//! If the congestion control has no rate of its own, rate = ratio·SMSS·max(cwnd, segments in
+//! flight)/SRTT. The ratio is 2 while cwnd < ssthresh/2, else 1.2.
 //!
 //! *Where we differ.* Without `tso` the gate delays each segment separately. Retransmissions are
 //! single segments. Pure acknowledgments neither wait nor use up credit.
@@ -78,8 +79,8 @@ impl Pacer {
         self.ignored_once = true;
     }
 
-    /// Handles a segment with `bytes` of payload; with `continues` it belongs to the burst of the
-    /// previous segment.
+    /// Handles a segment with `bytes` of payload; `continues` is true if it belongs to the burst of
+    /// the previous segment.
     fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, continues: bool) {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
@@ -118,7 +119,7 @@ impl Connection {
         closed.is_some()
     }
 
-    /// Handles payload that was sent, for the first time if `is_new`.
+    /// Handles payload that was sent; `is_new` is true if it was sent for the first time.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, bytes: u32, is_new: bool) {
         if self.sender.pacer.is_none() || bytes == 0 {

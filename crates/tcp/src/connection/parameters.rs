@@ -68,7 +68,7 @@ pub(super) struct Parameters {
     pub send_buffer: u64,
     /// Size of the receive buffer, in bytes.
     pub receive_buffer: u64,
-    /// Largest window to advertise.
+    /// Largest window to advertise, bytes.
     pub largest_window: u64,
     /// True if every advertised window is `largest_window`.
     pub has_constant_window: bool,

@@ -25,7 +25,7 @@ pub(crate) struct Receiver {
     duplicate: Option<(NonZeroU64, u64)>,
     /// Position of the peer's FIN; `None` until it has arrived.
     pub fin: Option<NonZeroU64>,
-    /// Receive buffer, if it is counted as memory.
+    /// Receive buffer, if it is measured in memory.
     pub memory: Option<Box<ReceiveMemory>>,
     /// State of duplicate ACKs that are held back to be merged into one.
     compression: Lazy<SackCompression>,
@@ -298,8 +298,8 @@ impl Connection {
         }
         let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
-        // Data beyond the window are acknowledged at once, and so is the end of the stream, unless,
-        // as in Linux, its ACK may wait for this end's own FIN.
+        // Data beyond the window are acknowledged at once. So is a FIN, except in Linux, where its
+        // ACK may wait for this end's own FIN.
         let answered = self.state == State::Established && receiver.pending.may_delay_ack_of_fin();
         receiver.ack_now |= data_right > limit || fin && !answered;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {
@@ -354,7 +354,7 @@ impl Connection {
         }
     }
 
-    /// Grows the window of a buffer that counts memory after new data (`tcp_event_data_recv`,
+    /// Grows the window of a buffer measured in memory, after new data (`tcp_event_data_recv`,
     /// `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no memory yet.
     pub(super) fn grow_window(
         &mut self,

@@ -77,11 +77,11 @@ impl Connection {
         }
     }
 
-    /// Handles a loss with a scoreboard.
+    /// Begins a recovery with a scoreboard.
     fn begin_selective_recovery(&mut self, now: Time, progress: Progress) {
         let cwnd_before = self.sender.window.cwnd;
-        // Linux `tcp_enter_recovery`: a reduction in progress continues, and determines how much
-        // may be sent.
+        // Linux `tcp_enter_recovery`: a reduction by ECN-Echo in progress continues, and determines
+        // how much may be sent.
         let continues = self.ecn.is_reducing();
         self.on_loss(now, None);
         let sender = &mut self.sender;
@@ -102,7 +102,7 @@ impl Connection {
         self.repeat_window();
     }
 
-    /// Recovery point of a recovery that begins now. Within a reduction by ECN-Echo it is the end
+    /// Recovery point of a recovery that begins now. During a reduction by ECN-Echo, it is the end
     /// of that reduction (Linux `tcp_enter_recovery`).
     pub(super) fn next_recovery_point(&self) -> u64 {
         if self.ecn.is_reducing() { self.ecn.echo_recover() } else { self.sender.snd_max }
@@ -180,7 +180,8 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         if !self.ecn.is_reducing() {
-            // `tcp_end_cwnd_reduction`; in Vegas (1995) the threshold is not a window to return to.
+            // `tcp_end_cwnd_reduction`: in Linux the window after recovery is ssthresh. Otherwise
+            // it is cwnd, because in Vegas (1995) ssthresh is not meant as a window.
             let to_threshold =
                 inferred_cause == Cause::Congestion && sender.loss_detection.as_linux();
             let Window { cwnd, ssthresh, .. } = sender.window;

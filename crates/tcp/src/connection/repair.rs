@@ -64,7 +64,7 @@ pub(crate) struct Repair {
     pub dsacked_segments: u64,
     /// State of a peer that does not respond.
     pub unresponsive_peer: UnresponsivePeer,
-    /// Position that a relay most recently reported as lost on a bad channel.
+    /// Position that a relay most recently reported as lost on a bad channel (ELN).
     pub notified: u64,
     /// Requests of the application. They have nothing to do with losses; they are stored here
     /// because they are rare, and a pointer of their own would make every connection larger.
@@ -130,7 +130,7 @@ impl Sender {
         }
     }
 
-    /// Takes the window before the last reduction, which is not needed any more.
+    /// Removes and returns the window before the last reduction.
     pub fn take_undo(&mut self) -> Option<Undo> {
         self.repair.allocated_mut()?.undo.take()
     }

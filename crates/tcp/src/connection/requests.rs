@@ -12,9 +12,9 @@
 //! - the connection is corked, or
 //! - the last write had `MSG_MORE` and no acknowledgment has arrived since;
 //!
-//! unless the application has requested a push since, or a FIN follows. With nothing in flight the
-//! persist timer sends the segment (after 200 ms at least). No segment extends beyond the end of a
-//! record if more data follow.
+//! This does not apply if the application has requested a push since, or if a FIN follows. With
+//! nothing in flight, the persist timer sends the segment (after 200 ms at least). No segment
+//! extends beyond the end of a record if more data follow.
 //!
 //! *Where we differ.* After any of these requests a connection never uses the fast paths again.
 
@@ -39,7 +39,7 @@ pub struct KeepAlive {
     pub count: u32,
 }
 
-/// Requests, allocated for the first one.
+/// Requests of the application, allocated at the first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
     /// True with `TCP_CORK`.
@@ -159,7 +159,8 @@ impl Connection {
         requests.more &= on;
     }
 
-    /// Sends data written so far without waiting for a full segment (setting `TCP_NODELAY`).
+    /// Sends data written so far without waiting for a full segment, as after setting
+    /// `TCP_NODELAY`.
     pub fn push(&mut self) {
         let written = self.sender.written;
         if let Some(requests) = self.sender.allocated_requests() {
@@ -224,7 +225,7 @@ impl Connection {
         Some(now.since(since) >= limit)
     }
 
-    /// Limits a wait to the rest of the user timeout, at least a millisecond.
+    /// Limits a wait to the rest of the user timeout, or to a millisecond if less is left.
     pub(super) fn limit_to_user_timeout(&self, now: Time, wait: Duration, since: Time) -> Duration {
         let Some(limit) = self.sender.repair.requests.get().and_then(|it| it.user_timeout) else {
             return wait;
@@ -233,9 +234,9 @@ impl Connection {
         wait.min(left.max(Duration::from_millis(1)))
     }
 
-    /// Schedules the next attempt while the device refuses packets: unsent data are retried in the
-    /// way in which a closed window is probed; data in flight are retransmitted as soon as the
-    /// device may accept them.
+    /// Schedules the next attempt while the device refuses packets. Unsent data are retried as a
+    /// closed window is probed. Data in flight are retransmitted as soon as the device may accept
+    /// them.
     pub(super) fn wait_for_device(&mut self, now: Time) {
         let sender = &self.sender;
         if sender.snd_una < sender.snd_max {

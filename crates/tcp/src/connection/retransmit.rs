@@ -19,7 +19,7 @@ impl Connection {
             if !forced && (sender.spurious.is_waiting() || sender.repair.defers_marking) {
                 return None;
             }
-            // RFC 6675 §5, step C: one segment, if the pipe leaves room for it.
+            // RFC 6675 §5, step C: one segment, if the pipe is a segment below the window.
             if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
                 return None;
             }
@@ -55,9 +55,10 @@ impl Connection {
         Chunk { position, length: most, fin: false }
     }
 
-    /// Speculative retransmission in recovery, with room left and nothing lost or new to send (RFC
-    /// 6675 §4, `NextSeg`, rules 3 and 4): a segment that may be lost, or, once per recovery and
-    /// after an acknowledgment beyond the first retransmission, the last segment.
+    /// Speculative retransmission in recovery (RFC 6675 §4, `NextSeg`), when the window is not full
+    /// and nothing lost or new can be sent. Rule 3 chooses a segment that may be lost. Rule 4
+    /// chooses the last segment, once per recovery and after an acknowledgment beyond the first
+    /// retransmission.
     pub(super) fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective

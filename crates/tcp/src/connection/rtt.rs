@@ -12,11 +12,12 @@ use retx_wire::{Segment, Timestamps};
 const WHEEL_LEVEL: u64 = 63;
 /// Binary logarithm of the factor by which range and step grow from level to level.
 const WHEEL_SHIFT: u32 = 3;
-/// Number of levels.
+/// Number of levels of the timer wheel.
 const WHEEL_LEVELS: u32 = 9;
 
 impl Connection {
-    /// Expiry of a timer of this length started now, on the grid.
+    /// Expiry of a timer of this length that starts now, rounded up to a tick or to the timer
+    /// wheel.
     pub(super) fn deadline(&self, now: Time, wait: Duration) -> Time {
         let tick = self.parameters.timer_granularity;
         if !self.parameters.timer_wheel || tick.is_zero() {
@@ -30,7 +31,8 @@ impl Connection {
         if self.parameters.timer_wheel { self.deadline(now, wait) } else { now + wait }
     }
 
-    /// Takes the RTT sample of an acknowledgment of new data, if it gives one, and returns it.
+    /// Evaluates and returns the RTT sample of an acknowledgment of new data; `None` if it gives
+    /// none.
     pub(super) fn sample_rtt(
         &mut self,
         now: Time,
@@ -95,7 +97,7 @@ impl Connection {
         sent.map(|sent| self.measured_rtt(now, sent))
     }
 
-    /// Takes the RTT sample of a duplicate ACK, if selective acknowledgments give samples.
+    /// Evaluates the RTT sample of a duplicate ACK, if selective acknowledgments give samples.
     pub(super) fn sample_sack_rtt(&mut self, now: Time, delivered: &Delivered) {
         if self.parameters.rtt_samples == RttSamples::EveryAck
             && let Some(sent) = delivered.rtt_sent()

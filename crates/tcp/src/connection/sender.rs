@@ -222,7 +222,7 @@ impl Sender {
         if bytes > 0 {
             self.check_app_limited();
         }
-        // SYN and FIN occupy positions, but no room in the buffer.
+        // SYN and FIN occupy positions, but no space in the buffer.
         let held = self.written - self.snd_una.max(1).min(self.written);
         let taken = bytes.min(buffer.saturating_sub(held));
         self.written += taken;
@@ -274,7 +274,7 @@ impl Sender {
         flight_size.saturating_sub(self.left_network())
     }
 
-    /// Room left in `cwnd`; for new data limited transmit makes more room (RFC 3042 §2).
+    /// Bytes that `cwnd` still permits; limited transmit permits more new data (RFC 3042 §2).
     pub fn cwnd_room(&self) -> u64 {
         let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
         let credit = u64::from(segments) * u64::from(self.window.smss);
@@ -357,7 +357,7 @@ impl Sender {
     }
 
     /// True if, after a timeout, no new data are sent until the data sent before the timeout are
-    /// acknowledged, even if the window has room (`linux24`).
+    /// acknowledged, even if the window permits them (`linux24`).
     pub fn withholds_new_data(&self) -> bool {
         self.timeout_recovery_end > 0
             && self.snd_nxt >= self.timeout_recovery_end

@@ -25,7 +25,8 @@ impl Connection {
         }
     }
 
-    /// SYN, or in SYN-RECEIVED SYN/ACK, with the options that this end offers (or has agreed to).
+    /// Builds a SYN with the options that this end offers, or in SYN-RECEIVED a SYN/ACK with the
+    /// options that both ends offer.
     pub(super) fn send_syn(&mut self, now: Time) -> Transmit {
         let answering = self.state == State::SynReceived;
         let retransmission = self.sender.snd_max > 0;

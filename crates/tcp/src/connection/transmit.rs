@@ -108,8 +108,8 @@ impl Connection {
         true
     }
 
-    /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer has room,
-    /// otherwise the last segment again; the retransmission timer is restarted.
+    /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer's window
+    /// permits them, otherwise the last segment again. Restarts the retransmission timer.
     fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
         let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
@@ -136,8 +136,8 @@ impl Connection {
         true
     }
 
-    /// Payload that can be sent, after a pause with the restart window. The window is reduced only
-    /// when the peer's window allows data to be sent.
+    /// Payload that can be sent now; after a pause, with the restart window. The congestion window
+    /// is reduced only when the peer's window allows data to be sent.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable(now);
         let (parameters, sender) = (&self.parameters, &mut self.sender);
@@ -229,8 +229,8 @@ impl Connection {
         true
     }
 
-    /// Sends from `SND.NXT` and advances it. A FIN goes with the last data if the peer's window has
-    /// room for it.
+    /// Sends from `SND.NXT` and advances it. A FIN goes with the last data if the peer's window
+    /// permits it.
     fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;

@@ -23,9 +23,9 @@ pub(crate) struct RecoveryStart {
 }
 
 impl Sender {
-    /// Called before the window is reduced: saves the window for an undo, and informs the detector
-    /// of spurious recoveries. Returns true for a recovery within another one, which concerns the
-    /// same window of data.
+    /// Saves the window for an undo before it is reduced, and informs the detector of spurious
+    /// recoveries. Returns true for a recovery within another one, which concerns the same window
+    /// of data.
     pub fn begin_recovery(&mut self, begins: &RecoveryStart) -> bool {
         let &RecoveryStart { by_timeout, in_recovery, after_echo, recovery_point } = begins;
         // `timeouts_in_row` includes the current timeout.
@@ -151,7 +151,7 @@ impl Connection {
     }
 
     /// Undoes a recovery that was not due to a loss: ends retransmissions, and restores the window
-    /// according to the response.
+    /// as the configured response says.
     fn undo(&mut self, bytes_acked: u64, scope: UndoScope) {
         let state = self.loss_state();
         let sender = &mut self.sender;

@@ -32,7 +32,7 @@ impl LazyDefault for Usage {
 }
 
 impl Usage {
-    /// Records the use of the window; `limited` is true if the window has no room for another
+    /// Records the use of the window; `limited` is true if the window is too small for another
     /// segment.
     pub fn note(&mut self, now: &FlightState, limited: bool) {
         // `packets_out`, unlike the pipe, includes segments that are lost or selectively
@@ -43,7 +43,7 @@ impl Usage {
         }
     }
 
-    /// True if the window is the limit.
+    /// True if the window limits the sender.
     pub fn is_limited(&self, window: &Window) -> bool {
         self.limited || (window.in_slow_start() && window.cwnd < 2 * self.most)
     }

@@ -1,4 +1,4 @@
-//! Congestion window validation: the window may grow only if its use shows that the path has room.
+//! Congestion window validation: the window may grow only while the sender makes use of it.
 //!
 //! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); for
 //! Linux see `usage.rs`.
@@ -66,8 +66,8 @@ impl Validation {
         Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Lazy::NONE }
     }
 
-    /// Records the use of the window just after a transmission or an ACK. A window without room for
-    /// another segment counts as full.
+    /// Records the use of the window just after a transmission or an ACK. A window that is too
+    /// small for another segment counts as full.
     pub fn on_flight(&mut self, flight_state: &FlightState, window: &Window, sent: bool) {
         if self.policy == CwndValidation::None {
             return;
@@ -83,7 +83,7 @@ impl Validation {
         }
     }
 
-    /// Records a deferral: the window has too little room for a burst, and counts as full.
+    /// Records a deferral: the window is too small for a burst, and counts as full.
     pub fn on_deferral(&mut self, flight_state: &FlightState) {
         self.past.usage.note(flight_state, true);
     }
@@ -104,7 +104,7 @@ impl Validation {
         }
     }
 
-    /// Discards earlier samples: the data delivered by a recovery are not one (§4.2).
+    /// Discards earlier samples: data delivered by a recovery show no use of the window (§4.2).
     fn forget_rounds(&mut self) {
         self.round_end = 0;
         self.several = false;

@@ -19,7 +19,7 @@ pub(super) struct LinuxAckState {
     /// Delay (ato); zero before the first data.
     pub wait: Duration,
     pub last_arrival: Time,
-    /// Largest segment of the peer so far (rcv_mss).
+    /// Estimated size of the peer's full segments, bytes (rcv_mss).
     pub mss: u32,
     /// Length of the last segment if it was shorter than `mss`, otherwise 0 (last_seg_size).
     pub last_short_size: u32,

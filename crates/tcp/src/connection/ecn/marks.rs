@@ -26,8 +26,8 @@ impl EcnState {
         after_others || marked && !std::mem::replace(&mut self.echoes, true)
     }
 
-    /// True if each change is echoed, and the arriving data are marked and the previous ECN-capable
-    /// data were not, or vice versa.
+    /// True if each change is echoed, and the mark of the arriving data differs from that of the
+    /// previous ECN-capable data.
     const fn changes(&self) -> bool {
         let (marked, unmarkable) =
             (matches!(self.arriving, Ecn::Ce), matches!(self.arriving, Ecn::NotEct));

@@ -122,8 +122,8 @@ impl Connection {
         true
     }
 
-    /// Handles an acknowledgment of new data, none of which lie beyond the data sent. Returns
-    /// false, without any effect, in other cases.
+    /// Handles an acknowledgment of new data. Returns false, without any effect, if it acknowledges
+    /// none, data never sent, or only a part of a segment.
     #[inline(never)]
     pub(super) fn handle_detailed_ack(
         &mut self,
@@ -140,7 +140,7 @@ impl Connection {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
-        // `acknowledge_in_time_order` must remove a segment; an ACK of part of the first does not.
+        // `acknowledge_in_time_order` must remove at least one whole segment.
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
@@ -208,7 +208,7 @@ impl Connection {
         self.schedule_probe(now);
     }
 
-    /// Takes the RTT sample of an acknowledgment as [`Connection::sample_rtt`] does.
+    /// Evaluates the RTT sample of an acknowledgment as [`Connection::sample_rtt`] does.
     #[inline(always)]
     fn sample_rtt_of_next(
         &mut self,
@@ -351,7 +351,8 @@ impl Connection {
     ) -> PlainTransmit {
         let receiver = &self.receiver;
         // If nothing has changed since the last segment, the window is that of that segment.
-        // Without window scaling a window depends on the one before, so it is computed each time.
+        // Without window scaling, a window depends on the previous one, so it is computed each
+        // time.
         let again = !receiver.ack_now
             && receiver.rcv_wscale > 0
             && receiver.has_advertised_window()

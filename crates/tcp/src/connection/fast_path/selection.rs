@@ -37,7 +37,7 @@ pub(in crate::connection) enum Sending {
     Repair,
     /// For acknowledgments of new data, and for new data.
     Plain,
-    /// As `Plain`, with more to do for each segment.
+    /// As `Plain`, with more to do for each segment (module `detailed`).
     Detailed,
 }
 
@@ -60,7 +60,7 @@ pub(in crate::connection) enum Receiving {
     Next,
     /// For data beyond a gap, and for their acknowledgments.
     BeyondGap,
-    /// As `Next`, with more to do for each segment.
+    /// As `Next`, with more to do for each segment (module `detailed`).
     Detailed,
 }
 

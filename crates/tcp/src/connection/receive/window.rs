@@ -8,8 +8,8 @@ impl Receiver {
         self.right_edge.saturating_sub(self.rcv_nxt)
     }
 
-    /// Window to advertise now. The right edge never moves left, and moves right only by a
-    /// worthwhile amount (silly window avoidance, RFC 9293 §3.8.6.2.2).
+    /// Window to advertise now. The right edge never moves left, and moves right only by enough to
+    /// avoid silly windows (RFC 9293 §3.8.6.2.2).
     pub fn window(&self, parameters: &Parameters) -> u64 {
         if parameters.has_constant_window {
             return parameters.largest_window;
@@ -20,7 +20,7 @@ impl Receiver {
         self.worthwhile_window(parameters.receive_buffer, self.readable())
     }
 
-    /// Window of a SYN, or of a SYN/ACK with timestamps.
+    /// Window of a SYN or SYN/ACK; `answers_timestamps` is true for a SYN/ACK with timestamps.
     pub fn first_window(&self, parameters: &Parameters, answers_timestamps: bool) -> u64 {
         match &self.memory {
             Some(memory) => memory.first_window(answers_timestamps),
@@ -28,7 +28,7 @@ impl Receiver {
         }
     }
 
-    /// Window to advertise now, and true if less than half of a buffer that counts memory is free.
+    /// Window to advertise now, and true if less than half of a buffer measured in memory is free.
     pub fn window_and_shortage(&self, parameters: &Parameters) -> (u64, bool) {
         match &self.memory {
             Some(memory) if !parameters.has_constant_window => {
@@ -40,7 +40,7 @@ impl Receiver {
         }
     }
 
-    /// Window of a buffer that counts memory: the right edge never moves left
+    /// Window of a buffer measured in memory: the right edge never moves left
     /// (`tcp_select_window`), and the window field limits the size.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
@@ -57,8 +57,8 @@ impl Receiver {
         self.worthwhile_window(parameters.receive_buffer, self.rcv_nxt - self.read)
     }
 
-    /// Free part of a buffer that holds `waiting` bytes, if this opens the window by enough;
-    /// otherwise the window already advertised.
+    /// Free part of a buffer that holds `waiting` bytes, if this opens the window far enough to
+    /// avoid silly windows; otherwise the window already advertised.
     #[inline]
     fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
         let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
@@ -87,8 +87,8 @@ impl Receiver {
         self.memory.as_ref().is_some_and(|memory| memory.read_behind_ack > 0)
     }
 
-    /// Completes a read during which an acknowledgment was due, once that has been sent; may send a
-    /// window update like [`Self::update_window_after_read`].
+    /// Completes a read during which an acknowledgment was due, once that acknowledgment has been
+    /// sent. May send a window update like [`Self::update_window_after_read`].
     pub fn end_read(&mut self) {
         self.forget_advertised();
         if let Some(memory) = &mut self.memory {
@@ -109,7 +109,7 @@ impl Receiver {
         2 * self.advertised() <= parameters.largest_window
     }
 
-    /// False if a buffer that counts memory cannot offer twice the window that the peer knows.
+    /// False if a buffer measured in memory cannot offer twice the window that the peer knows.
     #[inline]
     fn may_double_memory(&self, memory: &ReceiveMemory) -> bool {
         let (unit, known) = (1 << self.rcv_wscale, self.advertised());
