@@ -1,6 +1,6 @@
 //! *What it does.* Attributes a loss to corruption if the segment after the gap arrived at the time
-//! at which it would have arrived without the loss: the lost segments had occupied their place in
-//! the bottleneck's queue.
+//! at which it would have arrived without the loss. The lost segments had then passed the
+//! bottleneck's queue.
 //!
 //! *Reference.* Biaz & Vaidya, ASSET 1999; mBiaz, with a narrower window: Cen, Cosman & Voelker,
 //! IEEE/ACM ToN 11(5), 2003. The text was not at hand; the limits are those of two published

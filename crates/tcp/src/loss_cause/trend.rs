@@ -9,9 +9,9 @@
 //! congestion if S > threshold = 0.4.
 //!
 //! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
-//! RTTs, one per ACK of data sent once. At first sixteen consecutive rising samples are needed:
-//! until then every loss counts as corruption. The rule does not cover timeouts, which count as
-//! congestion unless `timeouts` is set.
+//! RTTs, one per ACK of data sent once. At first sixteen consecutive rising samples are needed for
+//! congestion; until then every loss counts as corruption. The rule does not cover timeouts, which
+//! count as congestion unless `timeouts` is set.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Gain of the share of rising RTTs.
+    /// Weight of the newest sample in the share of rising RTTs.
     pub gain: Probability,
     /// Share of rising RTTs above which delays count as rising.
     pub threshold: Probability,

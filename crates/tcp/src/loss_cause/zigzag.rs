@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Gain of the mean; the deviation has twice that gain.
     pub gain: Probability,
-    /// The threshold in deviations from the mean, after one, two, three, and more losses.
+    /// Thresholds in deviations from the mean, for one, two, three, and more lost segments.
     pub thresholds: [f64; 4],
     /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,

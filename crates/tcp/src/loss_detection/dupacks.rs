@@ -2,7 +2,7 @@
 
 use super::{Ack, Reaction};
 
-/// Consecutive duplicate ACKs, and the data that may not start another recovery.
+/// Count of consecutive duplicate ACKs, and the recovery point of the last loss event.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dupacks {
     count: u32,
@@ -28,15 +28,15 @@ impl Dupacks {
     }
 
     /// Counts a duplicate ACK. Returns `found` at the threshold, or when the first segment is
-    /// overdue; with `recover_test` only if the ACK acknowledges more than `recover` (RFC 6582
-    /// §3.2, step 1).
+    /// overdue (Vegas). With `recover_test`, it does so only if the ACK acknowledges more than
+    /// `recover` (RFC 6582 §3.2, step 1).
     pub fn on_duplicate(&mut self, ack: &Ack, recover_test: bool, found: Reaction) -> Reaction {
         self.count += 1;
         let beyond = !recover_test || ack.snd_una > self.recover;
         // Only the ACK that reaches the threshold counts: later ones report the same loss event.
         if (self.count == ack.dupack_threshold || ack.overdue) && beyond {
-            // Until all data in flight now are acknowledged, duplicate ACKs may be echoes of this
-            // loss event (RFC 6582 §3.2).
+            // Until all data in flight now are acknowledged, duplicate ACKs may still be due to
+            // this loss event (RFC 6582 §3.2).
             self.recover = ack.snd_max;
             found
         } else if self.count < ack.dupack_threshold {

@@ -40,7 +40,7 @@ pub struct Ack<'a> {
     /// True if the congestion control considers the first segment in flight lost, whatever the
     /// count.
     pub overdue: bool,
-    /// Payload of a full segment.
+    /// Payload of a full segment, bytes.
     pub smss: u32,
     /// Segments delivered by this ACK, if both ends use SACK.
     pub selective: Option<&'a Delivered>,
@@ -153,8 +153,8 @@ pub trait LossDetection {
         let _ = ack;
     }
 
-    /// True in a fast recovery in which an acknowledgment of no new data only marks losses, if the
-    /// connection is `selective`, and otherwise causes only [`Reaction::Inflate`].
+    /// True in a fast recovery in which a duplicate ACK has a single effect: it marks losses if the
+    /// connection is `selective`, and otherwise causes [`Reaction::Inflate`].
     fn only_repairs(&self, selective: bool) -> bool {
         let _ = selective;
         false
@@ -186,8 +186,8 @@ pub trait LossDetection {
         false
     }
 
-    /// True if recovery, while the window has room, retransmits segments that may be lost (rules 3
-    /// and 4 of `NextSeg`, RFC 6675 §4).
+    /// True if recovery, while the window is not full, retransmits segments that may be lost (rules
+    /// 3 and 4 of `NextSeg`, RFC 6675 §4).
     fn guesses(&self) -> bool {
         false
     }
@@ -237,7 +237,7 @@ pub trait LossDetection {
         Reaction::Nothing
     }
 
-    /// Time from the last transmission or acknowledgment to a probe for a lost tail.
+    /// Time from the last transmission or acknowledgment to a tail loss probe; `None` for no probe.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
         let _ = flight;
         None

@@ -63,7 +63,7 @@ impl State {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
-        // Impatient: many holes take a round trip each, and a timeout may then be faster (RFC 6582
+        // Impatient: each of many holes takes a round trip, so a timeout may be faster (RFC 6582
         // §4).
         let first = !std::mem::replace(&mut self.partial_ack_seen, true);
         let restart_timer = first || self.timer == Timer::SlowButSteady;

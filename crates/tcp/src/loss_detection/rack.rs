@@ -35,9 +35,10 @@ pub struct Config {
     pub prr: bool,
     /// Probe for a lost tail (RFC 8985 §7).
     pub tlp: bool,
-    /// Allowance of a lone segment's probe for the peer's delayed ACK (§7.2).
+    /// Allowance for the peer's delayed ACK in the probe timeout of a lone segment (§7.2).
     pub max_ack_delay: Duration,
-    /// Allowance of any other probe for the coarseness of timers: two ticks of 1 ms in Linux.
+    /// Allowance for the coarseness of timers in any other probe timeout: two ticks of 1 ms in
+    /// Linux.
     pub tlp_slack: Duration,
     /// Details of the RFC or of Linux.
     pub variant: Variant,

@@ -66,8 +66,8 @@ impl State {
             self.in_recovery = true;
             return Reaction::SelectiveRecovery;
         }
-        // §5, step 3: limited transmit needs no reaction, since the arrived segments leave room in
-        // the pipe.
+        // §5, step 3: limited transmit needs no reaction, since the arrived segments do not count
+        // in the pipe.
         Reaction::Nothing
     }
 }

@@ -37,7 +37,7 @@ impl LossDetection for State {
             return Reaction::Nothing;
         }
         let reaction = self.dupacks.on_duplicate(ack, true, Reaction::GoBackN);
-        // Duplicate ACKs of the resent window are counted anew, and `recover` disregards them.
+        // Duplicate ACKs of the resent window are counted anew; the test of `recover` ignores them.
         if reaction == Reaction::GoBackN {
             self.dupacks.reset();
         }

@@ -1,4 +1,4 @@
-//! RACK while segments arrive in the order of transmission: it only records them.
+//! RACK while segments arrive in the order of transmission: it only records their delivery.
 
 use super::State;
 use crate::loss_detection::{LossDetection, NextAck};
@@ -6,7 +6,7 @@ use crate::scoreboard::Newest;
 use retx_units::{Duration, Time};
 
 impl State {
-    /// True if nothing is being repaired, probed or awaited.
+    /// True if no recovery, tail loss probe or reordering timer is in progress.
     pub(super) fn only_records_delivery(&self) -> bool {
         !self.in_recovery()
             && !self.in_timeout_recovery
