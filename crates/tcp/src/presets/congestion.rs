@@ -9,7 +9,8 @@ pub(super) fn vegas() -> Config {
     Config { congestion_control: Control::vegas(Default::default()), ..reno() }
 }
 
-/// Linux uses the kernel's recovery, RACK-TLP, and an initial window of ten segments (RFC 6928).
+/// Preset of a module of Linux: the kernel's recovery, which is RACK-TLP, and an initial window of
+/// ten segments (RFC 6928).
 fn kernel(congestion_control: Control) -> Config {
     Config {
         congestion_control,
@@ -63,9 +64,9 @@ pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
 
-/// Table 1 of the paper: TCP Reno with a congestion window of at most 50 packets, a limit that is
-/// needed because thresholds are far above the capacity of the path; and the paper's second
-/// algorithm for the backoff.
+/// Table 1 of the paper: TCP Reno with a congestion window of at most 50 packets, and the paper's
+/// second algorithm for the backoff. The window is bounded because thresholds are far above the
+/// capacity of the path.
 pub(super) fn dynamic() -> Config {
     Config {
         congestion_control: Control::dynamic(Default::default()),

@@ -104,7 +104,7 @@ pub(super) fn linux_bbr() -> Config {
 
 /// The Linux that García, Agüero & Muñoz measured (2002): its timer, and the loss state that keeps
 /// the backoff and delays new data. RFC 6675 is closest to the recovery of that Linux. Timers and
-/// RTTs have the resolution of HZ = 100; the timers' grid is left out, so that waits equal the
+/// RTTs have the resolution of HZ = 100. Expiries are not rounded to ticks, so that waits equal the
 /// paper's equation.
 pub(super) fn linux24() -> Config {
     Config {

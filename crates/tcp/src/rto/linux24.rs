@@ -1,6 +1,6 @@
 //! *What it does.* Timeout of the Linux that García, Agüero & Muñoz measured: it also depends on
 //! the window, most strongly on a small one. In its loss state, from a timeout until everything
-//! sent before it is acknowledged, no new data are sent, even if the window has room.
+//! sent before it is acknowledged, no new data are sent, even if the window permits them.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
 //! error channels*, eq. 1 and table II; arithmetic: Linux 2.2 and 2.3 of 1999,

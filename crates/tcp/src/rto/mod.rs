@@ -23,8 +23,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits from a configuration. G is the tick of RTT measurements or, if these are exact, the
-    /// grid of the timer, whichever is coarser.
+    /// Limits from a configuration. G is the coarser of the tick of RTT measurements and the
+    /// granularity of timers.
     pub fn of(tcp: &crate::Config) -> Self {
         Self {
             initial: tcp.initial_rto,
@@ -42,8 +42,8 @@ pub trait Estimator {
     /// The limits are those of the configuration.
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
 
-    /// Handles the first sample of data sent after a spurious timeout; `least` has SRTT and RTTVAR
-    /// from before the timeout (RFC 4015 §3.2, step 9).
+    /// Handles the first sample of data sent after a spurious timeout; `least` is the SRTT and
+    /// RTTVAR before the timeout, below which the new values do not fall (RFC 4015 §3.2, step 9).
     fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
         let _ = (rtt, least, limits);
     }

@@ -37,7 +37,7 @@ impl State {
         Self {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
-            // §2.1
+            // §2.1: RTO before the first sample.
             rto: limits.initial.min(limits.max),
             sampled: false,
         }
@@ -47,7 +47,7 @@ impl State {
 impl State {
     fn set_rto(&mut self, limits: &Limits) {
         let rto = self.srtt + (self.rttvar * 4).max(limits.granularity);
-        // §2.4, §2.5
+        // §2.4 and §2.5: bounds of the RTO.
         self.rto = rto.max(limits.min).min(limits.max);
     }
 }
@@ -55,12 +55,12 @@ impl State {
 impl Estimator for State {
     fn on_rtt(&mut self, rtt: Duration, _: u64, _: u64, limits: &Limits) {
         if self.sampled {
-            // §2.3; the order matters.
+            // §2.3: RTTVAR comes first, because it uses the old SRTT.
             let deviation = self.srtt.abs_diff(rtt).as_nanos();
             self.rttvar = Duration::from_nanos((3 * self.rttvar.as_nanos() + deviation) / 4);
             self.srtt = Duration::from_nanos((7 * self.srtt.as_nanos() + rtt.as_nanos()) / 8);
         } else {
-            // §2.2
+            // §2.2: first sample.
             self.sampled = true;
             self.srtt = rtt;
             self.rttvar = rtt / 2;

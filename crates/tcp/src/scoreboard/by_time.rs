@@ -76,7 +76,7 @@ impl Scoreboard {
         None
     }
 
-    /// Removes transmissions that have arrived.
+    /// Removes leading entries that are out of date, most of them because the segment has arrived.
     pub(super) fn forget_arrived(&mut self) {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);

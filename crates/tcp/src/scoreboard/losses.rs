@@ -115,8 +115,8 @@ impl Scoreboard {
     }
 
     /// RFC 6675 §4, `IsLost` for all positions at once: segments below the result are lost, unless
-    /// selectively acknowledged, because of `dupthresh` segments or discontiguous blocks above
-    /// them.
+    /// selectively acknowledged. Above them lie `dupthresh` discontiguous blocks, or more than
+    /// (`dupthresh` − 1)·`smss` bytes selectively acknowledged. 0 if no segment is lost.
     pub fn lost_below(&self, dupthresh: u32, smss: u32) -> u64 {
         let mut blocks = 0;
         let mut bytes = 0;

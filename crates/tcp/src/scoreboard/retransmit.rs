@@ -42,9 +42,9 @@ impl Scoreboard {
         (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.extra_copy_in_flight))
     }
 
-    /// Regroups a newly selectively acknowledged segment into Linux's packets: the segment leaves
-    /// its packet and joins the previous one, if that is selectively acknowledged; the next packet
-    /// is then joined to it in the same way (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    /// Regroups a newly selectively acknowledged segment as Linux regroups its packets. The segment
+    /// leaves its packet, and joins the previous one if that is selectively acknowledged. The next
+    /// packet joins it in the same way (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
     pub(super) fn regroup(&mut self, index: usize) {
         let joins = index > 0 && self.records[index - 1].sacked;
         if index > 0 {

@@ -1,4 +1,4 @@
-//! Splitting of segments: a retransmission may have less room than the original.
+//! Splitting of segments: a retransmission may have to be shorter than the original.
 
 use super::{Record, Scoreboard};
 use crate::work;

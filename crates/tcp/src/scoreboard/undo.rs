@@ -6,15 +6,15 @@ use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// First segment marked lost that has not arrived, retransmitted or not.
+    /// Start of the first segment marked lost that has not arrived, retransmitted or not.
     pub fn first_marked_lost(&self) -> Option<u64> {
         let is_marked =
             |it: &&super::Record| it.lost || it.retransmitted && !it.previous_copy_in_flight;
         self.records.iter().find(is_marked).map(|record| record.start)
     }
 
-    /// Segments marked lost and retransmitted whose copies are considered in flight (Linux
-    /// `retrans_out`).
+    /// Number of segments marked lost and retransmitted whose copies are considered in flight
+    /// (Linux `retrans_out`).
     pub fn retransmitted_segments(&self) -> u64 {
         self.marked_segments - self.lost_segments + self.extra_copy_segments
     }

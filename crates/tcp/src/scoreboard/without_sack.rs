@@ -13,8 +13,8 @@ pub(super) struct AssumedArrivals {
     smss: u64,
     /// Number of segments covered by the last acknowledgment.
     pub acknowledged: u64,
-    /// Number of segments that were in flight when more duplicate ACKs came than segments could
-    /// have arrived.
+    /// Number of segments in flight when there were more duplicate ACKs than segments that could
+    /// have arrived; `None` if this has not happened.
     excess: Option<u64>,
 }
 

@@ -21,7 +21,7 @@ pub struct Config {
     pub response: Response,
 }
 
-/// Retransmissions not yet reported.
+/// State of DSACK detection.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
@@ -34,7 +34,7 @@ pub struct State {
     /// Retransmissions of this recovery, all of which must be reported.
     due: Ranges,
     reported: Ranges,
-    /// Number of copies that must be reported.
+    /// Number of copies that the receiver must report.
     copies: u64,
     copies_reported: u64,
 }

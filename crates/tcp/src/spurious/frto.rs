@@ -42,8 +42,8 @@ impl State {
         Self { response: config.response, step: Step::Off, recover: 0 }
     }
 
-    /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of any segment
-    /// that was sent once and before the timeout proves that the timeout was spurious.
+    /// True if a segment that was sent only once, before the timeout, has arrived: the timeout was
+    /// then spurious. Linux tests this before the steps (`tcp_process_loss`, FLAG_ORIG_SACK_ACKED).
     pub(super) fn sees_original(&mut self, ack: &Ack) -> bool {
         let original = self.step != Step::Off
             && ack.lowest_original_end.is_some_and(|end| end <= self.recover);
@@ -53,8 +53,9 @@ impl State {
         original
     }
 
-    /// Linux, step 3.a: a duplicate ACK while data sent after the timeout are in flight proves the
-    /// loss. If F-RTO itself sent these data, step 3 of the RFC applies instead.
+    /// Handles a duplicate ACK as Linux does (step 3.a): while data sent after the timeout are in
+    /// flight, it proves the loss. If F-RTO itself sent these data, step 3 of the RFC applies
+    /// instead.
     pub(super) fn on_duplicate(&mut self, snd_max: u64) {
         if self.step == Step::First && snd_max > self.recover {
             self.step = Step::Off;
@@ -87,8 +88,8 @@ impl State {
         match ack.sacked {
             None if ack.advances() => Verdict::Spurious(UndoScope::ALL),
             None => genuine,
-            // (3a) The ACK covers data sent after the timeout; (3b) it covers only new data sent
-            // before.
+            // (3a) The ACK covers data sent after the timeout; (3b) it covers only data sent before
+            // the timeout, among them newly acknowledged ones.
             Some(_) if ack.highest > self.recover => genuine,
             Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(UndoScope::ALL),
             Some(_) => genuine,

@@ -1,7 +1,7 @@
 //! *What it does.* Undoes a reduction as Linux does: when a timestamp echo shows that an original
 //! arrived before the first retransmission, when every retransmission was reported as a duplicate,
-//! or when F-RTO sees that a timeout was spurious. Which of these counts depends on the sender's
-//! state and on whether the acknowledgment advances.
+//! or when F-RTO sees that a timeout was spurious. Which of these signs applies depends on the
+//! sender's state, and on whether the acknowledgment advances `SND.UNA`.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_init_undo`, `tcp_packet_delayed`,
 //! `tcp_check_dsack`, `tcp_sacktag_one`, `tcp_try_undo_recovery`, `tcp_try_undo_partial`,
@@ -34,7 +34,7 @@ pub struct State {
     frto: frto::State,
     /// `SND.UNA` at the start of the reduction; `None` if it was undone, or must not be undone.
     undo_marker: Option<u64>,
-    /// Retransmissions not yet reported as duplicates; `None` before the first one.
+    /// Number of retransmissions not yet reported as duplicates; `None` before the first one.
     undo_retrans: Option<u64>,
     retrans_stamp: Option<FirstRetransmission>,
     /// Position whose acknowledgment ends the recovery (`high_seq`).
@@ -56,9 +56,10 @@ impl State {
         }
     }
 
-    /// True if the original was only delayed: the echo is older than the first retransmission, or
-    /// nothing was retransmitted (`tcp_packet_delayed`). Without SACK the latter does not count at
-    /// or above the recovery point, where the time of the first retransmission is discarded.
+    /// True if the original was only delayed (`tcp_packet_delayed`): the echo is older than the
+    /// first retransmission, or nothing was retransmitted. Without SACK and at or above the
+    /// recovery point, the time of the first retransmission is discarded, so its absence proves
+    /// nothing.
     fn is_delayed(&self, ack: &Ack) -> bool {
         match self.retrans_stamp {
             Some(FirstRetransmission { timestamp }) => timestamp

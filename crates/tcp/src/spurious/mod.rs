@@ -18,10 +18,10 @@ retx_units::registry! { $
 pub enum Response {
     /// Revert the reduction completely: `cwnd` and `ssthresh` as before, as Linux does.
     FullUndo,
-    /// RFC 4015 §3.2: `ssthresh` becomes the FlightSize before the reduction, or the `ssthresh`
-    /// before it if that is higher; `cwnd` becomes the data in flight plus the data just
-    /// acknowledged, of which at most an initial window counts. The first RTT sample of data sent
-    /// since is not smoothed by the estimator `rfc6298` (step 9).
+    /// RFC 4015 §3.2. `ssthresh` becomes the larger of FlightSize and `ssthresh` before the
+    /// reduction. `cwnd` becomes the data in flight plus the data just acknowledged, of which at
+    /// most an initial window counts. The estimator `rfc6298` does not smooth the first RTT sample
+    /// of data sent since (step 9).
     #[default]
     Rfc4015,
     /// Stop retransmitting, but keep the reduced window: `cwnd = ssthresh`.

@@ -2,7 +2,7 @@
 //! beyond the shorter segment can only be due to the original.
 //!
 //! *Reference.* draft-kun-stoder-00 (Tan, Zhang, Zhu, 2004). The draft's section 9 says that the
-//! IETF was notified of intellectual-property claims on it: for simulation only.
+//! IETF was notified of intellectual-property claims on it, so it is for simulation only.
 //!
 //! *Where we differ.* Detection works only without a scoreboard: nothing is detected if the
 //! connection has SACK and loss detection uses it. A segment of one byte cannot be shortened.
