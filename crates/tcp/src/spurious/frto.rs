@@ -88,8 +88,8 @@ impl State {
         match ack.sacked {
             None if ack.advances() => Verdict::Spurious(UndoScope::ALL),
             None => genuine,
-            // (3a) The ACK covers data sent after the timeout; (3b) it covers only data sent before
-            // the timeout, among them newly acknowledged ones.
+            // (3a) The ACK covers data sent after the timeout. (3b) It acknowledges new data, all
+            // of them sent before the timeout.
             Some(_) if ack.highest > self.recover => genuine,
             Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(UndoScope::ALL),
             Some(_) => genuine,

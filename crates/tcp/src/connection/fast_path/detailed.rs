@@ -350,9 +350,8 @@ impl Connection {
         (length, flags): (u32, Flags),
     ) -> PlainTransmit {
         let receiver = &self.receiver;
-        // If nothing has changed since the last segment, the window is that of that segment.
-        // Without window scaling, a window depends on the previous one, so it is computed each
-        // time.
+        // If nothing has changed since the last segment, its window is sent again. Without window
+        // scaling, each window depends on the previous one, so it is computed each time.
         let again = !receiver.ack_now
             && receiver.rcv_wscale > 0
             && receiver.has_advertised_window()
