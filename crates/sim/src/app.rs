@@ -4,11 +4,11 @@ use crate::plan::{Shared, Work};
 use retx_tcp::Connection;
 use retx_units::Time;
 
-/// Both applications of a flow. The sender writes a file as fast as the send buffer accepts it, and
-/// closes once all of it is acknowledged, like a file server that closes after completion; the FIN
-/// is therefore a segment of its own. A server that answers requests closes right after it has
-/// written its last response, like an HTTP/1.0 server, so the FIN is sent with the data. The
-/// receiver reads at once, unless its reading rate is limited, and closes after the sender.
+/// Both applications of a flow. A sender of files writes as fast as the send buffer accepts data.
+/// It closes once all data are acknowledged, so its FIN is a separate segment. A server that
+/// answers requests closes right after it has written its last response, like an HTTP/1.0 server,
+/// so its FIN is sent with the data. The receiver reads at once, unless its reading rate is
+/// limited, and closes after the sender.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct App {
@@ -115,8 +115,8 @@ impl App {
         self.work.file_bytes(self.file).is_some()
     }
 
-    /// Lets the sender write and close; called after every event of its connection, from the
-    /// handshake on. Returns true if all available data are written and acknowledged.
+    /// Lets the sender write and close. Called after every event of its connection, beginning with
+    /// the handshake. Returns true if all available data are written and acknowledged.
     #[inline]
     pub fn send(&mut self, now: Time, connection: &mut Connection) -> bool {
         if self.unwritten > 0 {

@@ -1,13 +1,13 @@
 //! Event queue: a timing wheel (`wheel.rs`) whose slot width adapts to the density of events.
 //!
-//! Events are ordered by time, ties by insertion; the slot width affects only the speed. It is a
-//! sixteenth to an eighth of the mean time between two events, measured over thousands of events. A
-//! slot then rarely holds two events, and the next event is usually in the same word of the bitmap.
-//! If events come in clusters, the slots are narrower.
+//! Events are ordered by time, ties by insertion; the slot width affects only the speed. The width
+//! is a sixteenth to an eighth of the mean time between two events, measured over thousands of
+//! events. A slot then rarely holds two events, and the next event is usually in the same word of
+//! the bitmap. If events come in clusters, the slots are narrower.
 //!
-//! Each target has a place in memory for one event, next to the time of the target's next wake-up
-//! (`places.rs`). A target rarely has two events, so inserting one rarely allocates memory, and
-//! both times are in the same cache line.
+//! Each target has a place in memory for one event, in the same cache line as the time of the
+//! target's next wake-up (`places.rs`). A target rarely has two events, so an insertion rarely
+//! allocates memory.
 //!
 //! Inserting and removing an event takes 75 to 80 instructions with 3 to 300 pending events. With
 //! 10,000, most of which wait in later turns, it takes 160. A binary heap takes 150 and 220, and

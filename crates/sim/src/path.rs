@@ -8,9 +8,9 @@
 //! change. It is not defined for a path over an 802.11 cell or a link whose rate follows a trace.
 //!
 //! *Acknowledgments.* If a link of the reverse path is too slow for the acknowledgments of data at
-//! that rate, the product uses the rate of the data that it can acknowledge. If acknowledgments
-//! share a link with data of other flows, their waiting time there is added to the round-trip time,
-//! because data that wait for their acknowledgment have left the bottleneck.
+//! that rate, the rate of the data that this link can acknowledge is used instead. If
+//! acknowledgments share a link with data of other flows, their waiting time there is added to the
+//! round-trip time, because data that wait for their acknowledgment have left the bottleneck.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use ack_waits::AckWaits;

@@ -5,11 +5,11 @@
 //! (consequences for end-to-end reliability); PEPsal, a proxy in user space that accepts, connects
 //! and copies between two sockets.
 //!
-//! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one connection is
-//! established at the proxy, the proxy opens the other, like a program that is woken by `accept`
+//! *How it works.* Both connections are ordinary connections ([`crate::flow`]). When one connection
+//! is established at the proxy, the proxy opens the other, like a program that is woken by `accept`
 //! and calls `connect`. The proxy holds at most `buffer` bytes, read from one connection and not
 //! yet acknowledged on the other. Data that do not fit stay in the receiving connection, whose
-//! window closes. The proxy forwards a FIN after all data before it, in both directions; when one
+//! window closes. The proxy forwards a FIN after all data before it, in both directions. When one
 //! connection is aborted, the proxy resets the other.
 //!
 //! *Where we differ.* In I-TCP the proxy connects to the fixed host when the mobile host requests

@@ -1,12 +1,12 @@
 //! Entries of routes, and the position of a packet on its route.
 //!
 //! A route is a sequence of 32-bit words, called entries: one for each hop and one for its end.
-//! Most pipes are *private*: a single entry of a single route refers to them, so the position of a
-//! packet that leaves such a pipe is known without reading the packet. If a single flow takes the
-//! route, the destination is known as well. Such a packet is not read between its sending and its
+//! Most pipes are *private*: a single entry of a single route refers to them. When a packet leaves
+//! such a pipe, its position is known without reading the packet. If a single flow takes the route,
+//! the destination is known as well, and the packet is not read between its sending and its
 //! receiving host. This saves cache misses, because with thousands of flows the packet has left the
-//! caches by then. When a packet enters a hop that is not private, its position is stored in the
-//! packet ([`PacketRef::hop`]).
+//! caches before it arrives. When a packet enters a hop that is not private, its position is stored
+//! in the packet ([`PacketRef::hop`]).
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 

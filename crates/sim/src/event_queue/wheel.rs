@@ -1,15 +1,15 @@
 //! Timing wheel: events wait in one of two rings or in a heap, depending on how far ahead they are.
 //!
 //! Time is divided into slots of 2^w ns, and into turns of [`TURN`] slots. The ring of slots holds
-//! the events of the current turn and the next, sorted by time. The ring of turns holds a list of
-//! events for each of the turns after those, in the order of insertion. Events further ahead are in
+//! the events of the current turn and the next, sorted by time. For each of the following turns,
+//! the ring of turns holds a list of events in the order of insertion. Events further ahead are in
 //! the heap. The list of a turn is distributed to the slots before any event is inserted into slots
-//! of that turn; events at equal times therefore keep the order of insertion without a sequence
+//! of that turn. Events at equal times therefore keep the order of insertion without a sequence
 //! number.
 //!
-//! The wheel advances by words of the bitmap, which stand for 64 slots each. Turns begin at word
-//! boundaries, so all slots of a word belong to one turn. The lowest set bit of a word marks its
-//! first slot with events.
+//! The wheel advances by words of the bitmap, each of which represents 64 slots. Turns begin at
+//! word boundaries, so all slots of a word belong to one turn. The lowest set bit of a word marks
+//! its first slot with events.
 
 use super::Target;
 use super::far::FarHeap;

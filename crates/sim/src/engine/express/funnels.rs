@@ -1,25 +1,24 @@
 //! Funnels: packets on their way to a bottleneck over private links wait in one merge queue.
 //!
-//! *Feeders.* A pipe feeds a funnel if it is the first of its route, private
-//! ([`crate::engine::routes`]) and directly before the bottleneck. A packet's arrival at the
-//! bottleneck is known when it enters such a pipe. The packets of all feeders wait in one funnel,
-//! sorted by the time of that arrival ([`super::funnel`]).
+//! *Feeders.* A pipe feeds a funnel if it is the first pipe of its route, private
+//! ([`crate::engine::routes`]) and directly before the bottleneck. When a packet enters such a
+//! pipe, its arrival at the bottleneck is known. The packets of all feeders of a bottleneck wait in
+//! one funnel, sorted by their arrival there ([`super::funnel`]).
 //!
 //! *Gain.* A packet that arrives at a plain bottleneck has no effect elsewhere before the
-//! bottleneck's propagation delay has passed. The funnel's event may therefore be that much later
-//! than the first arrival, but no later than the transmission time of [`TOGETHER`] packets. It then
-//! handles all arrivals up to that time, one after another, each at its own time.
-//! Code that needs the state of the bottleneck or the fate of a packet earlier calls
-//! [`Engine::flush_funnels`] or [`Engine::flush_funnels_of`] first, which handle all arrivals up to
-//! the present.
+//! bottleneck's propagation delay has passed. The funnel's event may therefore be delayed by that
+//! time, or by the transmission time of [`TOGETHER`] packets if that is shorter. It then handles
+//! all arrivals up to the present, one after another, each at its own time. Code that needs the
+//! state of the bottleneck or the fate of a packet earlier calls [`Engine::flush_funnels`] or
+//! [`Engine::flush_funnels_of`] first, which do the same.
 //!
-//! *Exceptions.* A packet that would arrive too long after the first one in the funnel waits in its
-//! feeder instead, and gets an event of its own.
+//! *Exceptions.* A packet that would arrive too long after the first packet in the funnel waits in
+//! its feeder instead, and gets an event of its own.
 //!
 //! *Order.* Packets of a funnel that arrive in the same nanosecond are handled in the order in
-//! which they entered the funnel, and before packets that arrive by events of their own. With a
-//! capture, which records each arrival when it happens, funnels keep this order, too, but their
-//! events are not delayed.
+//! which they entered the funnel. They precede packets that arrive by events of their own. A
+//! capture records each arrival when it happens, so with a capture the events of funnels are not
+//! delayed; the order is the same.
 
 use super::calendar::CalendarSize;
 use super::funnel::{Arrival, Enqueued, Funnel};

@@ -1,16 +1,16 @@
-//! Fast paths of the engine (express): everything in it that exists only for speed.
+//! Fast paths of the engine (express): the code of the engine that exists only for speed.
 //!
 //! The general engine ([`super::hops`], [`super::hosts`]) handles each packet at each hop by an
 //! event. The fast paths are used instead, except in a reference run
 //! ([`Options::reference`](crate::Options::reference)) and in a run with a capture, which must see
 //! each packet at each hop when it passes there.
 //!
-//! *Assumptions.* A plain pipe (droptail queue, constant rate and delay, no channel) determines a
-//! packet's arrival at its far end when the packet enters; so does a pipe whose channel only loses
-//! packets. The route of a flow never changes. Packets leave a pipe in order, unless its channel
-//! reorders them.
+//! *Assumptions.* When a packet enters a plain pipe (droptail queue, constant rate and delay, no
+//! channel), its arrival at the far end is known. The same holds for a pipe whose channel only
+//! loses packets. The route of a flow never changes. Packets leave a pipe in order, unless its
+//! channel reorders them.
 //!
-//! *Invariants.* The fast paths change no result except the number of events: counters, tables and
+//! *Invariants.* The fast paths change no result except the number of events. Counters, tables and
 //! samples are equal, packets are conserved whenever that is checked, and packets have the same
 //! order at each queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare the results.
 //! TCP's own fast paths, which follow the same rule, are in `connection/fast_path.rs` of
@@ -24,8 +24,8 @@
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
 //!   If the caches cannot hold all flows, the data of the next packets are prefetched.
-//! - `flow/standing_limit.rs`: after each acknowledgment a few comparisons show that the limit of
-//!   the flow is the same as before (2.5 % of all instructions).
+//! - `flow/standing_limit.rs`: after most acknowledgments, a few comparisons show that the limit of
+//!   the flow is the same as before. This saves 2.5 % of all instructions.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.
 //!
