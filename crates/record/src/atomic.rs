@@ -17,8 +17,8 @@ pub struct WriteError {
 }
 
 /// Writes a file atomically: `path` has either its previous contents or everything that `write` has
-/// written. The data go to a temporary file in the same directory, which is synced to disk and
-/// renamed; if `write` fails, it is removed. A symbolic link is kept, and its target is replaced.
+/// written. The data go to a temporary file in the same directory. It is synced to disk and
+/// renamed, or removed if `write` fails. A symbolic link is kept, and its target is replaced.
 /// Anything that is not a regular file, such as `/dev/stdout`, is written directly.
 ///
 /// # Errors

@@ -2,18 +2,17 @@
 //! copy of a segment.
 //!
 //! *What it does.* A retransmission is unnecessary if an earlier copy of each of its bytes has
-//! reached the receiver or still reaches it. The cause of an episode depends on one segment, the
-//! first that it retransmits, and on the fate of the newest copy of that segment that was sent
-//! before the episode: *congestion* if a queue dropped the copy, *wireless* if the medium lost it,
-//! *spurious* if it was delivered or is still in flight. If a tail loss probe has already repaired
-//! the loss, the probe counts as the retransmission of the episode, and the copy before the probe
-//! decides.
+//! reached the receiver or will reach it. The cause of an episode depends on the segment that it
+//! retransmits first, and on the newest copy of that segment sent before the episode. The cause is
+//! *congestion* if a queue dropped the copy, *wireless* if the medium lost it, and *spurious* if it
+//! was delivered or is still in flight. A tail loss probe may already have repaired the loss; then
+//! the copy before the probe decides.
 //!
 //! As long as no segment is lost or retransmitted, nothing is stored. Only exceptions are stored:
 //! dropped copies, retransmissions, and verdicts that depend on a copy still in flight. Such a
-//! verdict assumes that the copy arrives; if it is dropped, a [`Correction`] follows. Each byte has
-//! one original and possibly some retransmissions, so it has arrived or is in flight unless all of
-//! these copies were dropped.
+//! verdict assumes that the copy arrives; if the copy is dropped, a [`Correction`] follows. Each
+//! byte has one original and possibly some retransmissions. It has arrived or is in flight unless
+//! all these copies were dropped.
 //!
 //! Positions are those of the stream: SYN 0, first byte of data 1, FIN after the last.
 

@@ -1,12 +1,13 @@
-//! Compact storage of samples: values that are equal in a sender's previous sample are left out.
+//! Compact storage of samples: values that have not changed since a sender's previous sample are
+//! left out.
 //!
-//! A row may be written at each acknowledgment. It goes to memory that is in no cache, so writing
-//! less saves more time than the comparison with the previous values takes. A row consists of a few
-//! 32-bit words. The first word holds the time since the previous row and, in its highest bits,
-//! flags that tell which words follow. The flow and the values that change in nearly every row
-//! always follow, as 16-bit differences. RTT estimates, timeout and peer's window follow only if
-//! they have changed, as 32-bit differences. If a difference does not fit, or if any other value
-//! has changed, the row is written in full.
+//! A row may be written at each acknowledgment. Its memory is in no cache, so writing less saves
+//! more time than the comparison with the previous values takes. A row consists of a few 32-bit
+//! words. The first word holds the time since the previous row and, in its highest bits, flags that
+//! show which words follow. The flow and the values that change in nearly every row always follow,
+//! as 16-bit differences. RTT estimates, timeout and peer's window follow only if they have
+//! changed, as 32-bit differences. If a difference does not fit, or if any other value has changed,
+//! the row is written in full.
 
 use super::Sample;
 use crate::reason::SenderState;
