@@ -5,12 +5,12 @@
 //! burst … drop`; Flach et al. 2016, "An Internet-Wide Analysis of Traffic Policing".
 //!
 //! *Equations.* Tokens, counted in bytes, flow into the bucket at `rate`, up to `bucket_bytes`; at
-//! the start the bucket is full. A frame takes as many tokens as it has bytes. If there are fewer,
-//! it is dropped and takes none. In the long run frames pass at `rate` at most.
+//! the start the bucket is full. A frame takes as many tokens as it has bytes. If the bucket holds
+//! fewer, the frame is dropped and takes none. In the long run frames pass at `rate` at most.
 //!
-//! *Where we differ.* A frame reaches the policer when its transmission on the link ends. Its size
-//! is that of its IP packet. Drops by a policer count as congestion, because the sender exceeded
-//! the rate.
+//! *Where we differ.* A frame reaches the policer when its transmission on the link ends. The size
+//! of a frame is that of its IP packet. Drops by a policer are attributed to congestion, because
+//! the sender exceeded the rate.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Rate, Stream, Time, choice};

@@ -13,9 +13,9 @@
 //! they would overtake it.
 //!
 //! *Counters* must describe the present, but a packet is counted in a follower before it gets
-//! there. When counters are read, [`statistics`] derives from the arrivals at the far ends which
-//! packets have not yet reached the place where they are counted. A packet that arrives at the very
-//! instant of reading counts as arrived.
+//! there. When counters are read, [`statistics`] therefore computes, from the arrivals at the far
+//! ends, which packets have not yet reached the pipes that count them. A packet that arrives at the
+//! very instant of reading has arrived.
 
 use super::statistics::Statistics;
 use super::{Config, Packet, Pipe, PlainPacket, later, later_by};

@@ -5,9 +5,9 @@
 //! *Reference.* Nichols, Jacobson, McGregor & Iyengar, RFC 8289 §5. Marks are as in Linux
 //! (`codel_impl.h`), because the RFC does not specify them.
 //!
-//! *Equations.* After a drop at time t, the next one is at t + interval/√count. A new dropping
-//! state starts with count = 1; if the last one ended less than 16 intervals ago, it starts with
-//! the amount by which count grew in that state.
+//! *Equations.* After a drop at time t, the next drop is at t + interval/√count. A new dropping
+//! state starts with count = 1. If the last dropping state ended less than 16 intervals ago, the
+//! new one starts instead with the amount by which count grew in the last one.
 //!
 //! *Where we differ.* `maxpacket_`, the number of bytes up to which the queue counts as empty, is
 //! the size of the largest packet so far, as in ns-2; Linux uses the MTU of the interface. The

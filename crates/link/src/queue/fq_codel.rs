@@ -1,6 +1,6 @@
 //! *What it does.* Assigns each flow to one of many queues by a hash, and serves the queues by
-//! deficit round robin, those of new flows first. Each queue has its own CoDel. If all queues
-//! together exceed the limit, packets of the longest one are dropped.
+//! deficit round robin, queues of new flows first. Each queue has its own CoDel. If all queues
+//! together exceed the limit, packets of the longest queue are dropped.
 //!
 //! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4. Details that the
 //! RFC leaves open are as in Linux (`sch_fq_codel.c`).
@@ -12,8 +12,7 @@
 //!
 //! *Where we differ.* A flow is a flow of the run, not a tuple of addresses and ports; its index is
 //! hashed with a random number drawn at the start (§4.1.1). CoDel's rule that a single packet is no
-//! standing queue is applied to all queues together, as in Linux. Linux's limit of memory is
-//! omitted.
+//! standing queue is applied to all queues together, as in Linux. Linux's memory limit is omitted.
 
 use super::control::{Control, Law, Source};
 use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};

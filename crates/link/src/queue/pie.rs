@@ -1,6 +1,6 @@
 //! *What it does.* PIE (Proportional Integral controller Enhanced) drops or marks arriving packets
-//! with a probability. At regular intervals it adjusts that probability to the queueing delay and
-//! to the change of this delay.
+//! at random. At regular intervals it adjusts the drop probability to the queueing delay and to the
+//! change of this delay.
 //!
 //! *Reference.* Pan, Natarajan, Baker & White, RFC 8033 §4 and §5; compared with `sch_pie.c` in
 //! Linux.
@@ -11,13 +11,13 @@
 //! 1 above (§4.2). From p = 0.1 on, an update adds at most 0.02. If d = d_old = 0, p is multiplied
 //! by 0.98.
 //!
-//! No packet is dropped during the burst allowance, nor while d_old is below half of the target and
-//! p < 0.2, nor while at most two packets of mean size wait. After a drop, there is no further one
-//! until the probabilities of the arriving packets add up to 0.85; when they add up to 8.5, a
-//! packet is dropped in any case (§5.4).
+//! No packet is dropped during the burst allowance, while d_old is below half of the target and p <
+//! 0.2, or while at most two packets of mean size wait. After a drop, no packet is dropped until
+//! the probabilities of the arriving packets add up to 0.85. When they add up to 8.5, a packet is
+//! dropped in any case (§5.4).
 //!
-//! *Where we differ.* The delay d is that of the packet that left last, or 0 if the queue is empty,
-//! as in Linux; the RFC allows this or an estimate from the departure rate (§5.2). The burst
+//! *Where we differ.* The delay d is the delay of the packet that left last, or 0 if the queue is
+//! empty, as in Linux; the RFC allows this or an estimate from the departure rate (§5.2). The burst
 //! allowance decreases with each update, as in the RFC; in Linux it decreases with each packet.
 //! Linux adds 0.02 to p when d exceeds 250 ms; the RFC does not.
 

@@ -19,9 +19,9 @@
 //!
 //! *Where we differ.* The queue is counted in packets, without the packet in transmission; the link
 //! is idle if no packet is queued or in transmission, as in ns-2. An ECN-capable packet that is
-//! chosen at random is marked instead of dropped; where every packet is dropped, it is dropped, too
-//! (RFC 3168 §7). ns-2's `wait`, which spaces drops further apart, and its adaptive variant are
-//! omitted.
+//! chosen at random is marked instead of dropped. Where every packet is dropped, ECN-capable
+//! packets are dropped, too (RFC 3168 §7). Two features of ns-2 are omitted: `wait`, which spaces
+//! drops further apart, and the adaptive variant.
 
 use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;

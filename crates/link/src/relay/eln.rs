@@ -1,6 +1,6 @@
 //! *What it does.* Explicit loss notification: the relay marks acknowledgments that request a
-//! segment which was lost on the lossy hop, so that the sender can retransmit the segment without
-//! reducing its window.
+//! segment lost on the lossy hop, so that the sender can retransmit the segment without reducing
+//! its window.
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp/snoop.cc`, `snoop_wless_data` and `snoop_wired_ack` (data from the
@@ -14,8 +14,8 @@
 //! that the relay has forwarded them and the hop's queue has not dropped them.
 //!
 //! *Where we differ.* ns-2 remembers 8 runs of consecutive segments and compares whole segments;
-//! this relay remembers 64 runs and compares positions. Drops in the mobile's own queue count as
-//! losses on the hop, because the relay cannot distinguish them.
+//! this relay remembers 64 runs and compares positions. Drops in the mobile's own queue are taken
+//! for losses on the hop, because the relay cannot distinguish them.
 
 use super::Verdict;
 use retx_units::SeqNr;

@@ -1,10 +1,10 @@
 //! Relays: agents at a node next to a lossy hop, which inspect the segments of flows. [`snoop`]
 //! repairs losses, and [`eln`] reports them to senders.
 //!
-//! A relay adds no delay: it forwards a segment at once, or absorbs an acknowledgment. The copies
-//! of segments that it holds are made by the caller. After [`Verdict::Keep`] the caller makes a
-//! copy and reports its id ([`Relay::keep`]); later a [`CopyAction`] tells the caller to send or
-//! free it.
+//! A relay adds no delay: it forwards a segment at once, or absorbs an acknowledgment. The caller
+//! makes the copies of segments that the relay holds. After [`Verdict::Keep`] the caller makes a
+//! copy and reports its id ([`Relay::keep`]). Later a [`CopyAction`] requests that the caller send
+//! or free the copy.
 
 pub mod eln;
 pub mod snoop;

@@ -7,14 +7,14 @@
 //! IEEE/ACM ToN 5(6), 1997 ("TCP-aware link layer"); ns-2.35 `tcp/snoop.cc`, `tcp/snoop.h` and
 //! `tcl/lan/ns-ll.tcl`, whose parameters are the defaults.
 //!
-//! *Rules.* The agent copies new data while it holds fewer than `packets` copies. A segment that
-//! arrives out of order counts as a retransmission by the sender, and duplicate ACKs that ask for
-//! it are forwarded. A new ACK frees copies and yields an RTT sample. The first `dupacks` − 1
-//! duplicate ACKs that ask for a segment are forwarded; upon the next one, the agent sends a copy
-//! of the segment. The agent then absorbs as many further duplicates as segments passed after the
-//! lost one. The timer expires after max(srtt + 4·rttvar, `min_timeout`), and the agent then sends
-//! a copy of the oldest segment, if the mobile waits for it. After `retransmissions` copies of a
-//! segment the agent gives the segment up.
+//! *Rules.* The agent copies new data while it holds fewer than `packets` copies. It takes a
+//! segment that arrives out of order for a retransmission by the sender, and forwards duplicate
+//! ACKs that request this segment. A new ACK frees copies and yields an RTT sample. Of the
+//! duplicate ACKs that request a segment, the agent forwards the first `dupacks` − 1; upon the next
+//! one, it sends a copy of the segment. It then absorbs as many further duplicates as segments
+//! passed after the lost one. The timer expires after max(srtt + 4·rttvar, `min_timeout`). The
+//! agent then sends a copy of the oldest segment, if the mobile waits for it. After
+//! `retransmissions` copies of a segment the agent gives the segment up.
 //!
 //! *Where we differ.* Positions are bytes. The hop keeps the order of packets, so more duplicates
 //! than expected show that the copy was lost as well; the agent absorbs such a duplicate and sends

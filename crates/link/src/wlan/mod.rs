@@ -102,9 +102,9 @@ impl Config {
     }
 }
 
-/// True for channel models that a cell supports: those that lose frames or delay packets. A model
+/// True for channel models that a cell supports: models that lose frames or delay packets. A model
 /// must not duplicate or reorder frames, because a receiver accepts each frame once, and a station
-/// finishes one packet before the next. Nor may it set the rate, which the cell does.
+/// finishes one packet before the next. Nor may it set the rate, because the cell does.
 ///
 /// The MAC treats a delayed frame as received without delay: the ACK is sent after SIFS. Only the
 /// packet in the frame leaves the cell later, and later packets do not overtake it. Control frames

@@ -1,8 +1,8 @@
 //! *What it does.* The link retransmits a lost frame up to `retries` times. The sender learns the
 //! fate of a frame when the time `feedback` has passed after its transmission; feedback is never
-//! lost and takes no capacity. `stop_and_wait` sends nothing until then. `selective_repeat`
-//! continues with other frames; when it learns of a loss, it retransmits the frame before it sends
-//! new ones.
+//! lost and takes no capacity. `stop_and_wait` sends nothing before the feedback.
+//! `selective_repeat` continues with other frames. When it learns of a loss, it retransmits the
+//! frame before it sends new frames.
 //!
 //! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
 //! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that
@@ -16,8 +16,8 @@
 //!
 //! *Where we differ.* The window of `selective_repeat` is unlimited, and so is the buffer of its
 //! receiver. With `in_order`, the far end waits for a packet until the sender has announced that it
-//! gives the packet up. The sender decides that when it gets the feedback, and its announcement
-//! arrives one propagation delay later.
+//! gives the packet up. The sender gives a packet up when it gets the feedback, and its
+//! announcement arrives one propagation delay later.
 
 use super::{Exit, Job, Kind, NextTransmission, Sent};
 use crate::channel::{Frame, Reason};
