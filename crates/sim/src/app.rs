@@ -68,12 +68,12 @@ impl App {
         self.room = if self.feeds { 0 } else { u64::MAX };
     }
 
-    /// Makes the sender a proxy.
+    /// Makes the sender a proxy, which sends only data that it is supplied with.
     pub const fn make_sender_proxy(&mut self) {
         self.is_fed = true;
     }
 
-    /// Makes the receiver a proxy.
+    /// Makes the receiver a proxy, which reads only what its buffer can hold.
     pub const fn make_receiver_proxy(&mut self) {
         self.feeds = true;
         self.room = 0;

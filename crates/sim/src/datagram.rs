@@ -157,7 +157,7 @@ pub struct DatagramAccounting {
     on_their_way: u64,
     /// Highest packet number that has arrived.
     latest: u64,
-    /// Counters.
+    /// Counters of the flow, for its results.
     pub counters: DatagramCounters,
 }
 

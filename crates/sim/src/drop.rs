@@ -8,12 +8,12 @@ use retx_units::Time;
 /// Drop of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drop {
-    /// Time of the drop.
+    /// Time at which the packet was removed.
     pub at: Time,
     /// Place of the drop: the index of a pipe, or the number of pipes plus the place of another
     /// stage.
     pub place: u32,
-    /// Reason of the drop.
+    /// Reason of the drop, as written in tables.
     pub reason: DropReason,
     /// Cause of an episode (recovery of the sender) that this drop triggers.
     pub cause: Cause,

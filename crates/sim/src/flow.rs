@@ -71,7 +71,7 @@ pub struct Flow {
     app: App,
     /// Bandwidth-delay product of the flow's path, if defined.
     path: Option<Box<BandwidthDelayProduct>>,
-    /// Record of the flow.
+    /// Counters, recovery episodes and verdicts of the flow.
     pub record: FlowRecord,
     /// Time at which the next connection is opened.
     opens: Time,
@@ -374,7 +374,7 @@ impl Flow {
 /// Data and tables of the run that a flow needs, for example to open a connection.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// Plans of the flows.
+    /// Plans of all flows, by index.
     pub flows: &'a [FlowPlan],
     /// Configurations of the TCPs.
     pub tcps: &'a [SharedConfig],

@@ -113,7 +113,7 @@ impl Packet {
         self.bytes = length(bytes);
     }
 
-    /// Payload bytes.
+    /// Length of the TCP or UDP payload, bytes.
     #[inline]
     pub const fn payload_bytes(&self) -> u32 {
         self.payload_bytes as u32
@@ -155,7 +155,7 @@ impl Packet {
         self.to >> 1
     }
 
-    /// True in the direction of the data.
+    /// True if the packet travels in the direction of the flow's data.
     #[inline]
     pub const fn carries_data_direction(&self) -> bool {
         self.to & 1 == 1
@@ -293,7 +293,7 @@ impl Packets {
         self.timestamps.resize(self.free.capacity(), Timestamps::default());
     }
 
-    /// Options of a packet.
+    /// TCP options of a packet.
     #[inline]
     fn options_of(&self, packet: &Packet, id: u32) -> Options {
         if packet.bits & HAS_OPTIONS != 0 {
@@ -308,7 +308,7 @@ impl Packets {
         if packet.bits & TIMED != 0 { Some(self.timestamps[id as usize]) } else { None }
     }
 
-    /// Prefetches a packet.
+    /// Prefetches the header of a packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         prefetch_index(&self.slots, id as usize);
@@ -343,7 +343,7 @@ impl Packets {
         self.tracking[id as usize].hop = hop;
     }
 
-    /// Segment of a packet.
+    /// TCP segment of a packet, unpacked.
     pub fn segment(&self, id: u32) -> Segment {
         let mut unpacked = UnpackedSegment::default();
         self.unpack(id, &mut unpacked);

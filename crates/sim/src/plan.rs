@@ -214,11 +214,11 @@ pub struct DatagramPlan {
     pub name: String,
     /// Pace of its packets.
     pub pace: Pace,
-    /// Sizes of its packets.
+    /// Sizes of its IP packets.
     pub sizes: PacketSizes,
     /// Limits that end the flow.
     pub limits: Limits,
-    /// Start time.
+    /// Earliest time at which the flow sends.
     pub start: Time,
     /// Route: an index into [`Plan::routes`].
     pub route: u32,

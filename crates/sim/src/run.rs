@@ -50,7 +50,7 @@ impl Control {
     }
 }
 
-/// Outcome of a run.
+/// Outcome of a run: summaries, recorded tables, and a capture.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Seed of the scenario.

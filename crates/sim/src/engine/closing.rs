@@ -29,12 +29,12 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Counters of the flow with this index.
+    /// Counters of the flow with this index when the statistics start.
     pub fn flow(&self, index: usize) -> FlowCounters {
         self.flows.get(index).cloned().unwrap_or_default()
     }
 
-    /// Statistics of the pipe with this index.
+    /// Statistics of the pipe with this index when the statistics of the run start.
     pub fn pipe(&self, index: usize) -> Statistics {
         self.pipes.get(index).copied().unwrap_or_default()
     }

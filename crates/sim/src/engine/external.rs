@@ -29,7 +29,7 @@ pub(super) struct ExternalTraffic {
     events: VecDeque<ExternalEvent>,
 }
 
-/// External packet.
+/// Packet of a real program that enters the simulated network.
 #[derive(Debug, Clone, Copy)]
 pub struct ExternalPacket<'a> {
     /// Route: an index into [`Plan::routes`].

@@ -14,7 +14,7 @@ pub(crate) struct PlacedStage {
     pub first: u32,
 }
 
-/// Stages of a plan.
+/// Creates the stages of a plan (all stages but pipes) and numbers their places.
 pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
@@ -40,7 +40,7 @@ pub(super) fn datagrams(
     plan.datagrams.iter().enumerate().map(flow).collect()
 }
 
-/// Builder of routes.
+/// Builder of the engine's routes and ports.
 pub(super) struct RouteBuilder {
     pub routes: Vec<u32>,
     pub ports: Vec<Port>,

@@ -35,7 +35,7 @@ const ANY: u32 = u32::MAX;
 /// Next step of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
-    /// Packet.
+    /// Packet that takes the step.
     pub packet: PlainPacket,
     /// Next position: an index into the engine's routes.
     pub hop: u32,

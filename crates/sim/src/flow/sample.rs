@@ -1,4 +1,4 @@
-//! Samples of a flow.
+//! Samples of a sender's state (windows, RTT, timeout) for the table `samples`.
 
 use super::{Flow, Phase, SENDER};
 use crate::recorder::Recorder;

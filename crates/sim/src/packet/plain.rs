@@ -74,7 +74,7 @@ impl Packets {
 /// Packet that has reached its host.
 #[derive(Debug)]
 pub struct ArrivedPacket<'a> {
-    /// The packet.
+    /// Packet that has arrived.
     pub packet: PacketRef<'a>,
     /// Buffer for unpacking a segment that is not plain.
     pub place: &'a mut UnpackedSegment,

@@ -38,7 +38,7 @@ const PLACES: u32 = 16;
 /// No lane.
 const NONE: u32 = u32::MAX;
 
-/// Packet in a lane.
+/// Packet that waits in a lane for its arrival.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::engine) struct LanePacket {
     pub arrival: Time,
