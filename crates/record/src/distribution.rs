@@ -81,7 +81,7 @@ impl Distribution {
         Some(middle(class).clamp(least, most) / 1e9)
     }
 
-    /// Summary of the distribution.
+    /// Mean, standard deviation, extremes and quantiles, in seconds.
     pub fn summary(&self) -> DistributionSummary {
         let extreme = |time: Duration| (self.count() > 0).then(|| time.as_secs_f64());
         DistributionSummary {

@@ -50,7 +50,7 @@ names! {
 }
 
 names! {
-    /// Fate of a segment.
+    /// Fate of a segment, as in the tables `segments` and `acks`.
     SegmentFate {
         /// Received.
         Delivered = "delivered",
@@ -72,7 +72,7 @@ names! {
 }
 
 names! {
-    /// State of a sender.
+    /// State of a sender's congestion control, as in the table `samples`.
     SenderState {
         /// `cwnd` is below `ssthresh`.
         SlowStart = "slow_start",
@@ -88,7 +88,7 @@ names! {
 pub struct SenderInference {
     /// Kind of detection.
     pub kind: EpisodeKind,
-    /// Inferred cause.
+    /// Cause that the sender inferred.
     pub inferred: InferredCause,
 }
 

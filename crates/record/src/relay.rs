@@ -10,7 +10,7 @@ pub struct RelaySummary {
     pub name: String,
     pub kind: &'static str,
     pub node: String,
-    /// Segments cached.
+    /// Number of segments copied into the relay's cache.
     pub segments_cached: u64,
     /// Retransmissions triggered by duplicate ACKs.
     pub retransmissions_by_acks: u64,

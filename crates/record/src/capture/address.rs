@@ -34,7 +34,7 @@ pub struct FlowNodes {
     pub listener: u32,
 }
 
-/// Endpoints of a flow.
+/// Addresses and ports at both ends of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowEndpoints {
     /// Endpoint that sends the first SYN.

@@ -26,15 +26,15 @@ pub struct LongName {
     pub bytes: usize,
 }
 
-/// Place where packets are seen or lost.
+/// Index of a place where packets are seen or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlaceId(u16);
 
-/// Flow of the capture.
+/// Index of a flow in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowId(u32);
 
-/// Packet of the capture.
+/// Index of a packet in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketId(u32);
 
@@ -54,7 +54,7 @@ pub enum Side {
     Listener,
 }
 
-/// Reason of a drop.
+/// Reason why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum DropReason {
@@ -89,11 +89,11 @@ pub enum Fate {
         /// Arrival time.
         at: Time,
     },
-    /// Dropped.
+    /// Dropped on the way.
     Dropped {
         /// Place of the drop.
         place: PlaceId,
-        /// Reason of the drop.
+        /// Reason why it was dropped.
         reason: DropReason,
     },
 }
@@ -112,7 +112,7 @@ pub enum Transmission {
     Unnecessary,
 }
 
-/// Packet to capture.
+/// Packet that is added to the capture, with its header and verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedPacket {
     /// Flow of the packet.

@@ -304,7 +304,7 @@ impl Limits {
         }
     }
 
-    /// Corrects the cause of an episode.
+    /// Corrects the cause of an episode, and moves the time attributed to the previous cause.
     pub fn correct(&mut self, episode: u64, cause: Cause) {
         if episode == 0 {
             return;

@@ -13,7 +13,7 @@ pub struct Drop {
     pub time: Time,
     /// Index of the place in [`Names::places`].
     pub place: u32,
-    /// Reason of the drop.
+    /// Reason why the packet was dropped.
     pub reason: DropReason,
     /// Index of the packet's flow.
     pub flow: u32,

@@ -18,7 +18,7 @@ pub struct Episode {
     pub end: Time,
     /// Packet number of the segment that is retransmitted first.
     pub trigger_packet: u64,
-    /// True cause.
+    /// True cause, from the fate of the segment that is retransmitted first.
     pub cause: Cause,
     /// Reason why the episode was spurious; `None` for other episodes.
     pub sub_cause: Option<SubCause>,

@@ -38,10 +38,10 @@ impl SegmentCopy {
     }
 }
 
-/// Retransmission: a copy of bytes that had been sent before.
+/// Retransmission: a copy that contains bytes sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
-    /// The copy.
+    /// Copy that was sent; its range may include new bytes.
     pub copy: SegmentCopy,
     /// Position after the last byte that had been sent before this copy.
     pub sent_to: u64,
@@ -85,13 +85,13 @@ pub enum Correction {
     },
     /// An episode was not spurious.
     Cause {
-        /// Row of the episode.
+        /// Row of the episode in the table `episodes`.
         episode: EpisodeRow,
         /// Number of the episode: the value of [`Truth::episodes`] right after its start.
         number: u64,
         /// Inference of the sender about the episode.
         inference: SenderInference,
-        /// True cause.
+        /// True cause, known now.
         cause: Cause,
         /// True if the episode is included in the statistics.
         counted: bool,

@@ -3,7 +3,7 @@
 use crate::limit::{COUNT, FlowLimit};
 use retx_units::Duration;
 
-/// Time by limit.
+/// Total time of a flow under each limit, in the order of [`FlowLimit::KEYS`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitTimes([Duration; COUNT]);
 
