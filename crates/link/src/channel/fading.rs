@@ -156,7 +156,7 @@ impl Model for Config {
     }
 }
 
-/// State of the channel.
+/// Running channel: its parameters and the process of its power.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
@@ -282,7 +282,7 @@ impl Chain {
             .unwrap_or(STATES - 1)
     }
 
-    /// State at `now`.
+    /// State of the chain at `now`.
     fn state(&mut self, now: Time, stream: &mut Stream) -> usize {
         let mut path = self.path.take().unwrap_or_else(|| {
             let seed = *self.key.get_or_insert_with(|| stream.next_u64());

@@ -173,7 +173,7 @@ impl Model for Config {
     }
 }
 
-/// State of the channel.
+/// Running channel: its chain and the chain's current state.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

@@ -173,7 +173,7 @@ const PER_SPAN: f64 = 8.0;
 /// e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
-/// State of the channel.
+/// Running channel: its chain, and the chain's course in the current span of time.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

@@ -83,7 +83,7 @@ impl Model for Config {
     }
 }
 
-/// State of the channel.
+/// Running channel; it has no state but its parameters.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,

@@ -150,7 +150,7 @@ impl Model for Config {
     }
 }
 
-/// State of the chain.
+/// Running channel: its chain and the chain's current state.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

@@ -21,7 +21,7 @@ pub struct Config {
     pub after: u64,
 }
 
-/// State of the channel.
+/// Running channel, which counts frames.
 #[derive(Debug, Clone)]
 pub struct State {
     every: u32,

@@ -59,7 +59,7 @@ impl Model for Config {
     }
 }
 
-/// State of the policer.
+/// Running policer: its parameters, and the tokens in the bucket at the time `at`.
 #[derive(Debug, Clone)]
 pub struct State {
     rate: u64,

@@ -33,7 +33,7 @@ pub enum ScriptedCause {
     Congestion,
 }
 
-/// State of the script.
+/// Running script: the frames and positions that are still to be lost.
 #[derive(Debug, Clone)]
 pub struct State {
     /// Frames still to be lost, in descending order.

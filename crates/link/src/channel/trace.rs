@@ -224,7 +224,7 @@ impl Model for Config {
     }
 }
 
-/// State of the trace.
+/// Running trace: its configuration, and its period in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

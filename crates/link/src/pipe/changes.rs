@@ -30,7 +30,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Time of the next change.
+    /// Time of the next change; [`Time::NEVER`] if there is none.
     pub fn next(&self) -> Time {
         self.pending.last().map_or(Time::NEVER, |change| change.at)
     }

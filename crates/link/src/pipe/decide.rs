@@ -36,7 +36,7 @@ impl Pipe {
         self.poll_line(now)
     }
 
-    /// Enqueues a packet.
+    /// Enqueues a packet, and starts the transmissions due by `now`.
     fn enqueue_unrepaired(&mut self, now: Time, packet: &Packet) -> Entry {
         self.begin_transmissions(now);
         let Some(line) = &mut self.line else { unreachable!("only with a line") };

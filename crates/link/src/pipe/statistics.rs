@@ -1,4 +1,4 @@
-//! Statistics of a pipe.
+//! Statistics of a pipe: packets, drops, bursts of losses, delays and queue lengths.
 
 use super::Pipe;
 use super::repair::Repairs;

@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Limits of the queue.
+    /// Limits of the queue in packets and bytes; the largest numbers if unlimited.
     pub fn limits(&self) -> Limits {
         let packets = self.packets.and_then(|packets| packets.try_into().ok());
         Limits { packets: packets.unwrap_or(u32::MAX), bytes: self.bytes.unwrap_or(u64::MAX) }

@@ -21,7 +21,7 @@ use crate::frame::Frame;
 use retx_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 
-/// Environment of a queue.
+/// Random stream and link parameters that a queue discipline gets when it is created.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// Random stream of the queue.

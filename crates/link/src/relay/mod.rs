@@ -61,7 +61,7 @@ pub enum CopyAction {
     Forget(u32),
 }
 
-/// Counters of a relay.
+/// Counters of a relay, from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments copied.
@@ -149,7 +149,7 @@ impl Relay {
         }
     }
 
-    /// Handles a passing segment.
+    /// Handles a passing segment: the agent of its flow returns the verdict.
     pub fn handle_packet(&mut self, now: Time, passing: &PassingSegment<'_>) -> Verdict {
         let config = &self.config;
         let index = passing.flow as usize;

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 /// times), sending station, and the caller's id of the packet.
 type Entry = (Time, u64, u16, u32);
 
-/// Delayed packets.
+/// Packets that were received and wait to leave the cell.
 #[derive(Debug, Clone)]
 pub(super) struct DelayedPackets {
     waiting: BinaryHeap<Reverse<Entry>>,

@@ -48,7 +48,7 @@ enum Kind {
     Parity,
 }
 
-/// Next transmission.
+/// Next transmission that the scheme makes, and its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct NextTransmission {
     /// Start of the transmission.
