@@ -89,7 +89,7 @@ impl App {
         self.is_open = true;
     }
 
-    /// Increases the number of bytes that the receiver expects by `bytes`.
+    /// Adds `bytes` to the number of bytes that the receiver expects.
     pub const fn add_expected(&mut self, bytes: u64) {
         self.unread += bytes;
     }

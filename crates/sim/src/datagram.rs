@@ -60,7 +60,7 @@ impl Sender {
         }
     }
 
-    /// True if the number of packets is limited.
+    /// True if a limit on packets, bytes or time ends the flow.
     pub const fn is_finite(&self) -> bool {
         self.finite
     }
@@ -114,7 +114,7 @@ impl Sender {
         Some(Datagram { number: self.sent, payload_bytes: payload as u32 })
     }
 
-    /// Records that a packet has left the far end of the first hop; called for saturating sources
+    /// Records that a packet has left the first hop at its far end; called for saturating sources
     /// only.
     pub const fn left_first_hop(&mut self) {
         self.in_first_hop -= 1;
@@ -140,7 +140,7 @@ impl Sender {
         self.finite && self.start.is_some() && self.next() == Time::NEVER
     }
 
-    /// True if no further packet will be sent, whatever becomes of the packets in flight.
+    /// True if no further packet will be sent, independent of the packets in flight.
     pub fn is_done(&self, now: Time) -> bool {
         let late = match self.source.pace() {
             Pace::Saturating { .. } => now >= self.end,
@@ -236,7 +236,7 @@ impl DatagramFlow {
         Some(datagram)
     }
 
-    /// Records that a packet has left the far end of the first hop; called for saturating sources
+    /// Records that a packet has left the first hop at its far end; called for saturating sources
     /// only.
     pub fn left_first_hop(&mut self, packet: PacketRef<'_>) {
         if !is_copy(packet) {

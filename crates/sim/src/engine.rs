@@ -121,7 +121,8 @@ impl<'a> Engine<'a> {
     /// Creates a run that has not begun.
     ///
     /// # Errors
-    /// More links and flows than events can address, or a name that no capture file can hold.
+    /// More links and flows than events can address, more samples than the plan allows, or a name
+    /// that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         let mut builder =

@@ -82,7 +82,8 @@ pub struct Exchanges {
     unwritten: u64,
     /// Bytes of the request that the server has not read yet.
     unread: u64,
-    /// Time of the client's next request on the open connection.
+    /// Time of the client's next request on the open connection; [`Time::NEVER`] while it waits for
+    /// a response.
     pub think_until: Time,
     answered: u32,
     /// Bytes of responses that the server has written on this connection.

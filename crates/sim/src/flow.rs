@@ -199,7 +199,7 @@ impl Flow {
         self.has_closed = false;
     }
 
-    /// True unless the flow sends bulk data.
+    /// True unless the flow's data are unlimited.
     pub fn is_finite(&self) -> bool {
         self.app.work().is_finite()
     }

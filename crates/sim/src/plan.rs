@@ -17,7 +17,7 @@ pub struct Plan {
     pub runs_to_end: bool,
     /// Start of the statistics.
     pub warmup: Time,
-    /// Sampling of the senders.
+    /// Sampling of senders and queues.
     pub sampling: Sampling,
     /// Maximum number of sample rows. A run that samples at an interval is refused if it is certain
     /// to exceed this number; otherwise it is stopped as soon as it exceeds the number.

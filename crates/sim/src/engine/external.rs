@@ -82,7 +82,7 @@ pub enum ExternalEvent {
         id: u32,
         /// Place and reason.
         drop: Drop,
-        /// True if no copy of it made by the network has arrived or is in flight.
+        /// True if no copy of the packet, made by the network, has arrived or is in flight.
         lost: bool,
         /// True if it was dropped in the first hop of its route.
         in_first_hop: bool,

@@ -67,7 +67,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends the packets of an endpoint; true if the flow has events that the engine must process.
+    /// Sends the packets of an endpoint; true if [`Engine::handle_closed_or_proxied`] must be
+    /// called.
     #[inline(always)]
     pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
         loop {

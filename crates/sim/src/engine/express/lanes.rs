@@ -25,7 +25,7 @@ use retx_units::Time;
 /// Value of `to` for a packet that has further hops after it leaves the lane.
 const FURTHER: u32 = u32::MAX;
 
-/// Number of flows above which their state is taken to exceed a processor's L2 cache. (Measured:
+/// Number of flows above which their state is assumed to exceed a processor's L2 cache. (Measured:
 /// prefetching has no effect with 300 flows, and saves a fifth of the time with 1000.)
 const MANY: usize = 250;
 
