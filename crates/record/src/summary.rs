@@ -29,7 +29,7 @@ pub struct Summary<'a, S> {
     pub wlans: &'a [WlanSummary],
     /// Relays, in the scenario's order.
     pub relays: &'a [RelaySummary],
-    /// Events handled, and the time simulated and taken.
+    /// Events handled, simulated time, and wall-clock time.
     pub engine: Cost,
 }
 

@@ -9,7 +9,7 @@ const HOSTS: u32 = 254;
 
 /// Ports of the opener, from the ephemeral range (RFC 6335 §6).
 const OPENER_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
-/// Port in that range that is not used, because Wireshark dissects it as IRC.
+/// Port in the range of the opener that is not used, because Wireshark dissects it as IRC.
 const TAKEN: u16 = 57_000;
 /// Ports of the listener, used in this order. Wireshark dissects none of them as a protocol. The
 /// first range suffices for 147,447 flows.
@@ -18,7 +18,7 @@ const LISTENER_PORTS: [std::ops::RangeInclusive<u16>; 2] = [5_001..=5_009, 35_00
 /// Address of the node with this index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
 ///
 /// # Panics
-/// If the index is 16,646,145 or more.
+/// If the index is 16,646,144 or more.
 pub fn node_address(node: u32) -> Ipv4Addr {
     let [zero, high, middle, _] = (node / HOSTS * 256).to_be_bytes();
     assert!(zero == 0, "10.0.0.0/8 has no room for node {node}");
@@ -48,7 +48,7 @@ impl FlowEndpoints {
     /// different nodes.
     ///
     /// # Panics
-    /// If the index is 147,594,448 or more.
+    /// If the index is 147,594,447 or more.
     pub fn new(flow: u32, nodes: FlowNodes) -> Self {
         let openers = OPENER_PORTS.len() as u32 - 1;
         let port = OPENER_PORTS.start() + (flow % openers) as u16;
