@@ -66,8 +66,8 @@ impl Line {
     /// Next packet whose transmission begins by `now`, and the time at which it begins. The
     /// transmitter is busy until `busy_until`.
     pub fn next_start(&mut self, now: Time, busy_until: Time) -> Option<(Time, Waiting)> {
-        // An idle transmitter starts now. Otherwise the discipline chooses a packet as of the end
-        // of the current transmission, even if this function is called later.
+        // An idle transmitter starts now. Otherwise the discipline chooses a packet with the queue
+        // as it is at the end of the current transmission, even if this function is called later.
         let at = if self.idle { now } else { busy_until };
         if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;

@@ -145,8 +145,8 @@ impl Pipe {
         // A rate set by a channel model takes precedence over scheduled rates.
         let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
         let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
-        // Streams are numbered by the position of a model in its list, so as many are needed as the
-        // longest list has models.
+        // Streams are numbered by the position of a model in its list. The longest list determines
+        // how many streams are needed.
         let most = later.map(Vec::len).fold(config.channel.len(), usize::max);
         let stream = |index: usize| key.stream(&format!("{name}.channel.{index}"));
         let built = config.channel.iter().map(Model::build).enumerate();
@@ -315,8 +315,8 @@ impl Pipe {
         }
     }
 
-    /// Fast variant of [`Self::poll_transmit`], for a pipe in which no packet is lost or held back;
-    /// otherwise `None`.
+    /// Fast variant of [`Self::poll_transmit`] for a pipe in which no packet is lost or held back;
+    /// returns `None` for any other pipe.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<PlainPacket> {
         if !self.is_plain() && (!self.decides_at_arrival() || self.delay_line.has_exceptions()) {
@@ -355,8 +355,8 @@ impl Pipe {
     /// maxima from `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         let future = self.transmitter.restart_maximum(now);
-        // Packets that have passed this pipe ahead of time, but arrive after the reset, count for
-        // the new maximum.
+        // Packets that have passed this pipe ahead of time, but arrive after the reset, are
+        // included in the new maximum.
         if !future.is_empty() || self.rare.is_some() {
             self.rare_mut().future_queues = future;
         }

@@ -183,7 +183,7 @@ impl Pipe {
     }
 
     /// Statistics without corrections. In a pipe that determines fates at arrival, waiting packets
-    /// count as in transit; in a follower, packets count before they have reached it.
+    /// are counted as in transit. In a follower, packets are counted before they have reached it.
     pub(super) fn uncorrected_statistics(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {
             return self.statistics_with_repairs(now, repairs);

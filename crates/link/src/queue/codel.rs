@@ -57,7 +57,7 @@ impl Config {
     }
 }
 
-/// Checks that both times are above zero, and that the interval is longer than the target.
+/// Checks that both times are above zero, and that the interval is at least the target.
 pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), String> {
     if target.is_zero() {
         return Err(choice::at("target", "0 s: any queue would be too long; RFC 8289 takes 5 ms"));

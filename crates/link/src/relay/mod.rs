@@ -263,8 +263,8 @@ impl Relay {
         }
     }
 
-    /// Enters an agent's deadline into the heap if it is earlier than the entry there. If it has
-    /// become later, it is checked again when the old entry is due.
+    /// Enters an agent's deadline into the heap if it is earlier than the agent's entry there. A
+    /// later deadline is not entered, because the agent is checked again when the old entry is due.
     fn schedule(&mut self, flow: u32) {
         let Some(served) = self.flows[flow as usize].as_mut() else { return };
         let Agent::Snoop(snoop) = &served.agent else { return };

@@ -93,7 +93,7 @@ impl Cell {
         self.dues[index] = due;
     }
 
-    /// Time from which idle slots count for a station's backoff.
+    /// Time from which idle slots reduce a station's backoff.
     #[inline]
     fn slots_start(&self, index: usize) -> Time {
         let Radio { idle_since, not_before, eifs, .. } = self.radios[index];

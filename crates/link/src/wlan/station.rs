@@ -81,7 +81,7 @@ impl Radio {
         }
     }
 
-    /// End of the reservation, if no frame begins before that.
+    /// End of the reservation, provided that no frame begins before it.
     #[inline]
     pub fn reserved_until(&self) -> Time {
         self.nav.min(self.nav_timeout)
