@@ -84,9 +84,9 @@ pub struct Config {
     pub minshall: bool,
     /// Rule for the PSH flag: the segments of new data that carry it.
     pub push: Push,
-    /// Send in bursts of about a millisecond, as Linux does for segmentation offload: the last
-    /// segment of a burst carries PSH, and a shorter burst is deferred if the next acknowledgment
-    /// will soon allow a longer one.
+    /// Send in bursts of about a millisecond, as Linux does for segmentation offload. The last
+    /// segment of a burst carries PSH. A shorter burst is deferred if the next acknowledgment will
+    /// soon allow a longer one.
     pub tso: bool,
     /// Delayed acknowledgments (RFC 5681 §4.2).
     pub delayed_ack: DelayedAck,

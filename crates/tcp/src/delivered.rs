@@ -45,9 +45,11 @@ pub struct Delivered {
     /// Transmission time of the first segment newly acknowledged selectively that was never
     /// retransmitted.
     pub first_sacked: Option<Time>,
-    /// Transmission time of the last segment acknowledged cumulatively, in stream order.
+    /// Transmission time of the last segment in the stream that was acknowledged cumulatively and
+    /// never retransmitted.
     pub last_acked: Option<Time>,
-    /// Transmission time of the last segment newly acknowledged selectively, in stream order.
+    /// Transmission time of the last segment in the stream that was newly acknowledged selectively
+    /// and never retransmitted.
     pub last_sacked: Option<Time>,
     /// Lowest end of the delivered segments that were never retransmitted.
     pub lowest_original_end: Option<u64>,

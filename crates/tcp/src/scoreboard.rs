@@ -104,7 +104,8 @@ pub struct Scoreboard {
     resent_end: u64,
     /// Position below which [`Self::mark_lost_below`] has examined everything.
     examined: u64,
-    /// Range in which all segments have arrived or been retransmitted.
+    /// Range in which all segments have arrived or been retransmitted, so rule 3 of `NextSeg` skips
+    /// it.
     exhausted: (u64, u64),
 }
 

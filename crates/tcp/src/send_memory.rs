@@ -53,7 +53,7 @@ pub(crate) struct SendMemory {
     most: Option<u64>,
     /// True if a write waits for free space (`SOCK_NOSPACE`).
     pub waits: bool,
-    /// Largest number of bytes that the program passes to one write.
+    /// Largest number of bytes that the application passes to one write.
     pub write_size: u64,
     /// Bytes of the current write that are not in the buffer yet.
     pub unwritten: u64,

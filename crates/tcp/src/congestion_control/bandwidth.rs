@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn each_byte_is_credited_once() {
         assert_eq!(credits(&[(1000, 1000), (2000, 2000), (1, 1)]), [1000, 2000, 1]);
-        // Three duplicate ACKs, then the ACK of the hole and the data behind it.
+        // Three duplicate ACKs, then the ACK of the hole and of the data beyond it.
         let hole = [(0, 1000), (0, 1000), (0, 1000), (4000, 4000)];
         assert_eq!(credits(&hole), [1000, 1000, 1000, 1000]);
         // A partial ACK that covers less than the credit of the duplicates.

@@ -48,7 +48,7 @@ pub struct Config {
     pub slow_start: SlowStart,
     /// C in segments/s³. RFC 9438 §5.1: 0.4.
     pub c: Positive,
-    /// Share of the window kept at a reduction. RFC 9438 §4.6: 0.7.
+    /// Part of the window that remains after a reduction. RFC 9438 §4.6: 0.7.
     pub beta: Fraction,
     /// Yield to newer flows if the window shrinks from loss to loss (RFC 9438 §4.7).
     pub fast_convergence: bool,

@@ -30,7 +30,7 @@ use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// H-TCP as in Linux: grows faster the longer ago the last loss, and reduces by the RTTs' ratio.
+/// H-TCP as in Linux: growth by the time since the last loss, reduction by RTTmin/RTTmax.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

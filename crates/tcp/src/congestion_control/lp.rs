@@ -196,7 +196,7 @@ impl State {
             return;
         }
         self.delay.forget_extremes();
-        // A second sign within the inference phase means that another flow needs the link.
+        // Early congestion again within the inference phase means that another flow needs the link.
         let left = if self.rests { 1 } else { (segments::cwnd(window) / 2).max(1) };
         window.cwnd = segments::bytes(window, left).min(window.cwnd);
         self.last_drop = now;
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(lp.inference, 150, "three round trips of 50 ms");
     }
 
-    /// The receiver's clock runs at half the rate: each of its ticks counts two.
+    /// The receiver's clock runs at half the rate: each of its ticks counts as two of this end's.
     #[test]
     fn the_rate_of_the_receivers_clock_is_estimated() {
         let mut delay = OneWayDelay::NONE;
@@ -351,8 +351,8 @@ mod tests {
         assert_eq!(window.cwnd, 2000);
     }
 
-    /// A sample of 2000, from a delay that rises by 10 ms in 10 ms, lifts the rate above 1000, and
-    /// the receiver's clock counts for nothing.
+    /// A sample of 2000, from a delay that rises by 10 ms in 10 ms, lifts the rate above 1000. The
+    /// receiver's clock then has a weight of 0.
     #[test]
     fn a_fast_rise_breaks_the_estimate_as_in_linux() {
         let mut delay = OneWayDelay::NONE;

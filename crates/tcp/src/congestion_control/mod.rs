@@ -52,7 +52,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Threshold restored by an undo in Linux: the present one, or three quarters of the window if
+    /// Threshold restored by an undo in Linux: the current one, or three quarters of the window if
     /// that is more (`tcp_current_ssthresh`).
     pub(crate) const fn current_ssthresh(&self) -> u64 {
         let smss = self.smss as u64;

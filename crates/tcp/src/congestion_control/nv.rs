@@ -50,10 +50,11 @@ const LOSS_LEAVES: u64 = 819;
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;
-/// Round trips since the last decision: the least for a reduction, and the most with growth.
+/// Fewest round trips from a decision to a reduction, and most without a decision until growth
+/// stops.
 const ROUNDS_TO_FALL: u32 = 2;
 const ROUNDS_TO_STOP: u32 = 10;
-/// Decisions without congestion that must be exceeded for a faster growth; largest `slowness`.
+/// Decisions without congestion that must be exceeded before `slowness` falls, and its maximum.
 const DECISIONS_TO_RECOVER: u64 = 8;
 const SLOWEST: u32 = 8;
 /// Mean time for which a minimum RTT counts, in s (`nv_reset_period`).
@@ -101,7 +102,7 @@ pub struct State {
     least: u64,
     next_least: u64,
     renewal: u64,
-    /// Window, in segments, that may leave as one burst with one ACK per round trip
+    /// Largest window, in segments, that counts as a single burst with one ACK per round trip
     /// (`nv_min_cwnd`).
     burst: u64,
     /// Growth is 2 to this power times slower than Reno's.
@@ -194,7 +195,7 @@ impl State {
         self.next_least = self.next_least.min(round.rtt);
     }
 
-    /// Lets the minimum RTT of the last seconds replace that of the connection.
+    /// Replaces the minimum RTT by that of the last seconds, if the time for this has come.
     fn renew_least(&mut self, now: u64) {
         if now < self.renewal {
             return;

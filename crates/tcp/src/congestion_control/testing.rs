@@ -21,8 +21,8 @@ pub(crate) fn window(cwnd: u64, ssthresh: u64) -> Window {
     Window { cwnd: bytes(cwnd), ssthresh: bytes(ssthresh), smss: SMSS }
 }
 
-/// ACK of new data (with 0 bytes: duplicate ACK) without an RTT sample, while the window is the
-/// limit.
+/// ACK of new data (with 0 bytes: duplicate ACK) without an RTT sample, while the window limits the
+/// sender.
 pub(crate) fn ack(now: Time, bytes_acked: u64) -> Ack {
     Ack {
         now,

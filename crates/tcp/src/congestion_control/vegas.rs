@@ -284,7 +284,7 @@ mod tests {
     fn keeps_one_to_three_segments_in_the_queue() {
         for start in [5, 15, 40] {
             let mut vegas = vegas();
-            // base is known before the window is large.
+            // The base RTT is measured before the window is large.
             let mut path = Path::new(MS, MS * 20, window(1, 2));
             path.rounds(&mut vegas, 2);
             path.window = window(start, 2);
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (12_000, 2_000));
         sent(&mut vegas, 20, 1, true);
         vegas.observe(&Ack { snd_una: 1001, ..ack(at(40), 1000) }, SMSS);
-        // The second segment was sent before the cut.
+        // The second segment was sent before the first reduction.
         vegas.on_loss(&mut window, &loss(at(40), 12));
         assert_eq!(window.cwnd, 12_000);
         sent(&mut vegas, 41, 1001, true);
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (2_000, 3_000));
     }
 
-    /// ns-2: `if (win <= 3) win = 2`, and no cut raises the window.
+    /// ns-2: `if (win <= 3) win = 2`; no reduction raises the window.
     #[test]
     fn a_cut_leaves_two_segments() {
         let after = |cwnd, flight| {

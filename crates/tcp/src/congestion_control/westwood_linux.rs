@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(window.ssthresh, 25_000);
     }
 
-    /// ⌊7000/8⌋ + … : a silence of 200 ticks gives a sample of 5 bytes per tick to both filters.
+    /// A silence of 200 ticks gives a sample of 5 bytes per tick to both filters.
     #[test]
     fn silence_lowers_the_estimate_slowly() {
         let mut westwood = settled();

@@ -94,9 +94,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares with the definition: the result is never above the largest value of the window,
-        /// never below the newest, and exact while the newest is the largest since the filter's
-        /// best.
+        /// Compares with the definition: the result lies between the newest value and the largest
+        /// value of the window.
         #[test]
         fn bounds(samples in proptest::collection::vec((0..4_u64, 0..1000_u64), 1..200)) {
             let (mut filter, mut at) = (WindowedMax::new(10), 0);

@@ -38,7 +38,8 @@ const QUEUE_MOST: u64 = 80;
 const DELAY_SHARE: u64 = 8;
 /// Rounds in the slow mode after which a loss halves the window (`TCP_YEAH_RHO`).
 const RENO_AFTER: u64 = 16;
-/// Rounds in the fast mode after which no Reno flow is assumed (`TCP_YEAH_ZETA`).
+/// Rounds in the fast mode after which a competing Reno flow is no longer assumed
+/// (`TCP_YEAH_ZETA`).
 const FORGET_AFTER: u64 = 50;
 /// Maximum number of segments acknowledged per increase in the fast mode (`TCP_SCALABLE_AI_CNT`).
 const PER_MOST: u64 = 100;

@@ -185,7 +185,7 @@ impl Connection {
             position < edge && end > next
         };
         if inside {
-            // RFC 7323 §5.3, R3: only a segment inside the window updates the timestamp, not a
+            // RFC 7323 §5.3, R3: only a segment inside the window updates `TS.Recent`, not a
             // duplicate of one that has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
@@ -232,8 +232,8 @@ impl Connection {
         ack > 0 && ack as u64 <= self.sender.snd_max
     }
 
-    /// Handles a repeated SYN. In SYN-RECEIVED the peer has lost our SYN/ACK, which is sent again;
-    /// later a SYN is answered by a challenge ACK (RFC 5961 §4.2).
+    /// Handles a repeated SYN. In SYN-RECEIVED it means that our SYN/ACK was lost, which is sent
+    /// again. In later states a SYN is answered by a challenge ACK (RFC 5961 §4.2).
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
             self.sender.retransmit_syn();

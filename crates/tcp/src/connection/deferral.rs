@@ -229,8 +229,8 @@ impl Connection {
             return false;
         }
         let limit = room.congestion.min(room.offered);
-        // Without room nothing can be sent anyway. With room for a whole burst, or for this packet,
-        // there is no reason to wait.
+        // If the windows permit nothing, nothing can be sent anyway. If they permit a whole burst,
+        // or this packet, there is no reason to wait.
         if limit == 0 || limit >= goal || !room.last && limit >= room.packet {
             return false;
         }

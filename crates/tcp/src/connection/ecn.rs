@@ -73,12 +73,12 @@ pub(super) struct EcnState {
     reductions: Lazy<Reductions>,
 }
 
-/// Ends of the windows of data for which cwnd was last reduced.
+/// Values of `SND.MAX` when cwnd was last reduced: each ends the window of data of that reduction.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reductions {
-    /// End of the window of data of the last reduction for any reason.
+    /// `SND.MAX` at the last reduction for any reason.
     recover: u64,
-    /// End of the window of data of the last reduction by ECN-Echo.
+    /// `SND.MAX` at the last reduction by ECN-Echo.
     echo_recover: u64,
 }
 
@@ -141,8 +141,8 @@ impl EcnState {
         if self.is_needed() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// ECN field of all other packets but new data: SYN/ACKs, pure ACKs, retransmissions and probes
-    /// of a closed window (RFC 3168 §6.1.5 and §6.1.6).
+    /// ECN field of all packets except SYNs and new data: SYN/ACKs, pure ACKs, retransmissions and
+    /// probes of a closed window (RFC 3168 §6.1.5 and §6.1.6).
     pub const fn field(&self) -> Ecn {
         if self.enabled && self.is_needed() { Ecn::Ect0 } else { Ecn::NotEct }
     }
@@ -312,8 +312,8 @@ impl Connection {
         self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
     }
 
-    /// Reduces the window as for ECN-Echo (`tcp_enter_cwr`), unless a loss is being repaired, and
-    /// returns the window before the reduction; `None` if there was none.
+    /// Reduces the window as for ECN-Echo (`tcp_enter_cwr`), and returns the window before. Returns
+    /// `None`, without a reduction, while a loss is being repaired.
     #[cold]
     pub(super) fn begin_reduction(&mut self, now: Time) -> Option<u64> {
         let sender = &mut self.sender;

@@ -17,7 +17,7 @@
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
 //! - with a gap (`beyond_gap`): as to receive, except that data are stored beyond a gap;
-//! - in a recovery with SACK (`repair`): the sender only waits for acknowledgments.
+//! - in a recovery (`repair`): the sender only waits for acknowledgments.
 //!
 //! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
 //! except those that would have no effect. It leaves every case that it cannot recognize to the

@@ -48,8 +48,8 @@ pub struct Info {
     pub snd_wscale: u8,
     /// Shift of this end's window field.
     pub rcv_wscale: u8,
-    /// Largest segment of the peer so far, or the initial guess; known if acknowledgments are
-    /// delayed as in Linux.
+    /// Estimated size of the peer's full segments, bytes, or the initial guess; known if
+    /// acknowledgments are delayed as in Linux.
     pub rcv_mss: u32,
 }
 

@@ -255,7 +255,7 @@ mod tests {
 
     /// RFC 9937 §6: if DeliveredData is 0, the ACK changes nothing. The ACK before it was a SafeACK
     /// of one segment: sndcnt = max(1000 − 1000, 1000) + 1000. These two segments have not been
-    /// sent, and an evaluation anew would take them back.
+    /// sent, and a new computation of sndcnt would take them back.
     #[test]
     fn an_ack_that_delivers_nothing_keeps_the_window() {
         let mut connection = recovering(1_000);

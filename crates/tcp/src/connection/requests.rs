@@ -10,7 +10,7 @@
 //!
 //! *What it does.* The last segment is held back while it is short and
 //! - the connection is corked, or
-//! - the last write had `MSG_MORE` and no acknowledgment has arrived since;
+//! - the last write had `MSG_MORE` and no acknowledgment has arrived since.
 //!
 //! This does not apply if the application has requested a push since, or if a FIN follows. With
 //! nothing in flight, the persist timer sends the segment (after 200 ms at least). No segment

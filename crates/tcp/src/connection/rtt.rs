@@ -161,7 +161,8 @@ impl Connection {
         self.timestamp_tick() * u64::from(timestamps.value)
     }
 
-    /// Tick of the timestamp clock: 1 ms, or the coarser unit of RTT measurements (RFC 7323 §5.4).
+    /// Tick of the timestamp clock: 1 ms, or the unit of RTT measurements if coarser (RFC 7323
+    /// §5.4).
     fn timestamp_tick(&self) -> Duration {
         self.parameters.rtt_granularity.max(Duration::from_millis(1))
     }
@@ -189,8 +190,8 @@ fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
 mod tests {
     use super::*;
 
-    /// Observed on Linux 6.18 with HZ = 250: 224 ms take 224 to 228 ms, 304 up to 335, 448 up to
-    /// 480.
+    /// Observed on Linux 6.18 with HZ = 250: timers of 224 ms expire after 224 to 228 ms, those of
+    /// 304 ms after up to 335 ms, those of 448 ms after up to 480 ms.
     #[test]
     fn the_wheel_turns_in_coarser_steps_for_longer_waits() {
         let ms = Duration::from_millis;

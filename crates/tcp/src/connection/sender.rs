@@ -254,9 +254,9 @@ impl Sender {
         self.snd_nxt - self.snd_una
     }
 
-    /// Position of a pure acknowledgment: after all data sent, so that the peer finds it in its
-    /// window even while older data are retransmitted, but not beyond that window, where a probe
-    /// may have been sent.
+    /// Position of a pure acknowledgment: after all data sent, so it lies in the peer's window even
+    /// while older data are retransmitted. It never lies beyond that window, where a probe may have
+    /// been sent.
     pub fn ack_position(&self) -> u64 {
         self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
     }

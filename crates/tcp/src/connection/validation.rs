@@ -51,7 +51,7 @@ pub(crate) struct Validation {
 /// Earlier samples.
 #[derive(Debug, Clone, Default)]
 struct Past {
-    /// For `rfc7661`: bytes acknowledged per round trip, in falling order, oldest first.
+    /// For `rfc7661`: bytes acknowledged per round trip, in descending order, oldest first.
     samples: VecDeque<(Time, u64)>,
     /// For `linux`: use of the window.
     usage: Usage,

@@ -39,7 +39,7 @@ impl State {
         Self { instance: Instance::new(&config.program) }
     }
 
-    /// Instance, after data sent before it was created have been reported to it.
+    /// Returns the instance, after reporting to it any data sent before it was created.
     fn caught_up(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
         let (running, early) = self.instance.prepare_event()?;
         if let Some(sent) = early {

@@ -113,7 +113,7 @@ mod tests {
         rtts.iter().map(&mut verdict).collect()
     }
 
-    /// Between 100 and 160 ms a spike begins above 130 ms and ends below 120 ms.
+    /// With RTTs from 100 to 160 ms, a spike begins above 130 ms and ends below 120 ms.
     #[test]
     fn begins_above_a_half_and_ends_below_a_third() {
         let mut state = State::new(&Config::default(), &tcp());

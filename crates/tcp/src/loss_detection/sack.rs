@@ -150,8 +150,8 @@ mod tests {
         state.on_ack(&ack, board)
     }
 
-    /// RFC 6675 §5: a new cumulative acknowledgment resets the count of duplicates. Segments of
-    /// 100 bytes, so that `IsLost` never finds a loss before the count does.
+    /// RFC 6675 §5: a new cumulative acknowledgment resets the count of duplicates. The segments
+    /// have 100 bytes, so that `IsLost` never finds a loss before the count does.
     #[test]
     fn new_data_reset_the_count_of_duplicates() {
         let tcp = (crate::presets::find("sack").unwrap().config)();

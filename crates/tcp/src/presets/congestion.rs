@@ -9,8 +9,8 @@ pub(super) fn vegas() -> Config {
     Config { congestion_control: Control::vegas(Default::default()), ..reno() }
 }
 
-/// Preset of a module of Linux: the kernel's recovery, which is RACK-TLP, and an initial window of
-/// ten segments (RFC 6928).
+/// Preset of a congestion control of Linux: the kernel's recovery, which is RACK-TLP, and an
+/// initial window of ten segments (RFC 6928).
 fn kernel(congestion_control: Control) -> Config {
     Config {
         congestion_control,

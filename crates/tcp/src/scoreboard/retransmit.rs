@@ -33,7 +33,7 @@ impl Scoreboard {
     }
 
     /// Numbers of segments selectively acknowledged, marked lost (including those retransmitted),
-    /// and retransmitted: a pass over all segments, for observers.
+    /// and retransmitted. All segments are visited, so this is for observers only.
     pub fn segment_counts(&self) -> (u64, u64, u64) {
         let count = |test: fn(&Record) -> bool| {
             self.records.iter().filter(|record| test(record)).count() as u64

@@ -72,7 +72,7 @@ impl Scoreboard {
     /// examines all segments again.
     ///
     /// Linux discards only the losses (`tcp_undo_cwnd_reduction`): original and copy are both
-    /// considered in flight. It also does not examine segments again that RACK had marked: they are
+    /// considered in flight. Segments that RACK had marked are not examined again, either. They are
     /// not in `tsorted_sent_queue` until they are retransmitted, and an undo does not put them
     /// back.
     pub fn undo(&mut self) {

@@ -41,7 +41,8 @@ pub struct NewRecovery {
     /// True if the retransmission timer started the recovery, false if duplicate or selective ACKs
     /// did.
     pub by_timeout: bool,
-    /// True for a timeout for the same segment as the previous one, or during a recovery.
+    /// True if another recovery, for the same window of data, is in progress; also at a repeated
+    /// timeout.
     pub in_recovery: bool,
     /// True for a timeout for the same segment as the previous one.
     pub repeated: bool,

@@ -141,7 +141,7 @@ mod tests {
         };
         assert!((rate(50) - 1e6).abs() < 1.0, "{}", rate(50));
         assert!((rate(150) - 1e5).abs() < 1.0, "{}", rate(150));
-        // 10 ms on and half of 90 ms off.
+        // A burst of 10 ms, plus half of the pause of 90 ms.
         assert!((rate(100) - 10_000.0 / 0.055).abs() < 1.0, "{}", rate(100));
     }
 }

@@ -88,7 +88,7 @@ mod tests {
         });
     }
 
-    /// With one segment per millisecond, in bundles of twenty, the excess is the bundle for five to
+    /// With one segment per millisecond, in bundles of twenty, the excess is one bundle for five to
     /// ten rounds.
     #[test]
     fn bundles() {
@@ -105,8 +105,8 @@ mod tests {
         assert!((5..=10).contains(&rounds), "{rounds}");
     }
 
-    /// Twice 20 segments, a millisecond apart, make 40 where one was expected. The
-    /// epoch ends before it has 2^20 segments.
+    /// Twenty segments twice, a millisecond apart: 40 segments where one was expected. The epoch
+    /// ends before it has 2^20 segments.
     #[test]
     fn an_epoch_adds_up_until_it_is_the_longest() {
         let mut aggregation = Aggregation::default();

@@ -25,8 +25,8 @@ pub(super) struct Progress {
     /// True if the acknowledgment shows a loss.
     pub shows_loss: bool,
     pub is_app_limited: bool,
-    /// True in the mode that probes for bandwidth. Rounds in which a policed rate is used count
-    /// only in that mode.
+    /// True in the mode that probes for bandwidth. Of the rounds with a policed rate, only those in
+    /// this mode are counted.
     pub in_probe_bandwidth: bool,
     pub total: Total,
 }

@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn trains() {
-        // The train exceeds (80 + 1)/2 ms in steps of 1 and 2 ms; steps of 3 ms are no train.
+        // A train of ACKs 1 or 2 ms apart must exceed (80 + 1)/2 ms. ACKs 3 ms apart are no train.
         assert_eq!(exit(32, 1, |_| 80), Some(41));
         assert_eq!(exit(32, 2, |_| 80), Some(21));
         assert_eq!(exit(32, 3, |_| 80), None);

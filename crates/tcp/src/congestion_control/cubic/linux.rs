@@ -191,8 +191,8 @@ mod tests {
         window.cwnd as f64 / 1000.0
     }
 
-    /// Linux's C is 410/1024, β 717/1024; the curve is ahead by the smallest RTT. Targets and
-    /// quotients are integers, which costs a few segments on the way.
+    /// Linux's C is 410/1024, β 717/1024; the curve is evaluated one minimum RTT ahead. Targets and
+    /// quotients are integers, so the window lags by a few segments.
     #[test]
     fn follows_the_curve() {
         let mut curve = LinuxCurve::new(&Config::default());

@@ -7,7 +7,7 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment};
 
 impl Connection {
-    /// Handles data after the highest ones so far, beyond a gap, at an end with nothing in flight.
+    /// Handles data beyond a gap, above the highest data so far, at an end with nothing in flight.
     /// Returns false, without any effect, in other cases.
     #[inline(never)]
     pub(super) fn handle_beyond_gap(
