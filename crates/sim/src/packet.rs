@@ -62,8 +62,8 @@ const TIMED: u8 = 8;
 const TIMESTAMPS_BYTES: u32 = 12;
 /// Position of the ECN field in [`Packet::bits`].
 const ECN_SHIFT: u32 = 6;
-/// Mask of the bits that are 0 in a plain packet: one without loss notice, without options other
-/// than timestamps, and not ECN-capable.
+/// Mask of the bits that are 0 in a plain packet: a packet without loss notice, without options
+/// other than timestamps, and not ECN-capable.
 const PLAIN: u8 = !(HAS_RARE_FIELDS | TIMED);
 
 const _: () = assert!(size_of::<Packet>() == 32);
@@ -136,7 +136,7 @@ impl Packet {
         self.bits >> ECN_SHIFT != Ecn::NotEct as u8
     }
 
-    /// Sequence space occupied.
+    /// Sequence space that the packet occupies: payload bytes, SYN and FIN.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
         let [syn, fin] = [Flags::SYN, Flags::FIN];

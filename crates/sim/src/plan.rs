@@ -269,7 +269,7 @@ impl Side {
 /// Data that a flow sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// Data without end.
+    /// Unlimited data.
     Bulk,
     /// Files one after another, each over a connection of its own.
     Files {

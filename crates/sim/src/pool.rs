@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Replications of a scenario to run.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The caller's label.
+    /// Label that the caller has chosen; it identifies the job in results and failures.
     pub label: u64,
     /// Number that is equal for jobs that record the same tables; their results are returned
     /// together.

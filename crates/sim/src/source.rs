@@ -7,7 +7,7 @@ use retx_units::{Duration, Law, Rate, Stream, StreamKey, Time};
 pub enum Pace {
     /// Keeps a number of packets in the first hop.
     Saturating {
-        /// Number of packets.
+        /// Number of packets that are kept in the first hop.
         backlog: u32,
     },
     /// Constant rate, in bits of IP packets.
@@ -30,7 +30,7 @@ pub enum Pace {
 pub struct Sizes {
     /// Distribution of the sizes.
     pub law: Law,
-    /// Upper bound.
+    /// Largest packet size, to which drawn sizes are limited.
     pub largest: u32,
 }
 

@@ -12,7 +12,7 @@ use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
 use retx_units::{Duration, History, StreamKey, Time};
 
-/// Running stage.
+/// Stage during a run.
 #[derive(Debug, Clone)]
 pub enum Stage {
     /// Cell of 802.11 stations.

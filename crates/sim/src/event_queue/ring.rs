@@ -9,7 +9,7 @@ pub(super) const LISTS: u64 = 64 * WORDS;
 /// Number of words in the bitmap of a ring.
 pub(super) const WORDS: u64 = 256;
 
-/// Lists by number.
+/// Lists of events, by number.
 #[derive(Debug, Clone)]
 pub(super) struct Ring {
     bits: [u64; WORDS as usize],
