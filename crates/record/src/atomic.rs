@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct WriteError {
     /// Path of the file.
     pub path: PathBuf,
-    /// Cause.
+    /// Error of the file system, or of the function that writes.
     pub source: io::Error,
 }
 

@@ -17,7 +17,7 @@ type Error = serde::de::value::Error;
 /// `limited_by`. The name of a column ends with the unit, as in `limited_handshake_s`.
 const LIMITED_BY: &str = "limited_by_";
 
-/// Growing column.
+/// Values of a column, to which each row appends one.
 #[derive(Debug, Clone)]
 enum Cells {
     Float(Vec<f64>),

@@ -134,7 +134,7 @@ pub fn write(
     file.get_mut().flush()
 }
 
-/// Number of each place's interface in the file.
+/// Numbers of the interfaces in the file, by place; `None` for a place that is no interface.
 #[derive(Default)]
 struct Interfaces {
     numbers: Vec<Option<u32>>,

@@ -16,9 +16,10 @@ names! {
 names! {
     /// True cause of an episode.
     Cause {
-        /// The segment was dropped by a queue.
+        /// The segment was dropped by a queue or a policer, or by a script in their place.
         Congestion = "congestion",
-        /// The segment was lost to the medium, or dropped at the link's retry limit.
+        /// The segment was lost to the medium, or by a script in its place, or dropped at the
+        /// link's retry limit.
         Wireless = "wireless",
         /// The segment was not lost: it had arrived, or was still in flight.
         Spurious = "spurious",
@@ -56,7 +57,7 @@ names! {
         Delivered = "delivered",
         /// Dropped by a queue.
         Queue = "queue",
-        /// Dropped by errors of the medium.
+        /// Lost to errors of the medium, or dropped by a policer.
         Channel = "channel",
         /// Dropped at the link's retry limit.
         RetryLimit = "retry_limit",

@@ -37,9 +37,9 @@ pub struct Summary<'a, S> {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cost {
-    /// With the time taken.
+    /// With wall-clock time.
     Whole(EngineSummary),
-    /// Without the time taken, which differs from run to run.
+    /// Without wall-clock time, which differs from run to run.
     #[allow(missing_docs)]
     Repeatable { events: u64, simulated_s: f64 },
 }
@@ -85,7 +85,7 @@ pub struct LinkSummary {
     pub packets_in_transit: u64,
 }
 
-/// Cost of a run.
+/// Events, simulated time and wall-clock time of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct EngineSummary {
     /// Events handled.
@@ -97,7 +97,7 @@ pub struct EngineSummary {
 }
 
 impl EngineSummary {
-    /// Copy without the time taken.
+    /// Cost without wall-clock time.
     pub const fn without_wall_time(self) -> Cost {
         Cost::Repeatable { events: self.events, simulated_s: self.simulated_s }
     }

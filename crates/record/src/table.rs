@@ -34,7 +34,7 @@ impl Column {
         }
     }
 
-    /// True if the table has no rows.
+    /// True if the column has no rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,7 +144,7 @@ macro_rules! names {
                 Self::NAMES[self as usize]
             }
 
-            /// Column of these names.
+            /// Column of the names of these values; `None` becomes an absent name.
             #[allow(dead_code)]
             pub(crate) fn column(values: impl Iterator<Item = Option<Self>>) -> crate::Column {
                 crate::Column::Name {

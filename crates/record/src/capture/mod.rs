@@ -22,7 +22,7 @@ pub const NAME_MAX_BYTES: usize = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a name of {bytes} bytes is too long for a capture file: at most {NAME_MAX_BYTES}")]
 pub struct LongName {
-    /// Length of the name.
+    /// Length of the name, bytes.
     pub bytes: usize,
 }
 

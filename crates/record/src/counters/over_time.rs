@@ -133,7 +133,7 @@ impl LazyGauge {
         self.0.as_ref().map_or(0, |level| level.value())
     }
 
-    /// Maximum.
+    /// Maximum since the statistics began.
     pub fn max(&self) -> u64 {
         self.0.as_ref().map_or(0, |level| level.max)
     }
