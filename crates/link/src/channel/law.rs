@@ -23,13 +23,13 @@ pub enum LawKind {
 pub struct DelayParameters {
     /// Distribution to which the parameters belong.
     pub law: LawKind,
-    /// Delay, or its mean.
+    /// Delay (constant), or its mean (exponential).
     pub delay: Option<Duration>,
     /// Minimum delay.
     pub min: Option<Duration>,
     /// Maximum delay.
     pub max: Option<Duration>,
-    /// Exponent.
+    /// Exponent of the Pareto distribution.
     pub shape: Option<f64>,
 }
 

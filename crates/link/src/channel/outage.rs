@@ -157,7 +157,7 @@ impl Model for Config {
     }
 }
 
-/// Running outages.
+/// Running channel: the outages of the current span of time.
 #[derive(Debug, Clone)]
 pub struct State {
     /// Start and end of each outage of the current span, relative to the start of the span.

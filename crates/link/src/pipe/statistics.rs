@@ -9,7 +9,7 @@ use retx_units::{Duration, History, Time};
 pub struct Drops {
     /// Dropped by a queue, at enqueue or later.
     pub queue: u64,
-    /// Lost to errors of the medium.
+    /// Lost to errors of the medium, or dropped by a policer.
     pub channel: u64,
     /// Given up by the link after the last retry.
     pub retry_limit: u64,

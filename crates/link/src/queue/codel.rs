@@ -80,7 +80,7 @@ pub(super) fn check_room(packets: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Running queue.
+/// CoDel queue: the waiting packets, and the state of the control law.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,

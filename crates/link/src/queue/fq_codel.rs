@@ -105,7 +105,7 @@ impl Source for Turn<'_> {
     }
 }
 
-/// Running queue.
+/// Queues of all flows, and the lists in which they take turns.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,

@@ -103,7 +103,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Initial state.
+    /// Controller before the first update.
     pub const fn new(config: &Config) -> Self {
         Self { probability: 0.0, old_delay: Duration::ZERO, burst: config.burst_allowance }
     }
@@ -144,7 +144,7 @@ fn scale(probability: f64) -> f64 {
     STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, scale)| *scale)
 }
 
-/// Running queue.
+/// PIE queue: the waiting packets, and the controller.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

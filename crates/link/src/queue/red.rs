@@ -107,7 +107,7 @@ enum Decision {
     Drop,
 }
 
-/// Running queue.
+/// RED queue: the waiting packets, and the average queue length.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

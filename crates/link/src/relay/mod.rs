@@ -119,7 +119,7 @@ struct Served {
     pending: Time,
 }
 
-/// Running relay.
+/// Relay during a run: the agents of its flows, and their deadlines.
 #[derive(Debug, Clone)]
 pub struct Relay {
     config: Config,

@@ -122,7 +122,7 @@ pub struct Port {
     pub to: u16,
 }
 
-/// Running cell.
+/// Cell during a run: stations, channels and frames.
 #[derive(Debug, Clone)]
 pub struct Cell {
     parameters: Parameters,

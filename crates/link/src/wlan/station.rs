@@ -45,7 +45,7 @@ pub(super) struct Radio {
     /// Time by which a frame must begin after an RTS. Otherwise the reservation by the RTS ends at
     /// this time.
     nav_timeout: Time,
-    /// Earliest time from which idle slots count.
+    /// Time before which idle slots do not reduce the backoff.
     pub not_before: Time,
     pub access: Access,
     /// Number of current transmissions that the station senses.

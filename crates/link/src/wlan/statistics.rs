@@ -146,7 +146,7 @@ pub struct Counters {
     pub rts_sent: u64,
     /// RTS frames without a CTS.
     pub rts_failed: u64,
-    /// Airtime of the frames.
+    /// Airtime of the frames that have ended.
     pub airtime: Airtime,
     /// Attempts per packet.
     pub attempts: Attempts,

@@ -78,7 +78,7 @@ impl Config {
     }
 }
 
-/// Running sender.
+/// Sender of a link with ARQ, during a run.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     stops: bool,

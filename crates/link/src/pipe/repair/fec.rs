@@ -68,7 +68,7 @@ impl Config {
     }
 }
 
-/// Running encoder.
+/// Encoder of a link with FEC, during a run.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     k: usize,
