@@ -127,7 +127,7 @@ impl PendingAck {
     /// Handles the peer's FIN: this end is likely to respond soon.
     pub fn on_fin(&mut self) {
         if let Some(linux) = &mut self.linux {
-            // `tcp_fin` calls `inet_csk_enter_pingpong_mode`.
+            // As in `tcp_fin`, this end becomes interactive (`inet_csk_enter_pingpong_mode`).
             linux.interactive = true;
         }
     }

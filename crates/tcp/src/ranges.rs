@@ -78,7 +78,7 @@ impl Ranges {
         self.0.drain(gone);
     }
 
-    /// Range that contains `position`.
+    /// Range that contains `position`; `None` if none does.
     pub fn range_at(&self, position: u64) -> Option<Range> {
         let last = *self.0.back()?;
         if position >= last.0 {

@@ -190,7 +190,7 @@ impl ReceiveMemory {
         let mut free = self.free(waiting);
         let short = free < full / 2;
         if short {
-            // The unit is a power of two.
+            // The unit is a power of two, so a bit mask rounds down.
             free &= !(unit - 1);
             if free < allowed >> 4 || free < mss {
                 return (0, true);

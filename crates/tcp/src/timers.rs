@@ -91,7 +91,7 @@ impl Timers {
         })
     }
 
-    /// Earliest deadline, given [`Self::has_only_usual_timers`].
+    /// Earliest deadline; valid if [`Self::has_only_usual_timers`].
     #[inline]
     pub fn next_detailed(&self) -> Time {
         let usual = self.next_usual();

@@ -28,7 +28,7 @@ pub(crate) struct AckObservation {
     pub bytes: u64,
     /// Most recent raw RTT.
     pub rtt: Option<Duration>,
-    /// Range of the raw samples.
+    /// Range of the raw RTT samples; `None` before the first.
     pub range: Option<RttRange>,
 }
 

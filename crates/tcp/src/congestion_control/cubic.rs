@@ -58,7 +58,7 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// RFC 9438.
+    /// Arithmetic of RFC 9438.
     #[default]
     Rfc9438,
     /// Linux: windows are whole segments, reductions apply to cwnd instead of FlightSize, α is

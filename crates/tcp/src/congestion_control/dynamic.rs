@@ -237,7 +237,7 @@ impl CongestionControl for State {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        // The SYN carries no data.
+        // The SYN carries no data, so it does not count.
         if sent.position > 0 {
             self.loss_rate.sent += 1;
             self.loss_rate.since.get_or_insert(sent.now);

@@ -176,7 +176,7 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if self.is_disturbed && !self.samples.is_reduced() && ack.bytes_acked > 0 {
-            // `tcp_vegas_state`.
+            // As in `tcp_vegas_state`, the return to Open begins a round.
             self.is_disturbed = false;
             self.begin_round(ack.snd_nxt);
         }

@@ -17,7 +17,7 @@ use super::{Connection, State};
 use crate::{Config, GiveUp};
 use retx_units::{Duration, Time};
 
-/// `TCP_RTO_MIN`.
+/// Initial RTO of Linux's limits (`TCP_RTO_MIN`).
 const BASE: Duration = Duration::from_millis(200);
 
 /// Limits after which the connection is aborted.

@@ -1,4 +1,4 @@
-//! Retransmissions.
+//! Choice of the next retransmission.
 
 use super::Connection;
 use super::transmit::Chunk;

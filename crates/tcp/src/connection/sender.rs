@@ -151,7 +151,7 @@ pub(crate) struct Sender {
     pub pacer: Option<Box<Pacer>>,
     /// Transmission time of each segment, if every ACK gives an RTT sample and SACK is not used.
     pub send_times: Lazy<SendTimes>,
-    /// Linux's bursts and pushes.
+    /// State of Linux's bursts and forced pushes.
     pub bursts: Lazy<Bursts>,
     /// Most recent raw RTT; [`Duration::MAX`] before the first.
     pub last_rtt: Duration,
@@ -380,7 +380,7 @@ impl Sender {
         let smss = self.window.smss;
         let narrow = match parameters.lost_syn {
             LostSyn::First => self.syn_retransmissions > 0,
-            // `tcp_init_transfer`.
+            // `tcp_init_transfer`: a single lost SYN does not narrow the window.
             LostSyn::Second => self.syn_retransmissions > 1 && self.repair.syn_timed_out,
         };
         let initial = parameters.initial_window.bytes(smss);

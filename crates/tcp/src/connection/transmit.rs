@@ -18,7 +18,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Empty part, for a pure acknowledgment.
+    /// Part without data, for a pure acknowledgment.
     const fn nothing_at(position: u64) -> Self {
         Self { position, length: 0, fin: false }
     }
@@ -310,7 +310,7 @@ impl Connection {
             position,
             retransmission,
         };
-        // Few segments carry options.
+        // Few segments carry options, so options are built only for these.
         if self.timestamps || self.sends_sack_blocks() {
             to.segment.options = self.options(now);
         }

@@ -44,7 +44,7 @@ impl Epoch {
             // K and W_max of fig. 2.
             (libm::cbrt((w_max - cwnd) / c), w_max)
         } else {
-            // §4.8, §4.10: no better window is known.
+            // §4.8, §4.10: no larger window is known, so K = 0 and the curve begins at cwnd.
             (0.0, cwnd)
         };
         Self { start, k, origin, w_est: cwnd }

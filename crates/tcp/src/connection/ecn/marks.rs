@@ -48,7 +48,8 @@ impl Connection {
         let unusual = self.ecn.on_data(segment.flags);
         let receiver = &mut self.receiver;
         if receiver.pending.is_linux() {
-            // Linux `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`.
+            // Linux acknowledges such data, and CWR, at once (`__tcp_ecn_check_ce`,
+            // `tcp_ecn_accept_cwr`).
             if unusual {
                 receiver.pending.on_mark(receiver.advertised());
             }

@@ -1,4 +1,4 @@
-//! Fast paths that are open.
+//! Choice of the fast paths that are open.
 
 use crate::congestion_control::CongestionControl;
 use crate::connection::{Connection, State};
