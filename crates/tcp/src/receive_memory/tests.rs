@@ -169,10 +169,10 @@ fn an_offer_close_to_the_free_space_is_kept() {
     assert_eq!([1_000, 1_001].map(|rcv_wnd| offer(rcv_wnd, 600)), [1_000, 600]);
 }
 
-/// `__tcp_grow_window`: packets of 524 bytes take 1280 bytes of memory, which give a window of 640
-/// at the ratio 1/2, those of 200 bytes 1280, too. The smallest n ≥ 1 with 640/2ⁿ ≤ payload is 1
-/// for 524 bytes (320) and 2 for 200 bytes (160); the window may then be at most 1/2ⁿ of that of
-/// the largest buffer, which is 800,000 bytes here.
+/// `__tcp_grow_window`: packets of 524 bytes and of 200 bytes take 1280 bytes of memory, which give
+/// a window of 640 at the ratio 1/2. The smallest n ≥ 1 with 640/2ⁿ ≤ payload is 1 for 524 bytes
+/// (320) and 2 for 200 bytes (160). The window may then be at most 1/2ⁿ of that of the largest
+/// buffer, which is 800,000 bytes here.
 #[test]
 fn the_window_up_to_which_costly_segments_count() {
     let step = |payload: u64, window: u64| {

@@ -83,7 +83,8 @@ impl Path {
 }
 
 /// On a path of 20 ms and one segment per ms the bandwidth is found. The window is twice the path's
-/// capacity, plus six segments for the budget, two in the probing phase, and one for aggregation.
+/// capacity, plus six segments for segmentation offload, two in the probing phase, and one for
+/// aggregation.
 #[test]
 fn the_model_of_a_known_path() {
     let mut path = Path::new();
