@@ -18,8 +18,8 @@
 //! | above | cwnd/16 |
 //!
 //! Above 14 segments, n is at most 20 before the first loss, and is divided by the average number
-//! of segments per ACK. This average starts at 2; each ACK in the state Open enters it with the
-//! weight 1/16. n is recomputed for a new cwnd, or after more than 28 ms.
+//! of segments per ACK. This average starts at 2, and is updated by each ACK in the state Open,
+//! with the weight 1/16. n is recomputed for a new cwnd, or after more than 28 ms.
 //!
 //! - *Loss.* W = cwnd, or 1843/2048·cwnd if cwnd < W (fast convergence); ssthresh =
 //!   max(819/1024·cwnd, 2), or max(cwnd/2, 2) for cwnd ≤ 14.

@@ -127,7 +127,7 @@ impl DeliveryRate {
 
     /// Records that no data are left to send, with `flight` segments in flight.
     pub fn on_app_limited(&mut self, flight: u64) {
-        // 0 would mean that the application is not the limit.
+        // The value is at least 1, since 0 means that the application is not the limit.
         self.app_limited = (self.delivered + flight).max(1);
     }
 

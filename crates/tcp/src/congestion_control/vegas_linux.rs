@@ -16,8 +16,9 @@
 //!
 //! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so it exceeds the
 //! backlog by the factor rtt/baseRTT. Neither slow start nor the decisions depend on the number of
-//! segments sent, or on whether the window limits the sender. From Linux: RTTs are in ns, not in µs
-//! + 1. A duplicate ACK counts as the state Disorder, which begins a new round.
+//! segments sent, or on whether the window limits the sender. From Linux: RTTs are in ns, while
+//! Linux adds 1 to whole µs. A duplicate ACK counts as the state Disorder, which begins a new
+//! round.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

@@ -3,14 +3,16 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_veno.c` (read as of 2.6.3x and 6.x), after Fu & Liew 2003.
 //!
-//! *Equations.* N and beta have one fractional bit: N is 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, and beta is
-//! 6. Congestion avoidance: if N < beta, +1 per window acknowledged; else +1 every second time that
-//! more than a window has been acknowledged. Duplicate ACKs and timeouts: ssthresh = max(4/5 cwnd,
-//! 2) if N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss
-//! is being repaired, the window grows as Reno's. It grows only while it limits the sender.
+//! *Equations.* N and beta have one fractional bit: N = 2·cwnd − ⌊2·cwnd·baseRTT/rtt⌋, beta = 6.
 //!
-//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample keeps N; Linux then
-//! computes N from an RTT of 2^31 − 1 µs, which means heavy congestion.
+//! - *Congestion avoidance.* If N < beta, +1 per window acknowledged. Otherwise +1 every second
+//!   time that more than a window has been acknowledged.
+//! - *Duplicate ACKs and timeouts.* ssthresh = max(4/5 cwnd, 2) if N < beta, else max(cwnd/2, 2).
+//! - *Reno.* The window grows as Reno's until three RTT samples have been taken, and while a loss
+//!   is being repaired. It grows only while it limits the sender.
+//!
+//! *Where we differ.* RTTs are in ns, while Linux adds 1 to whole µs. An ACK without an RTT sample
+//! keeps N. Linux then computes N from an RTT of 2^31 − 1 µs, which means heavy congestion.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

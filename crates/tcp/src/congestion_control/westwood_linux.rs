@@ -16,9 +16,9 @@
 //! - *Growth* as `reno_linux`.
 //!
 //! *Where it differs.* From the paper (`westwood_plus`): the window is Reno's until recovery ends,
-//! and may then be larger than before the loss; two filters in series. From Linux: a pure window
-//! update counts no segment, ACKs of header prediction are treated like others, and a reduction by
-//! ECN-Echo ends with Reno's window.
+//! and may then be larger than before the loss. Samples pass two filters in series. From Linux: a
+//! pure window update counts no segment, and ACKs of header prediction are treated like others. A
+//! reduction by ECN-Echo ends with Reno's window.
 
 use super::jiffies;
 use super::segments::{self, Segments};

@@ -17,8 +17,8 @@
 //! - Loss and timeout: ssthresh = max(cwnd − d, 2) with d = max(min(Q, cwnd/2), cwnd/8), or d =
 //!   cwnd/2 after 16 rounds in a row in the slow mode. r is halved.
 //!
-//! *Where it differs.* From the paper: r begins at half the window. From Linux: RTTs are in ns, not
-//! in µs + 1.
+//! *Where it differs.* From the paper: r begins at half the window. From Linux: RTTs are in ns,
+//! while Linux adds 1 to whole µs.
 
 use super::ack_samples::AckSamples;
 use super::segments::{self, Segments};

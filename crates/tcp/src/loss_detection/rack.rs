@@ -293,7 +293,7 @@ impl LossDetection for State {
         if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
     }
 
-    /// Probe timeout of §7.2.
+    /// Probe timeout of RFC 8985 §7.2; `None` if no probe may be sent.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
         // §7.3: no second probe while one is unacknowledged, and none before the RTT has been
         // measured again.
