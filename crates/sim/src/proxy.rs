@@ -54,7 +54,7 @@ impl Proxy {
     }
 
     /// Handles an event of one of the two legs: opens the second connection, and forwards data,
-    /// closes and resets.
+    /// FINs and resets.
     pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> LegsToPoll {
         let legs = self.plan.legs.map(|leg| leg as usize);
         let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");

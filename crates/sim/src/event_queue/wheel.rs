@@ -93,8 +93,8 @@ impl Wheel {
     #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
-        // One comparison checks both limits: for an event in the past, the difference wraps around
-        // to a large number.
+        // One comparison checks both ends of the ring's span: for an event in the past, the
+        // difference wraps around to a large number.
         if (slot / 64).wrapping_sub(self.word) >= self.span {
             return self.put(time, target);
         }
