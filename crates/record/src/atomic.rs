@@ -17,9 +17,9 @@ pub struct WriteError {
 }
 
 /// Writes a file atomically: `path` has either its previous contents or everything that `write` has
-/// written. The data go to a temporary file in the same directory. It is synced to disk and
-/// renamed, or removed if `write` fails. A symbolic link is kept, and its target is replaced.
-/// Anything that is not a regular file, such as `/dev/stdout`, is written directly.
+/// written. The data go to a temporary file in the same directory. The temporary file is synced to
+/// disk and renamed, or removed if `write` fails. A symbolic link is kept, and its target is
+/// replaced. Anything that is not a regular file, such as `/dev/stdout`, is written directly.
 ///
 /// # Errors
 /// The error of `write` or of the file system, with the path.

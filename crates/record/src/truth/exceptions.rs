@@ -168,8 +168,8 @@ impl ExceptionalCopies {
             return true;
         }
         // Along the range, the number of copies that were not dropped changes only where a
-        // retransmission or a dropped copy begins or ends. The number is summed up from these
-        // edges.
+        // retransmission or a dropped copy begins or ends. Summing up these changes yields the
+        // number at each position.
         let mut edges: Vec<(u64, i32)> = Vec::new();
         let mut span = |copy: &SegmentCopy, weight: i32| {
             edges.push((copy.from.max(from), weight));
