@@ -3,11 +3,13 @@
 //!
 //! *Reference.* RFC 3649 §5 and appendix B; Linux `net/ipv4/tcp_highspeed.c` (read as of 6.x).
 //!
-//! *Equations.* In segments: a(w) is the row, counted from 1, of the first window in the RFC's
-//! table that is not below w; b(w) is the decrease in this row, in 256ths. Congestion avoidance:
-//! +a(w)/cwnd per ACK. Loss and timeout: ssthresh = max(cwnd − ⌊b(w)·cwnd⌋, 2). The table follows
-//! b(w) = 0.5 − 0.4·ln(w/38)/ln(83000/38), a(w) = w²·p(w)·2·b(w)/(2 − b(w)) and p(w) = 0.078/w^1.2;
-//! up to 38 segments HighSpeed TCP is Reno.
+//! *Equations.* In segments. a(w) is the row, counted from 1, of the first window in the RFC's
+//! table that is not below w; b(w) is the decrease in this row, in 256ths.
+//!
+//! - *Congestion avoidance.* +a(w)/cwnd per ACK.
+//! - *Loss and timeout.* ssthresh = max(cwnd − ⌊b(w)·cwnd⌋, 2).
+//! - *Table.* a(w) = w²·p(w)·2·b(w)/(2 − b(w)), with b(w) = 0.5 − 0.4·ln(w/38)/ln(83000/38) and
+//!   p(w) = 0.078/w^1.2. Up to 38 segments HighSpeed TCP is Reno.
 //!
 //! *Where it differs.* From the RFC: increases are whole segments, rounded up, and 72 at most. The
 //! reduction uses b of the window at the last growth in congestion avoidance. In the first slow

@@ -4,10 +4,14 @@
 //! *Reference.* Caini & Firrincieli, Int. J. Satell. Commun. Netw. 22(5), 2004. Read: Linux
 //! `net/ipv4/tcp_hybla.c`.
 //!
-//! *Equations.* ρ = max(RTT/RTT₀, 1), with RTT the smallest smoothed RTT. Per ACK, in segments:
-//! slow start cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. A loss
-//! halves the data in flight. As in Linux, the window grows only while it limits the sender, and
-//! grows as Reno's while a timeout is being repaired. The exponent is at most 16.
+//! *Equations.* ρ = max(RTT/RTT₀, 1), with RTT the smallest smoothed RTT. In segments:
+//!
+//! - *Slow start.* cwnd += 2^ρ − 1 per ACK, not beyond ssthresh. The exponent is at most 16.
+//! - *Congestion avoidance.* cwnd += ρ²/cwnd per ACK.
+//! - *Loss.* ssthresh is half of the data in flight.
+//!
+//! As in Linux, the window grows only while it limits the sender, and grows as Reno's while a
+//! timeout is being repaired.
 //!
 //! *Where we differ.* ρ is a floating-point number; Linux uses eighths. Linux begins with ρ
 //! segments, and the paper also scales the first threshold: set `initial_window` and

@@ -3,8 +3,8 @@
 //!
 //! *Reference.* After Wu & Chen, IEEE JSAC 22(4), 2004, "JTCP". **Reconstructed:** only the
 //! abstract ("adapt sending rates to the packet losses and jitter ratios") was at hand. The formula
-//! of the ratio follows from its purpose; smoothing (none here), how often a cut is allowed (once
-//! per recovery) and the branch for timeouts are ours. Figures of this model are not JTCP's.
+//! of the ratio follows from its purpose. Ours are the smoothing (none), the number of reductions
+//! (one per recovery) and the branch for timeouts. Figures of this model are not JTCP's.
 //!
 //! *Equations.* If w segments are sent over the time t_s, and arrive over t_r > t_s, the share (t_r
 //! − t_s)/t_r of them had to queue. Let S and R be the send and arrival times of the first (0) and

@@ -2,10 +2,13 @@
 //!
 //! *Reference.* RFC 5681 §3.1; Jacobson 1988.
 //!
-//! *Equations.* Slow start: cwnd += min(N, SMSS) (eq. 2). Congestion avoidance: per ACK
-//! cwnd += SMSS·SMSS/cwnd (eq. 3), or cwnd += SMSS once as many bytes as cwnd are acknowledged
-//! (§3.1, the recommended way). Loss: ssthresh = max(FlightSize/2, 2·SMSS) (eq. 4),
-//! cwnd = ssthresh; timeout: cwnd = 1 SMSS.
+//! *Equations.*
+//!
+//! - *Slow start.* cwnd += min(N, SMSS) (eq. 2).
+//! - *Congestion avoidance.* Per ACK cwnd += SMSS·SMSS/cwnd (eq. 3), or cwnd += SMSS once as many
+//!   bytes as cwnd are acknowledged (§3.1, the recommended way).
+//! - *Loss.* ssthresh = cwnd = max(FlightSize/2, 2·SMSS) (eq. 4).
+//! - *Timeout.* The same ssthresh, cwnd = 1 SMSS.
 //!
 //! *Where we differ.* Eq. 3 keeps the fraction of a byte, so that truncation does not slow growth.
 

@@ -4,10 +4,12 @@
 //!
 //! *Reference.* Fu & Liew, JSAC 21(2), 2003.
 //!
-//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT. Congestion avoidance: +SMSS²/cwnd for every new ACK
-//! if N < beta, and for every other one if N ≥ beta. Duplicate ACKs: ssthresh = 4/5 of FlightSize
-//! if N < beta, and 1/2 if N ≥ beta. Slow start and timeouts as Reno. baseRTT begins anew with
-//! every loss.
+//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT. baseRTT begins anew with every loss.
+//!
+//! - *Congestion avoidance.* +SMSS²/cwnd for every new ACK if N < beta, and for every other one if
+//!   N ≥ beta.
+//! - *Duplicate ACKs.* ssthresh = 4/5 of FlightSize if N < beta, and 1/2 if N ≥ beta.
+//! - *Slow start and timeouts* as Reno.
 //!
 //! *Where we differ.* Only the abstract of the paper was available; the rule for baseRTT and "every
 //! other ACK" are taken from papers that cite it (Linux does neither: `veno_linux`). RTT is the

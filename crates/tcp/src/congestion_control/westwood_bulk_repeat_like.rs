@@ -4,9 +4,9 @@
 //! *Reference.* After Yang, Wang, Sanadidi & Gerla, ICC 2003, "TCPW with Bulk Repeat".
 //! **Reconstructed:** only the abstract was at hand. It names the three changes (bulk
 //! retransmission, fixed RTO, intelligent window adjustment) and the discriminators (Spike and a
-//! threshold on the rate gap) without their constants; Spike's are those of Cen, Cosman & Voelker
-//! 2003, the threshold of the gap and the combination of the two are ours. Figures of this model
-//! are not Bulk Repeat's.
+//! threshold on the rate gap), without their constants. Spike's constants are those of Cen, Cosman
+//! & Voelker 2003. The threshold of the gap and the combination of the two are ours. Figures of
+//! this model are not Bulk Repeat's.
 //!
 //! *Equations.* A loss is due to congestion in a spike, or if the rate gap exceeds `rate_gap`;
 //! otherwise it is an error.

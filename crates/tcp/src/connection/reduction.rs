@@ -2,11 +2,12 @@
 //!
 //! *Reference.* RFC 9937 §6 (which replaces RFC 6937).
 //!
-//! *Equations.* While pipe is above ssthresh: sndcnt = ⌈prr_delivered·ssthresh/RecoverFS⌉ −
-//! prr_out. Otherwise: sndcnt = max(prr_delivered − prr_out, DeliveredData), plus one SMSS if the
-//! ACK shows progress and no further loss (SafeACK), but at most ssthresh − pipe. If nothing has
-//! been sent and sndcnt is 0, it becomes one SMSS. cwnd = pipe + sndcnt; at the end cwnd =
-//! ssthresh.
+//! *Equations.* At each ACK, cwnd = pipe + sndcnt; at the end of recovery, cwnd = ssthresh.
+//!
+//! - *pipe > ssthresh.* sndcnt = ⌈prr_delivered·ssthresh/RecoverFS⌉ − prr_out.
+//! - *pipe ≤ ssthresh.* sndcnt = max(prr_delivered − prr_out, DeliveredData), plus one SMSS if the
+//!   ACK shows progress and no further loss (SafeACK), but at most ssthresh − pipe.
+//! - If nothing has been sent and sndcnt is 0, it becomes one SMSS.
 //!
 //! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones,
 //! and uses the window before the recovery as RecoverFS.

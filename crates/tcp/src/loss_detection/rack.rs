@@ -3,10 +3,14 @@
 //!
 //! *Reference.* RFC 8985: RACK (§6) and TLP (§7).
 //!
-//! *Equations.* reo_wnd = 0 while no reordering was seen and either recovery is on or DupThresh
-//! segments are selectively acknowledged, else min(reo_wnd_mult·min_RTT/4, SRTT) (§6.2, step 4).
-//! A segment is lost at xmit_ts + RACK.rtt + reo_wnd (step 5). PTO = 2·SRTT, plus the delayed-ACK
-//! allowance with one segment in flight, at most the RTO (§7.2).
+//! *Equations.*
+//!
+//! - *Reordering window* (§6.2, step 4). reo_wnd = min(reo_wnd_mult·min_RTT/4, SRTT). It is 0 while
+//!   no reordering was seen and either a recovery is in progress or DupThresh segments are
+//!   selectively acknowledged.
+//! - *Loss* (step 5). A segment is lost at xmit_ts + RACK.rtt + reo_wnd.
+//! - *Probe* (§7.2). PTO = 2·SRTT, plus the delayed-ACK allowance with one segment in flight, at
+//!   most the RTO.
 //!
 //! *Variant `linux`* (`net/ipv4/tcp_recovery.c`, `tcp_input.c`, Linux 6.18): RACK.rtt is that of
 //! the last segment that an ACK delivers in the order of the stream (`tcp_rack_advance`); the timer

@@ -10,14 +10,19 @@
 //! paper, not the kernel.
 //!
 //! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min,
-//! max\]. SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`,
-//! 10 ms in those kernels); a sample counts as at least one tick. First sample m: SRTT = mdev = m.
-//! Then e = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With one sample of 3
-//! s, and then two of less than 20 ms, this gives the published table II to the digit.
+//! max\].
 //!
-//! *Where we differ.* Eq. 1 is evaluated in nanoseconds, not in ticks (57.86 s instead of 57.6 s in
-//! row 8 of the table); 1/2^(cwnd−1) is 0 for large windows, where the kernel's shift by more than
-//! 31 bits wraps on some processors; the lower bound holds before the backoff, not after it.
+//! - *Units.* SRTT is kept eightfold and mdev fourfold, in whole ticks of the clock
+//!   (`rtt_granularity`, 10 ms in those kernels). A sample counts as at least one tick.
+//! - *First sample* m. SRTT = mdev = m.
+//! - *Further samples* m. e = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev; divisions are shifts.
+//!
+//! With one sample of 3 s, and then two of less than 20 ms, this gives the published table II to
+//! the digit.
+//!
+//! *Where we differ.* Eq. 1 is evaluated in nanoseconds, not in ticks: 57.86 s instead of 57.6 s in
+//! row 8 of the table. For large windows 1/2^(cwnd−1) is 0; the kernel's shift by more than 31 bits
+//! wraps on some processors. The lower bound holds before the backoff, not after it.
 
 use super::{Estimator, Limits};
 use crate::congestion_control::Window;
