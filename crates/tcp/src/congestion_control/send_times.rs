@@ -36,7 +36,7 @@ impl SendTimes {
         let known = self.segments.back().map_or(0, |last| last.end);
         if sent.retransmission && sent.position < known {
             let first = self.segments.partition_point(|segment| segment.end <= sent.position);
-            // A retransmission may cover several segments.
+            // A retransmission may cover several segments, and updates each of them.
             for segment in self.segments.range_mut(first..) {
                 work::steps(1);
                 segment.sent = sent.now;

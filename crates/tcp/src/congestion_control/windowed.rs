@@ -34,7 +34,7 @@ impl WindowedMax {
     /// Adds a sample.
     pub fn add(&mut self, at: u64, value: u64) {
         let sample = Sample { at, value };
-        // A new maximum, or no sample left within the window: all three start again.
+        // A new maximum, or no sample left within the window: all three samples are replaced.
         if value >= self.best[0].value || at - self.best[2].at > self.window {
             self.best = [sample; 3];
             return;

@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Handles a segment on the general path, which covers what no fast path does.
+    /// Handles a segment on the general path, if no fast path has handled it.
     fn examine(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::Closed => self.refuse(segment),

@@ -165,8 +165,7 @@ pub struct Connection {
     ecn: ecn::EcnState,
 }
 
-// A run may have a hundred thousand flows with two connections each, so the size of a connection is
-// limited.
+// A run may have a hundred thousand flows with two connections each, so a connection must be small.
 const _: () = {
     const LINE: usize = 64;
     assert!(size_of::<Connection>() <= 10 * LINE);

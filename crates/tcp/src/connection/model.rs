@@ -49,8 +49,8 @@ impl Sender {
         self.check_app_limited_at(self.snd_nxt.max(1), self.written);
     }
 
-    /// Like [`Self::check_app_limited`], for the time when the data before `next` have been sent
-    /// and those before `written` have been written.
+    /// Like [`Self::check_app_limited`], as if the data before `next` had been sent, and those
+    /// before `written` had been written.
     pub fn check_app_limited_at(&mut self, next: u64, written: u64) {
         if self.model.is_none() {
             return;

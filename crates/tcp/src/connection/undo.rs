@@ -1,4 +1,4 @@
-//! Undo of unnecessary recoveries, from the evidence of acknowledgments.
+//! Undo of recoveries that acknowledgments have shown to be unnecessary.
 
 use super::repair::{RttRestart, Undo};
 use super::{Connection, Event, LossState, Sender};

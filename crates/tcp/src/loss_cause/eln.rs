@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

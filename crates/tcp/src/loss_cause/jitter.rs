@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments that may be newly queued without congestion.
+    /// Number of newly queued segments up to which a loss is not due to congestion.
     pub k: NotNegative,
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

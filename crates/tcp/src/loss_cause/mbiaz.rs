@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Lateness, in smallest spacings, below which a segment counts as on time.
+    /// Delay after the expected arrival, in smallest spacings, below which a segment counts as on
+    /// time.
     pub upper: NotNegative,
-    /// Judge timeouts too, while there is a gap; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too, while there is a gap; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Config {
     pub start: Probability,
     /// A spike ends below this share of the range.
     pub end: Probability,
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

@@ -27,15 +27,15 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The threshold, counted from `origin`.
     pub threshold: Duration,
-    /// RTT that the threshold counts from.
+    /// RTT from which the threshold is counted.
     pub origin: Origin,
     /// Tick to which RTTs are rounded before the comparison; 0 s for exact RTTs.
     pub tick: Duration,
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 
-/// RTT that a threshold counts from.
+/// RTTs from which the threshold may be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

@@ -28,7 +28,7 @@ pub struct Config {
     pub gain: Probability,
     /// Share of rising RTTs above which delays count as rising.
     pub threshold: Probability,
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

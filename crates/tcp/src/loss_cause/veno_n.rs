@@ -28,7 +28,7 @@ pub struct Config {
     pub beta: NotNegative,
     /// Forget the base RTT after each loss.
     pub reset_base_rtt: bool,
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Config {
     pub gain: Probability,
     /// Thresholds in deviations from the mean, for one, two, three, and more lost segments.
     pub thresholds: [f64; 4],
-    /// Judge timeouts too; otherwise they count as congestion.
+    /// Apply the rule to timeouts, too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// True if the segment has timestamps that are not old, or has none and none were negotiated.
+    /// True if the segment has timestamps that are not old, or has none if none were negotiated.
     #[inline(always)]
     fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {

@@ -12,8 +12,7 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, Segment};
 
 impl Sender {
-    /// True in a recovery in which an acknowledgment that acknowledges no new data only marks
-    /// segments or inflates the window.
+    /// True in a recovery in which a duplicate ACK only marks segments or inflates the window.
     pub fn is_repairing(&self) -> bool {
         let asked = self.tail_probe | self.probe | self.fin_queued;
         let counts = self.timeout_recovery_end
