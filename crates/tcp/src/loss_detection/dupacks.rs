@@ -49,26 +49,11 @@ impl Dupacks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Ack, LossDetection, Reaction, newreno, reno};
+    use super::super::{Ack, LossDetection, Reaction, newreno, reno, testing};
     use crate::scoreboard::Scoreboard;
-    use retx_units::{Duration, Time};
 
     const fn ack(bytes_acked: u64, snd_una: u64) -> Ack<'static> {
-        Ack {
-            now: Time::ZERO,
-            srtt: None,
-            least_rtt: Duration::MAX,
-            has_rtt_sample: false,
-            overdue: false,
-            smss: 1_000,
-            selective: None,
-            bytes_acked,
-            snd_una,
-            snd_max: 20_000,
-            recovery_point: 20_000,
-            defers_marking: false,
-            dupack_threshold: 3,
-        }
+        testing::ack(bytes_acked, snd_una, 20_000)
     }
 
     /// RFC 6582 §3.2 step 1: duplicate ACKs for data sent before a timeout do not start a recovery.

@@ -3,6 +3,8 @@
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
 mod dupacks;
+#[cfg(test)]
+mod testing;
 
 use crate::scoreboard::{Delivered, Scoreboard};
 use retx_units::{Duration, Time};

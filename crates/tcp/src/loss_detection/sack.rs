@@ -120,9 +120,10 @@ impl LossDetection for State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
     use crate::scoreboard::Delivered;
-    use retx_units::{Duration, Time};
+    use retx_units::Time;
 
     fn reaction(
         state: &mut State,
@@ -132,21 +133,7 @@ mod tests {
     ) -> Reaction {
         let mut delivered = Delivered::default();
         board.acknowledge(una, blocks, &mut delivered);
-        let ack = Ack {
-            now: Time::ZERO,
-            srtt: None,
-            least_rtt: Duration::MAX,
-            has_rtt_sample: false,
-            overdue: false,
-            bytes_acked: acked,
-            snd_una: una,
-            snd_max: 1001,
-            recovery_point: 1001,
-            defers_marking: false,
-            dupack_threshold: 3,
-            smss: 1000,
-            selective: Some(&delivered),
-        };
+        let ack = Ack { selective: Some(&delivered), ..testing::ack(acked, una, 1001) };
         state.on_ack(&ack, board)
     }
 

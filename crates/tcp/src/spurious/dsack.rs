@@ -102,24 +102,19 @@ impl Detector for State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
     use crate::LossState;
 
     fn report(state: &mut State, left: u64, right: u64) -> Verdict {
         state.on_ack(&Ack {
             state: LossState::Recovery,
-            previous_una: 1,
-            snd_una: 1,
-            snd_max: 10_001,
             highest: 10_001,
             retransmitted: 2,
             sacked: Some(0),
-            lowest_original_end: None,
             dsack: Some((left, right)),
-            dsacked_in_flight: 0,
-            echo: None,
-            smss: 1_000,
             can_send_new: false,
+            ..testing::ack(1, 1)
         })
     }
 
@@ -129,25 +124,9 @@ mod tests {
     fn each_retransmission_has_to_be_reported() {
         let tcp = (crate::presets::find("sack").unwrap().config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&NewRecovery {
-            by_timeout: false,
-            in_recovery: false,
-            repeated: false,
-            awaits_probe: false,
-            retransmitted: 0,
-            first_retransmitted: false,
-            snd_una: 1,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-        });
+        state.on_begin(&testing::new_recovery(false, false));
         for position in [1, 1_001] {
-            let end = position + 1_000;
-            state.on_retransmission(&Retransmission {
-                position,
-                end,
-                timestamp: None,
-                is_probe: false,
-            });
+            state.on_retransmission(&testing::retransmission(position, None));
         }
         for (left, right) in [(5_001, 6_001), (1, 1_001), (1, 1_001)] {
             assert_eq!(report(&mut state, left, right), Verdict::Undecided, "{left}");

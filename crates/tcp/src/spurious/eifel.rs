@@ -82,50 +82,21 @@ impl Detector for State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
-    use crate::LossState;
 
     /// Ten segments of 1000 bytes in flight at a timeout, the first retransmitted with TSval 100.
     fn retransmitted() -> State {
         let tcp = (crate::presets::find("sack").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&NewRecovery {
-            by_timeout: true,
-            in_recovery: false,
-            repeated: false,
-            awaits_probe: false,
-            retransmitted: 0,
-            first_retransmitted: false,
-            snd_una: 1,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-        });
-        state.on_retransmission(&Retransmission {
-            position: 1,
-            end: 1_001,
-            timestamp: Some(100),
-            is_probe: false,
-        });
+        state.on_begin(&testing::new_recovery(true, false));
+        state.on_retransmission(&testing::retransmission(1, Some(100)));
         state
     }
 
     /// ACK of everything before `snd_una`, which was 1, with this echoed timestamp.
     fn ack(snd_una: u64, echo: u32) -> Ack {
-        Ack {
-            state: LossState::Loss,
-            previous_una: 1,
-            snd_una,
-            snd_max: 10_001,
-            highest: snd_una,
-            retransmitted: 1,
-            sacked: Some(0),
-            lowest_original_end: None,
-            dsack: None,
-            dsacked_in_flight: 0,
-            echo: Some(echo),
-            smss: 1_000,
-            can_send_new: true,
-        }
+        Ack { sacked: Some(0), echo: Some(echo), ..testing::ack(1, snd_una) }
     }
 
     /// RFC 3522 §3.2, step 5: the timeout was spurious if the first acceptable ACK echoes a time

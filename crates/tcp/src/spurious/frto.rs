@@ -123,8 +123,8 @@ impl Detector for State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
-    use crate::LossState;
 
     /// Ten segments of 1000 bytes were in flight at the timeout: `recover` is 10,001.
     fn timed_out() -> State {
@@ -134,37 +134,13 @@ mod tests {
     fn begun(by_timeout: bool, in_recovery: bool) -> State {
         let tcp = (crate::presets::find("sack").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&NewRecovery {
-            by_timeout,
-            in_recovery,
-            repeated: false,
-            awaits_probe: false,
-            retransmitted: 0,
-            first_retransmitted: false,
-            snd_una: 1,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-        });
+        state.on_begin(&testing::new_recovery(by_timeout, in_recovery));
         state
     }
 
     /// ACK that moves SND.UNA between these positions.
     fn ack(previous_una: u64, snd_una: u64) -> Ack {
-        Ack {
-            state: LossState::Loss,
-            previous_una,
-            snd_una,
-            snd_max: 12_001,
-            highest: snd_una,
-            retransmitted: 1,
-            sacked: None,
-            lowest_original_end: None,
-            dsack: None,
-            dsacked_in_flight: 0,
-            echo: None,
-            smss: 1_000,
-            can_send_new: true,
-        }
+        Ack { snd_max: 12_001, ..testing::ack(previous_una, snd_una) }
     }
 
     /// RFC 5682 §3.1, step 1: only a timeout outside of another recovery starts F-RTO.

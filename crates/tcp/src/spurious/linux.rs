@@ -214,6 +214,7 @@ impl Detector for State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
 
     /// Connection without SACK and timestamps after a timeout with ten segments of 1000 bytes in
@@ -221,43 +222,14 @@ mod tests {
     fn timed_out() -> State {
         let tcp = (crate::presets::find("linux").expect("a preset").config)();
         let mut state = State::new(&Config::default(), &tcp);
-        state.on_begin(&NewRecovery {
-            by_timeout: true,
-            in_recovery: false,
-            repeated: false,
-            awaits_probe: false,
-            retransmitted: 0,
-            first_retransmitted: false,
-            snd_una: 1,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-        });
-        state.on_retransmission(&Retransmission {
-            position: 1,
-            end: 1_001,
-            timestamp: None,
-            is_probe: false,
-        });
+        state.on_begin(&testing::new_recovery(true, false));
+        state.on_retransmission(&testing::retransmission(1, None));
         state
     }
 
     /// ACK with these values of SND.UNA before and after the ACK, and this SND.MAX.
     fn ack(previous_una: u64, snd_una: u64, snd_max: u64) -> Ack {
-        Ack {
-            state: LossState::Loss,
-            previous_una,
-            snd_una,
-            snd_max,
-            highest: snd_una,
-            retransmitted: 1,
-            sacked: None,
-            lowest_original_end: None,
-            dsack: None,
-            dsacked_in_flight: 0,
-            echo: None,
-            smss: 1_000,
-            can_send_new: true,
-        }
+        Ack { snd_max, ..testing::ack(previous_una, snd_una) }
     }
 
     /// `tcp_process_loss`, step 3.a: `if (after(tp->snd_nxt, tp->high_seq))`, a duplicate ACK ends

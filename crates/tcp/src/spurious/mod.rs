@@ -235,6 +235,9 @@ impl Detector for State {
 }
 
 #[cfg(test)]
+mod testing;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -250,41 +253,19 @@ mod tests {
     /// Fast recovery of ten segments of 1000 bytes, the first of which is retransmitted with TSval
     /// 100.
     fn begin(detector: &mut State) {
-        detector.on_begin(&NewRecovery {
-            by_timeout: false,
-            in_recovery: false,
-            repeated: false,
-            awaits_probe: false,
-            retransmitted: 0,
-            first_retransmitted: false,
-            snd_una: 1,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-        });
-        detector.on_retransmission(&Retransmission {
-            position: 1,
-            end: 1_001,
-            timestamp: Some(100),
-            is_probe: false,
-        });
+        detector.on_begin(&testing::new_recovery(false, false));
+        detector.on_retransmission(&testing::retransmission(1, Some(100)));
     }
 
     /// ACK that advances `snd_una` by a segment, to `snd_una`, and echoes this timestamp.
     fn ack(snd_una: u64, echo: u32) -> Ack {
         Ack {
             state: LossState::Recovery,
-            previous_una: snd_una - 1_000,
-            snd_una,
-            snd_max: 10_001,
             highest: 10_001,
-            retransmitted: 1,
             sacked: Some(0),
-            lowest_original_end: None,
-            dsack: None,
-            dsacked_in_flight: 0,
             echo: Some(echo),
-            smss: 1_000,
             can_send_new: false,
+            ..testing::ack(snd_una - 1_000, snd_una)
         }
     }
 

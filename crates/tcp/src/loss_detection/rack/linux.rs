@@ -72,6 +72,7 @@ impl State {
 mod tests {
     use super::super::{Config, Variant};
     use super::*;
+    use crate::loss_detection::testing;
     use crate::scoreboard::{Delivered, Newest};
     use retx_units::Duration;
 
@@ -92,18 +93,8 @@ mod tests {
         };
         let ack = Ack {
             now: Time::ZERO + MS * ms,
-            srtt: None,
-            least_rtt: Duration::MAX,
-            has_rtt_sample: false,
-            overdue: false,
-            bytes_acked: 1,
-            snd_una: 9,
-            snd_max: 10,
-            recovery_point: 10,
-            defers_marking: false,
-            dupack_threshold: 3,
-            smss: 1_000,
             selective: Some(&delivered),
+            ..testing::ack(1, 9, 10)
         };
         state.adapt_as_linux(&ack, true, ends);
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::loss_detection::testing;
 use crate::scoreboard::Delivered;
 
 fn state() -> State {
@@ -7,21 +8,7 @@ fn state() -> State {
 }
 
 fn ack(snd_una: u64, delivered: &Delivered) -> Ack<'_> {
-    Ack {
-        now: Time::ZERO,
-        srtt: None,
-        least_rtt: Duration::MAX,
-        has_rtt_sample: false,
-        overdue: false,
-        bytes_acked: 1,
-        snd_una,
-        snd_max: snd_una + 10,
-        recovery_point: snd_una + 10,
-        defers_marking: false,
-        dupack_threshold: 3,
-        smss: 1_000,
-        selective: Some(delivered),
-    }
+    Ack { selective: Some(delivered), ..testing::ack(1, snd_una, snd_una + 10) }
 }
 
 #[test]

@@ -77,8 +77,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss_detection::rack::Config;
-    use retx_units::{Duration, Time};
+    use crate::loss_detection::{rack::Config, testing};
+    use retx_units::Time;
 
     fn state() -> State {
         State::new(&Config::default(), &(crate::presets::find("linux").expect("a preset").config)())
@@ -92,21 +92,7 @@ mod tests {
     }
 
     fn ack(snd_una: u64, bytes_acked: u64) -> Ack<'static> {
-        Ack {
-            now: Time::ZERO,
-            srtt: None,
-            least_rtt: Duration::MAX,
-            has_rtt_sample: false,
-            overdue: false,
-            smss: 1_000,
-            selective: None,
-            bytes_acked,
-            snd_una,
-            snd_max: 10_001,
-            recovery_point: 10_001,
-            defers_marking: false,
-            dupack_threshold: 3,
-        }
+        testing::ack(bytes_acked, snd_una, 10_001)
     }
 
     /// Number of duplicate ACKs until a recovery begins, if one of the first five begins it.
