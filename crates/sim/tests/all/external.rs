@@ -24,8 +24,20 @@ fn plan(link: &str) -> Plan {
         app = {{ kind = "bulk" }}
         "#
     );
-    let source = Source { name: "test", text: &text, overrides: &[] };
-    build::plan(&parse(&source).expect("a sound scenario"))
+    plan_of(&text)
+}
+
+fn plan_of(text: &str) -> Plan {
+    build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
+}
+
+fn engine<'p>(plan: &'p Plan, options: &Options) -> Engine<'p> {
+    Engine::for_external_packets(plan, options).expect("a small plan")
+}
+
+/// All events up to a time.
+fn advance(engine: &mut Engine, until: Time) -> Vec<ExternalEvent> {
+    std::iter::from_fn(|| engine.advance(until)).collect()
 }
 
 fn arriving(segment: &Segment, bytes: u32, flow: u32) -> ExternalPacket<'_> {
@@ -59,14 +71,14 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
         queue = { discipline = "droptail", packets = 1 }"#,
     );
     let options = Options { drops: true, ..Options::default() };
-    let mut engine = Engine::for_external_packets(&plan, &options).expect("a small plan");
+    let mut engine = engine(&plan, &options);
     let segment = Segment::default();
     let mut ids = Vec::new();
     let mut left = Vec::new();
     // The third packet belongs to no flow of the plan.
     for flow in [0, 0, 1] {
         ids.push(engine.arrive(at_ms(1), &arriving(&segment, 1250, flow)));
-        left.extend(std::iter::from_fn(|| engine.advance(at_ms(1))));
+        left.extend(advance(&mut engine, at_ms(1)));
     }
     assert!(matches!(left[..], [ExternalEvent::Dropped { id, .. }] if id == ids[2]), "{left:?}");
     assert_eq!(engine.next_time(), at_ms(31));
@@ -98,11 +110,10 @@ fn copies_are_told_before_they_arrive() {
         r#"delay = "1 ms"
         forward.channel = { model = "duplicate", p = 1.0 }"#,
     );
-    let mut engine =
-        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
+    let mut engine = engine(&plan, &Options::default());
     let segment = Segment::default();
     let id = engine.arrive(Time::ZERO, &arriving(&segment, 100, 0));
-    let left: Vec<ExternalEvent> = std::iter::from_fn(|| engine.advance(at_ms(100))).collect();
+    let left = advance(&mut engine, at_ms(100));
     let [ExternalEvent::Copied { from, to }, rest @ ..] = &left[..] else {
         panic!("{left:?}");
     };
@@ -124,16 +135,11 @@ fn copies_are_told_before_they_arrive() {
 #[test]
 fn the_run_ends_for_packets_from_outside_too() {
     let plan = plan(r#"delay = "1 ms""#);
-    let mut engine =
-        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
+    let mut engine = engine(&plan, &Options::default());
     assert_eq!(engine.advance(at_ms(9_999)), None);
     assert!(!engine.is_over());
     assert_eq!(engine.advance(at_ms(20_000)), None);
     assert!(engine.is_over());
-}
-
-fn plan_of(text: &str) -> Plan {
-    build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
 }
 
 /// A snoop agent reports the copy that it keeps before it forwards the original packet; a dropped
@@ -165,16 +171,13 @@ fn a_relay_keeps_a_copy_and_gives_it_up() {
         app = "bulk"
         "#,
     );
-    let mut engine =
-        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
+    let mut engine = engine(&plan, &Options::default());
     let mut pass = |seq: u32, payload_bytes: u32, flags: Flags, ms: u64| {
         let segment = Segment { seq: SeqNr(seq), payload_bytes, flags, ..Segment::default() };
         let position = u64::from(seq - 100);
         let packet = ExternalPacket { position, ..arriving(&segment, 40 + payload_bytes, 0) };
         let id = engine.arrive(at_ms(ms), &packet);
-        let left: Vec<ExternalEvent> =
-            std::iter::from_fn(|| engine.advance(at_ms(ms + 4))).collect();
-        (id, left)
+        (id, advance(&mut engine, at_ms(ms + 4)))
     };
     let (_, left) = pass(100, 0, Flags::SYN, 0);
     assert!(matches!(left[..], [ExternalEvent::Delivered { duplicate: false, .. }]), "{left:?}");
@@ -220,7 +223,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
         "#,
     );
     let options = Options { drops: true, ..Options::default() };
-    let mut engine = Engine::for_external_packets(&plan, &options).expect("a small plan");
+    let mut engine = engine(&plan, &options);
     let segment = Segment { payload_bytes: 1222, ..Segment::default() };
     let mut left = Vec::new();
     for number in 1..=3 {
@@ -231,9 +234,9 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
             ..arriving(&segment, 1250, 0)
         };
         engine.arrive(Time::ZERO, &packet);
-        left.extend(std::iter::from_fn(|| engine.advance(Time::ZERO)));
+        left.extend(advance(&mut engine, Time::ZERO));
     }
-    left.extend(std::iter::from_fn(|| engine.advance(at_ms(30))));
+    left.extend(advance(&mut engine, at_ms(30)));
     let departures: Vec<String> = left
         .iter()
         .map(|left| match left {
@@ -262,8 +265,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
 #[test]
 fn time_stands_still_when_the_run_is_over() {
     let plan = plan(r#"delay = "20 ms""#);
-    let mut engine =
-        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
+    let mut engine = engine(&plan, &Options::default());
     let segment = Segment::default();
     assert_eq!(engine.advance(at_ms(9_990)), None);
     engine.arrive(at_ms(9_990), &arriving(&segment, 100, 0));
