@@ -1,1 +1,1 @@
-"""Pure functions from table to table."""
+"""Analyses of the tables of runs: pure functions that take tables and return tables."""

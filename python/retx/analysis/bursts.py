@@ -1,4 +1,4 @@
-"""Runs of losses in a trace."""
+"""Lengths of bursts of consecutive losses in the table of segments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFra
 
     A burst consists of consecutive losses by the channel, in sending order.
 
-    Columns: `length runs share`, with a row for every length from 1 to the longest. Packets dropped
-    by a queue never reached the channel, so they are left out.
+    Columns: `length` in packets, `runs` (number of bursts of this length) and `share` (of all
+    bursts); with a row for every length from 1 to the longest. Packets dropped by a queue never
+    reached the channel, so they are left out.
 
     Args:
         segments: The `segments` table of one flow, or of flows that share the lossy link.

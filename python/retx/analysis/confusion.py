@@ -14,7 +14,8 @@ def confusion(flows: pl.DataFrame) -> pl.DataFrame:
 
     Columns: `flow kind inferred_cause congestion wireless spurious`, with `replication` before them
     where the table has it. A TCP flow has four rows: fast retransmits that its sender attributed to
-    congestion, those that it attributed to corruption, then timeouts attributed to either.
+    congestion, fast retransmits that it attributed to corruption, and the same two rows for
+    timeouts.
 
     Args:
         flows: The `flows` table of a run or of several replications.

@@ -68,7 +68,7 @@ def means(
 
 
 def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Advice for a group with several rows of one replication: a further key, or a filter."""
+    """Advice to a user whose group has several rows of one replication: add a key, or filter."""
     # The keys of a grid are the columns before `replication`.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
@@ -85,12 +85,12 @@ def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -
     """The empirical distribution of each group.
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
-    with this value or less. A flow that did not end counts as a row with a larger time than all
-    others, so the shares of its group do not reach 1. A flow that did not end in any row is left
-    out.
+    with this value or less. A row whose flow did not end counts as a time above all others, so the
+    shares of its group do not reach 1. Flows that ended in none of the rows are left out.
 
     Args:
-        table: Any table; missing values of other quantities are left out.
+        table: Any table. Rows in which the quantity is missing are left out, except those of flows
+            that did not end.
         quantity: Column of numbers.
         keys: Columns that define the groups.
     """

@@ -28,7 +28,9 @@ def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
 
 
 def flow_means(flows: pl.DataFrame, confidence: float = 0.95) -> pl.DataFrame:
-    """Per flow and numeric column: `flow quantity n mean low high`.
+    """Mean of each numeric column, with its interval, for each flow.
+
+    Columns: `flow quantity n mean low high`.
 
     Args:
         flows: The `flows` table of several replications, one row per replication and flow.

@@ -86,7 +86,8 @@ def means_table(
         table: Table returned by `Sweep.summary`.
         keys: Columns that identify a row.
         names: Heads of these columns.
-        value: Column of the value, the column's head, and a divisor of the values.
+        value: Name of the column in the table, its head, and the number by which values are
+            divided.
         note: Comment that says how the table was made.
     """
     column, head, scale = value
@@ -115,7 +116,7 @@ def paired_table(
         table: Table returned by `Sweep.paired`.
         keys: Columns that identify a row.
         names: Heads of these columns.
-        value: Head of the column of differences, and its divisor.
+        value: Head of the column of differences, and the number by which they are divided.
         note: Comment that says how the table was made.
     """
     head, scale = value
@@ -137,7 +138,7 @@ def paired_table(
 
 
 def _number(row: Mapping[str, Any]) -> str:
-    """Number of runs, `6 of 10` if some of them have no value."""
+    """Number of runs with a value; `6 of 10` if four of ten runs have none."""
     missing = row.get("missing") or 0
     return f"{row['n']} of {row['n'] + missing}" if missing else str(row["n"])
 

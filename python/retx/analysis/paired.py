@@ -23,12 +23,14 @@ def paired(
 ) -> pl.DataFrame:
     """Differences and ratios, group by group; see `Sweep.paired` for the columns.
 
-    A replication that lacks a value on either side is left out of both and counted in `missing`. A
-    ratio needs values above 0; its interval is computed from the mean of its logarithm.
+    A replication that lacks a value with one of the settings is left out of both, and counted in
+    `missing`. A ratio needs values above 0; its interval is computed from the mean of its
+    logarithm.
 
-    With many groups, some differ by chance: even if all `comparisons` true differences are zero, a
-    share of 1 − `confidence` of the intervals excludes 0. `p_holm` (Holm 1979, Scand. J. Statist.
-    6(2)) and the wider intervals `low_all` to `high_all` (Bonferroni) hold for all groups together.
+    With many groups, some differ by chance: even if no true difference exists, a share of 1 −
+    `confidence` of the intervals excludes 0. Two results are corrected for the number of groups
+    (`comparisons`): `p_holm` (Holm 1979, Scand. J. Statist. 6(2)), and the wider intervals
+    `low_all` to `high_all` (Bonferroni).
 
     Args:
         first: One row per run with the first setting, with the column `replication`.

@@ -50,7 +50,9 @@ def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS)
 
 
 def distinct(table: pl.DataFrame, axes: Sequence[str], pixels: int = COLUMNS) -> pl.DataFrame:
-    """One of the rows that fall onto the same pixel in every named column, for each such set.
+    """Rows without those that fall onto the same pixel as an earlier row in every named column.
+
+    A table that is short enough is returned unchanged.
 
     Args:
         table: The rows; their order is kept.

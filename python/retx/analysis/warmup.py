@@ -22,7 +22,7 @@ LEAST_BATCHES = 10
 
 @dataclass(frozen=True)
 class Warmup:
-    """Part of a series to leave out as warm-up."""
+    """Part at the beginning of a series that should be left out as warm-up."""
 
     values: int
     """Number of values to leave out, from the beginning."""

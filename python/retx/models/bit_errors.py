@@ -1,7 +1,7 @@
 """Packet error rate from the bit error rate, and the reverse.
 
-*Equations.* PER = 1 − (1 − BER)^L with L bits that fail independently (exact); PER ≈ BER·L, its
-first term, which exceeds 1 for high error rates.
+*Equations.* PER = 1 − (1 − BER)^L with L bits that fail independently (exact); PER ≈ BER·L is the
+first term of the series, and exceeds 1 for high error rates.
 
 *Reference.* Exact: independence of the bits. Linear: equation 3 of "TCP Reno at high bit error
 rates", Electronics 2022, 11(14), 2254.
@@ -29,7 +29,7 @@ def packet_error_rate(ber: Given, length_bytes: Given) -> Numbers:
 
 
 def packet_error_rate_linear(ber: Given, length_bytes: Given) -> Numbers:
-    """The linear form: the expected number of bit errors of a packet, which may exceed 1.
+    """Linear form: the expected number of bit errors in a packet, which may exceed 1.
 
     Args:
         ber: Probability that a bit is wrong.
@@ -39,7 +39,7 @@ def packet_error_rate_linear(ber: Given, length_bytes: Given) -> Numbers:
 
 
 def bit_error_rate(per: Given, length_bytes: Given) -> Numbers:
-    """The bit error rate that gives packets of this length this error rate (the exact form).
+    """Bit error rate at which packets of this length have this error rate (exact form).
 
     Args:
         per: Probability that a packet is wrong.

@@ -98,7 +98,7 @@ def calculate(
     """Results of closed forms for a scenario, one row per flow and form.
 
     Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
-    transfers. Values may be infinite, as those of `mathis` without losses.
+    transfers. Values may be infinite, such as those of `mathis` without losses.
 
     Args:
         scenario: As for `retx.run`.

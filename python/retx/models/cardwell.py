@@ -1,19 +1,20 @@
-"""Duration of a transfer, slow start and the first loss included.
+"""Duration of a transfer, including slow start and the first loss.
 
-*Equations.* Of d segments, with γ = 1 + 1/b and w₁ the initial window, all in segments:
+*Equations.* d segments are sent; γ = 1 + 1/b, and w₁ is the initial window, in segments:
 
-    E[d_ss] = (1−(1−p)^d)(1−p)/p + 1, at most d          sent in slow start (equation 5)
-    E[W_ss] = E[d_ss](γ−1)/γ + w₁/γ                      the window it reaches (11)
+    E[d_ss] = (1−(1−p)^d)(1−p)/p + 1, at most d          segments in slow start (equation 5)
+    E[W_ss] = E[d_ss](γ−1)/γ + w₁/γ                      window at its end (11)
     E[T_ss] = RTT·log_γ(E[d_ss](γ−1)/w₁ + 1)             if E[W_ss] ≤ W_max (15), else
               RTT·(log_γ(W_max/w₁) + 1 + (E[d_ss] − (γW_max − w₁)/(γ−1))/W_max)
     E[T_loss] = (1−(1−p)^d)·(Q(E[W_ss])·f(p)T₀/(1−p) + (1−Q)·RTT)          (16 to 20)
-    E[T_ca] = (d − E[d_ss]) / R, R what arrives by the model `pftk`         (21 to 24)
+    E[T_ca] = (d − E[d_ss]) / R, R the arrival rate by the model `pftk`     (21 to 24)
     E[T] = E[T_ss] + E[T_loss] + E[T_ca] + E[T_delack]                      (25)
     handshake: RTT + T_s·((1−p_r)/(1−2p_r) + (1−p_f)/(1−2p_f) − 2)          (4)
 
 *Reference.* Cardwell, Savage & Anderson 2000, "Modeling TCP latency", INFOCOM. The paper's text was
-not at hand: the equations are those that two independent restatements share, one of them the code
-of a flow simulator that numbers them (jsommers/fs, `tcpmodels/csa00.py`).
+not available. The equations are those on which two independent restatements agree. One restatement
+is the code of a flow simulator, which also numbers the equations (jsommers/fs,
+`tcpmodels/csa00.py`).
 
 *Where we differ.* The paper's E[d_ss] exceeds d by up to one segment when losses are rare; it is
 capped at d.
@@ -109,7 +110,7 @@ def _reached(started: Numbers, b: Numbers, first: Numbers) -> Numbers:
 
 
 def _rounds(started: Numbers, b: Numbers, first: Numbers, largest: Numbers) -> Numbers:
-    """Round trips of slow start; the window grows by the factor γ in each until it is largest."""
+    """Round trips of slow start; each multiplies the window by γ, up to `largest`."""
     gamma = 1 + 1 / b
     free = np.log(started * (gamma - 1) / first + 1) / np.log(gamma)
     with np.errstate(invalid="ignore"):

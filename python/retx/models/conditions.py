@@ -1,10 +1,10 @@
 """Conditions of a flow that closed forms need, read from its scenario.
 
-*Definitions.* RTT without queues: propagation delays of all links in both directions, plus the
-transmission times of a full frame and of its acknowledgment at each of them. Loss rate: that of the
-channels in the direction of the data, for a full frame, independent between links. Window: the
-smallest that can limit the sender. T₀: the timeout for a constant RTT, without backoff and timer
-granularity.
+*Definitions.* The RTT is that without queues: the propagation delays of all links in both
+directions, plus the transmission times of a full frame and of its acknowledgment on each link. The
+loss rate is that of the channels in the direction of the data, for a full frame; losses on
+different links are independent. The window is the smallest of the windows and buffers that limit
+the sender. T₀ is the timeout for a constant RTT, without backoff and timer granularity.
 
 *Limits.* Queues, other flows and losses of acknowledgments are ignored. Scenarios without constant
 conditions (802.11 cells, schedules, links that repair, channels other than `bernoulli`, `ber`,
@@ -36,7 +36,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Conditions of one flow; see the module."""
+    """Conditions of one flow, as defined by the module's docstring."""
 
     flow: str
     p: float

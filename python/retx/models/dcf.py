@@ -15,10 +15,10 @@ A packet is given up with probability p^R.
 
 *Reference.* Bianchi 2000, "Performance analysis of the IEEE 802.11 distributed coordination
 function", IEEE JSAC 18(3), equations 7 to 17; the retry limit as in Wu, Peng, Long, Cheng & Ma
-2002, INFOCOM, written as a mean of attempts over a mean of slots.
+2002, INFOCOM, written as the mean number of attempts divided by the mean number of slots.
 
-*Where we differ.* After a collision everyone waits for a DIFS, as in the paper; the standard's EIFS
-is longer. `after_collision_s` sets another time.
+*Where we differ.* After a collision all stations wait for a DIFS, as in the paper; the standard's
+EIFS is longer. `after_collision_s` sets another time.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def bit_s(
         cw_min: Smallest contention window: W = cw_min + 1.
         stages: Number of doublings of the window, m.
         attempts: Maximum number of attempts for a packet, R; no limit by default.
-        rts: With RTS and CTS.
+        rts: True if RTS and CTS precede each data frame.
         after_collision_s: Time that other stations wait after a collision; DIFS by default.
     """
     tau, _ = contention(stations, cw_min, stages, attempts)

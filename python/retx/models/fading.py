@@ -1,8 +1,8 @@
 """Frequency and duration of the fades of a Rayleigh channel.
 
 *Equations.* With ρ the threshold over the root mean square of the envelope (ρ² in terms of power)
-and f_d the largest Doppler shift: crossings N = √(2π)·f_d·ρ·exp(−ρ²) per second; mean fade
-(exp(ρ²) − 1)/(ρ·f_d·√(2π)); share of time below, 1 − exp(−ρ²).
+and f_d the largest Doppler shift: crossings N = √(2π)·f_d·ρ·exp(−ρ²) per second; mean duration of a
+fade (exp(ρ²) − 1)/(ρ·f_d·√(2π)); share of the time below the threshold 1 − exp(−ρ²).
 
 *Reference.* Rice 1948; Jakes 1974, "Microwave Mobile Communications", section 1.3.4; Clarke's
 isotropic scattering.

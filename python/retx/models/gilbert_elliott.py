@@ -1,13 +1,16 @@
 """Burst losses: loss rate and burst lengths of the two-state chain of Gilbert and Elliott.
 
-*Equations.* p = P(good → bad), r = P(bad → good) per packet; k and h the probabilities that a
-packet survives the good and the bad state. Share of bad packets π = p/(p + r). Loss rate
-L = (1 − k)(1 − π) + (1 − h)π. Runs: with P₁₁ the probability that two successive packets are lost,
-mean run L/(L − P₁₁); for k = 1, h = 0 that is 1/r. From loss rate and mean burst B (k = 1, h = 0):
-r = 1/B, p = L·r/(1 − L). From moments of a trace with k = 1 (1 = lost): a = P(1), b = P(1|1),
-c = P(111)/(P(101) + P(111)); 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1 − r),
-p = ar/(1 − h − a). In time, with mean sojourns T_g and T_b, packets a time τ apart see
-p = π(1 − exp(−(1/T_g + 1/T_b)τ)), r = (1 − π)(1 − exp(…)).
+*Equations.* The probabilities per packet are p = P(good → bad) and r = P(bad → good). A packet
+survives with probability k in the good state and h in the bad state.
+
+- Share of packets in the bad state: π = p/(p + r). Loss rate: L = (1 − k)(1 − π) + (1 − h)π.
+- Mean burst: L/(L − P₁₁), where P₁₁ is the probability that two successive packets are lost; 1/r
+  for k = 1, h = 0.
+- Chain with k = 1, h = 0 from loss rate and mean burst B: r = 1/B, p = L·r/(1 − L).
+- Chain with k = 1 from moments of a trace (1 = lost) a = P(1), b = P(1|1), c = P(111)/(P(101) +
+  P(111)): 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1 − r), p = ar/(1 − h − a).
+- Chain in continuous time with mean sojourns T_g and T_b, for packets at a spacing τ: p = π(1 −
+  exp(−(1/T_g + 1/T_b)τ)), r = (1 − π)(1 − exp(−(1/T_g + 1/T_b)τ)).
 
 *Reference.* Gilbert 1960, "Capacity of a burst-noise channel"; Elliott 1963; Hasslinger & Hohlfeld
 2008, "The Gilbert–Elliott model for packet loss in real time services on the Internet".
@@ -157,7 +160,7 @@ def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers
 
 
 def from_sojourns(mean_good_s: Given, mean_bad_s: Given, spacing_s: Given) -> Chain:
-    """Per-packet chain of packets at a fixed spacing, for a channel `gilbert_elliott_time`.
+    """Chain per packet that a channel `gilbert_elliott_time` forms for packets at a fixed spacing.
 
     Args:
         mean_good_s: Mean time in the good state.
@@ -210,8 +213,8 @@ def from_netem(
 ) -> Chain:
     """Chain of netem's `loss gemodel p r 1-h 1-k`, with probabilities from 0 to 1.
 
-    netem takes the probabilities of *loss* in the bad and the good state, this model those of
-    survival: k = 1 − `lost_good`, h = 1 − `lost_bad`.
+    netem takes the probabilities of *loss* in the bad and the good state; this model takes the
+    probabilities of survival: k = 1 − `lost_good`, h = 1 − `lost_bad`.
 
     Args:
         p: P(good → bad) per packet.
@@ -239,7 +242,7 @@ def itu(p: Given, r: Given) -> tuple[Numbers, Numbers]:
 
 
 def from_itu(loss: Given, burst_ratio: Given) -> Chain:
-    """The chain with k = 1 and h = 0 of a loss rate and a burst ratio (ITU-T G.107).
+    """Chain with k = 1 and h = 0 for a loss rate and a burst ratio (ITU-T G.107).
 
     Args:
         loss: Loss rate as a share of one; G.107 writes it in per cent (Ppl).

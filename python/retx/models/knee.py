@@ -1,7 +1,7 @@
 """Loss rate above which random losses, rather than queues, determine the throughput.
 
 *Equation.* Random losses hurt when p·(μτ)² > 1, with μτ the bandwidth-delay product in packets: to
-keep the pipe full, a window must grow over about (μτ)² packets between losses.
+keep the pipe full, a window needs about (μτ)² packets without a loss to grow.
 
 *Reference.* Lakshman & Madhow 1997, "The performance of TCP/IP for networks with high
 bandwidth-delay products and random loss", IEEE/ACM ToN 5(3); abstract.

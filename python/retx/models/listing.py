@@ -36,7 +36,7 @@ def _of_module(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _reference(doc: str) -> str:
-    """Paragraph of the module on its source."""
+    """Paragraph *Reference* of a module's docstring, which names the source of the model."""
     found = re.search(r"\*Reference\.\* (.*?)(\n\n|$)", doc, flags=re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 

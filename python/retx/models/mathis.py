@@ -19,7 +19,7 @@ def packets_s(p: Given, rtt_s: Given, b: Given = 1) -> Numbers:
     """Packets per second; infinite without losses.
 
     Args:
-        p: Loss rate: losses per packet, those of a window counted as one.
+        p: Loss rate: loss events per packet; losses in the same window are one event.
         rtt_s: Round-trip time.
         b: Segments that an ACK acknowledges.
     """
@@ -33,7 +33,7 @@ def bit_s(p: Given, rtt_s: Given, b: Given = 1, mss_bytes: Given = 1460) -> Numb
     """Goodput in bit/s.
 
     Args:
-        p: Loss rate: losses per packet, those of a window counted as one.
+        p: Loss rate: loss events per packet; losses in the same window are one event.
         rtt_s: Round-trip time.
         b: Segments that an ACK acknowledges.
         mss_bytes: Payload of a segment.

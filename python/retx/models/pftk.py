@@ -10,15 +10,18 @@
                      / (RTT(b/8·W_m + (1−p)/(p·W_m) + 2) + Q(W_m) f(p) T₀/(1−p))
 
 approximately B ≈ min(W_m/RTT, 1/(RTT√(2bp/3) + T₀·min(1, 3√(3bp/8))·p(1+32p²))).
-B counts packets *sent*. For packets that *arrive*, E[W] in the numerator is E[W]/2 and Q/(1−p) is
-Q, since a loss also loses the rest of its round, and one packet arrives of a series of timeouts.
+
+B is the rate of packets *sent*. For the rate of packets that *arrive*, the numerator has E[W]/2
+instead of E[W], since the rest of a round after a loss is lost, too. It has Q instead of Q/(1−p),
+since only one packet of a series of timeouts arrives.
 
 *Reference.* Padhye, Firoiu, Towsley & Kurose 1998, "Modeling TCP throughput", SIGCOMM; its full
-model (equations 32 and 33 of the journal version, IEEE/ACM ToN 8(2), 2000), and what arrives
-(section V there).
+model (equations 32 and 33 of the journal version, IEEE/ACM ToN 8(2), 2000), and the rate of
+arrivals (section V there).
 
-*What it assumes.* The first loss of a round takes all that follow in it; rounds are independent.
-With independent packet losses it overestimates the losses: errors of 20 to 30 % are to be expected.
+*What it assumes.* After the first loss in a round (one window of packets), all later packets of the
+round are lost; rounds are independent. If packet losses are independent, the model overestimates
+the losses: errors of 20 to 30 % are to be expected.
 """
 
 from __future__ import annotations

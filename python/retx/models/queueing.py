@@ -1,4 +1,4 @@
-"""A queue before one server, packets arriving at random instants.
+"""A queue before one server, with Poisson arrivals.
 
 *Equations.* Load ρ = arrivals × mean service time < 1. M/M/1: L_q = ρ²/(1 − ρ). M/D/1:
 L_q = ρ²/(2(1 − ρ)) (Pollaczek–Khinchine, without variance of service). Waiting W_q = L_q·s/ρ for a

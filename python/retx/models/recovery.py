@@ -1,7 +1,7 @@
 """Time in which the window grows back after one halving.
 
-*Equation.* rt = bandwidth · RTT² / (2 · packet size): half a pipe of packets, one more per round
-trip, every segment acknowledged.
+*Equation.* rt = bandwidth · RTT² / (2 · packet size): the window lacks half a bandwidth-delay
+product of packets, and grows by one packet per round trip if every segment is acknowledged.
 
 *Reference.* Equation 1 of Park, Chung & Ahn 2012, "TCP's dynamic adjustment of transmission rate to
 packet losses in wireless networks", EURASIP JWCN 2012:304, after the periodic model.

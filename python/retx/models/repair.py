@@ -1,9 +1,9 @@
 """Residual loss of links that repair their losses, and the cost of the repair.
 
 *Equations.* Frames are lost independently with probability q. ARQ with at most m transmissions:
-residual loss q^m, on average (1 − q^m)/(1 − q) transmissions of a packet. FEC, blocks of k data and
-n − k parity frames of which any k suffice: a packet is lost when its own frame is and at least
-n − k of the others are, q·P(Bin(n − 1, q) ≥ n − k).
+residual loss q^m, on average (1 − q^m)/(1 − q) transmissions of a packet. FEC with blocks of k data
+frames and n − k parity frames, any k of which suffice: a packet is lost if its own frame and at
+least n − k of the other frames are lost, with probability q·P(Bin(n − 1, q) ≥ n − k).
 
 *Reference.* Lin & Costello 2004, "Error Control Coding", chapter 22; RFC 5510 for codes of which
 any k of n suffice.
@@ -17,7 +17,7 @@ from retx.models.arguments import Given, ModelError, Numbers, count, probability
 
 
 def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
-    """Loss rate of packets behind ARQ.
+    """Residual loss rate of packets on a link with ARQ.
 
     Args:
         loss_rate: Loss rate of frames, q.
@@ -27,7 +27,7 @@ def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
 
 
 def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
-    """Mean transmissions of a packet.
+    """Mean number of transmissions of a packet.
 
     Args:
         loss_rate: Loss rate of frames, q.
@@ -40,7 +40,7 @@ def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
 
 
 def fec_residual(loss_rate: Given, k: Given, n: Given) -> Numbers:
-    """Loss rate of packets behind FEC.
+    """Residual loss rate of packets on a link with FEC.
 
     Args:
         loss_rate: Loss rate of frames, q.

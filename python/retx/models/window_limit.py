@@ -14,14 +14,14 @@ def bit_s(window_bytes: Given, rtt_s: Given) -> Numbers:
     """Goodput in bit/s of a sender that is always limited by a window of this size.
 
     Args:
-        window_bytes: The window, the receiver's or the buffer's.
+        window_bytes: The window: the receive window, or the send buffer.
         rtt_s: Round-trip time.
     """
     return 8 * not_negative("window_bytes", window_bytes) / positive("rtt_s", rtt_s)
 
 
 def window_bytes(rate_bit_s: Given, rtt_s: Given) -> Numbers:
-    """The window in bytes that a rate needs: bandwidth × delay.
+    """Window in bytes that is needed for a rate: the bandwidth-delay product.
 
     Args:
         rate_bit_s: The rate.
