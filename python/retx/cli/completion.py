@@ -105,7 +105,7 @@ def _named(kind: str, incomplete: str) -> Described:
 
 
 def _scenario(ctx: typer.Context) -> dict[str, Any]:
-    """Resolved scenario that the command line names; empty without one."""
+    """Resolved scenario that the command line names; empty if it names none."""
     from retx.running import resolve
 
     # If an option still lacks its value, the words before it are not parsed yet.

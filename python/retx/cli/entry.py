@@ -54,7 +54,10 @@ HELP = """Finds out why TCP is slow over links that lose, corrupt and delay pack
 
 
 def command_line(arguments: Sequence[str]) -> typer.Typer:
-    """Command line with only the named subcommand, if any: the others are slow to import."""
+    """Command line with only the subcommand that is called, since imports of all are slow.
+
+    If no known subcommand is called, all of them are included.
+    """
     app = typer.Typer(
         name="retx",
         help=HELP,
@@ -241,8 +244,8 @@ def _users_traceback(error: BaseException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """True for errors that are meant for the user. These have classes defined by retx.
+    """True for errors that are meant for the user, which have classes defined by retx.
 
-    A plain ValueError is a bug.
+    An error of a class of Python, such as ValueError, is a bug of retx.
     """
     return type(error).__module__.split(".")[0] == "retx"

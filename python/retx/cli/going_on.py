@@ -1,4 +1,4 @@
-"""Message of an interrupted command that tells how to continue."""
+"""Message of an interrupted command that says how to continue."""
 
 from __future__ import annotations
 

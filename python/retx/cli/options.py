@@ -34,7 +34,7 @@ def check_latex(file: Path | None) -> None:
 
 
 def write_latex(file: Path, text: str) -> None:
-    """Writes a table for a paper."""
+    """Writes the text of a LaTeX table into a file."""
     from retx.directory import new_file
 
     with new_file(file) as path:
@@ -51,7 +51,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result 
 
 
 def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
-    """Sets a limit on scenarios for the rest of the process."""
+    """Applies `--no-code` or `--files-anywhere` to all scenarios read by this process."""
     if value:
         from retx.trust import limit_process
 

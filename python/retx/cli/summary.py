@@ -270,7 +270,7 @@ def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
 
 
 def _print_waits(out: Console, links: Iterable[dict[str, Any]]) -> None:
-    """Prints how much the mean delay of a channel grows because order is kept."""
+    """Prints by how much a channel's mean delay grows because packets keep their order."""
     waits = (link for link in links if link.get("order_wait_mean_s"))
     for link in islice(waits, MOST_WAITS):
         out.print(
@@ -357,13 +357,13 @@ def _means(replications: Replications) -> Table:
 
 
 def _runs(row: dict[str, Any], replications: int) -> str:
-    """Number of runs with a value; for response times, also the number of runs without a value."""
+    """Number of runs with a value; for response times, also the number of runs without one."""
     missing = replications - row["n"] if row["quantity"] == "response_time_s" else 0
     return f"{count(row['n'])} ({count(missing)} without)" if missing else count(row["n"])
 
 
 def _own(flow: str) -> str:
-    """Name in the scenario of a flow in the results; `answer.3` is one of the flows `answer`."""
+    """Name in the scenario of a flow in the results: `answer` for `answer.3`."""
     return flow.partition("@")[0].partition(".")[0]
 
 

@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 def table(title: str, *columns: str) -> Table:
-    """Table whose columns before the first name that starts with `>` contain texts."""
+    """Table without rows; columns whose names start with `>` contain right-aligned numbers."""
     made = Table(
         title=title,
         title_justify="left",
@@ -38,7 +38,7 @@ def table(title: str, *columns: str) -> Table:
 
 
 class First:
-    """Collector of the first rows of a table; the other rows are only counted."""
+    """List of the first rows of a table; rows beyond `MOST_ROWS` are counted, but not stored."""
 
     def __init__(self) -> None:
         self._rows: list[Any] = []
@@ -60,7 +60,7 @@ class First:
 def shortened(
     made: Table, rows: list[Any] | First, add: Callable[[Any], None], most: int = MOST_ROWS
 ) -> Table:
-    """First rows, and the number of rows left out."""
+    """The table `made` with the first `most` rows, and with the number of further rows below it."""
     for row in islice(rows, most):
         add(row)
     if len(rows) > most:

@@ -58,7 +58,7 @@ Out = Annotated[
 ]
 Landscape = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Draw the objective against the keys (.png, .svg, .pdf)."),
+    typer.Option(metavar="FILE", help="Draw the objective against each key (.png, .svg, .pdf)."),
 ]
 Pareto = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw two objectives against each other.")

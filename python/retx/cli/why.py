@@ -176,7 +176,7 @@ def _table(answer: Answer) -> Table:
 
 
 def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The best combinations, including in any case the one that the last paragraph names."""
+    """The best combinations, always including the one that the last paragraph recommends."""
     from retx.explaining.wording import combined_fix
 
     named, rows = combined_fix(content), list(content["combinations"])
