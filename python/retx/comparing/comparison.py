@@ -113,11 +113,11 @@ class Comparison:
         contains zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
         finish has no response time, so `simulated_n` and `emulated_n` count the values. The columns
         `paired…` compare each emulation with a simulation that loses the same packets. The interval
-        of this ratio is narrower; `paired_agrees` is true if it contains 1. `agreement` is the
-        first of these conditions that holds: `interval` (`agrees`), `3 %` (the means differ by at
-        most 3 %), `pairs` (`paired_agrees`, unless `perturbed`); otherwise `none`. `cannot tell`
-        replaces `interval` if the interval of the difference contains both zero and half the
-        emulated mean; more emulations are then needed.
+        of this ratio is narrower; `paired_agrees` is true if it contains 1. `agreement` names the
+        first condition that holds, or `none`: `interval` (`agrees` is true), `3 %` (the means
+        differ by at most 3 %), `pairs` (`paired_agrees` is true, and simulations were not
+        perturbed). It is `cannot tell` instead of `interval` if the interval of the difference is
+        so wide that it contains half the emulated mean; more emulations are then needed.
         """
         rows = []
         for it in self.values:

@@ -1,8 +1,8 @@
 """Conditions drawn from a seed, under which simulations and emulations are compared.
 
 Condition `number` of `seed` and `families` does not depend on other conditions, so a grid can be
-continued and extended. The families (`retx.comparing.families`) take turns. `classic` alone draws
-the conditions of earlier versions, which had no other family.
+continued and extended. The families (`retx.comparing.families`) take turns. If only `classic` is
+chosen, the conditions equal those of earlier versions, which had no other family.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Families of conditions: kinds of paths, TCPs and traffic, each drawn at random.
 
-Distributions: rates, RTTs, queues and buffers are log-uniform, probabilities uniform. Size of a
-transfer: the bytes sent in `SPAN_S` seconds at the line's rate, or at the rate of Mathis et al.
-1997 for the loss (MSS / RTT · √(3 / 2p)) if that is lower; at least `LEAST_BYTES`. Each transfer
-thus takes a few seconds of real time, and none takes more than `CAP`.
+Distributions: rates, RTTs, queues and buffers are log-uniform, probabilities uniform. A transfer
+has the bytes that are sent in `SPAN_S` seconds, but at least `LEAST_BYTES`. The assumed rate is
+that of the line, or, if lower, that of Mathis et al. 1997 for the loss (MSS / RTT · √(3 / 2p)).
+Each transfer thus takes a few seconds of real time, and none takes more than `CAP`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Line:
         """Draws a bottleneck.
 
         The arguments are bounds: of the rate in Mbit/s, of the RTT in ms, and of the queue as a
-        multiple of their product. The queue has at least one packet.
+        multiple of the bandwidth-delay product. The queue has at least one packet.
         """
         line = cls(by_log(draws, rate), by_log(draws, rtt), 1)
         bdp_packets = line.rate * 1e6 * line.rtt / 1e3 / 8 / PACKET_BYTES
@@ -281,7 +281,7 @@ def _flow(name: str, server: str, tcp: str, app: str | dict[str, Any]) -> dict[s
 
 
 def _like(tcps: dict[str, dict[str, Any]], drawn: Drawn) -> Drawn:
-    """Drawn condition with separate TCPs, which are derived from the drawn presets."""
+    """Drawn condition whose flows use this TCP: the drawn preset, changed by the given keys."""
     ((name, keys),) = tcps.items()
     flows = [flow | {"tcp": name} for flow in drawn.flows]
     return replace(drawn, flows=flows, tcps={name: {"like": drawn.tcp} | keys})

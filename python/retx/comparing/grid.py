@@ -108,9 +108,13 @@ class Grid:
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
         """Number of compared conditions, number of those that agree, and the largest deviation.
 
-        A condition is compared if it has the quantity. It agrees if one of the following holds for
-        each flow: the interval of the difference contains zero (counted in `agree_by_interval`),
-        the means differ by at most 3 %, or runs with the same draws agree (`Comparison.table`).
+        A condition is compared if it has the quantity. It agrees if one of these conditions holds
+        for each of its flows:
+
+        - The interval of the difference contains zero (counted in `agree_by_interval`).
+        - The means differ by at most 3 %.
+        - Runs with the same draws agree (`paired_agrees` in `Comparison.table`).
+
         `off_by_max` and `off_by_more` (conditions off by more than 15 %) use the ratio of means.
         The keys with `paired` use the ratio of runs with the same draws, which varies less by
         chance; `paired_within` counts conditions in which it deviates by at most 2 %.

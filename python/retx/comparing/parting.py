@@ -4,8 +4,9 @@
 exact test shows whether the share of simulations with one kind of recovery differs from that of
 emulations. The search stops at the first difference.
 
-*Places.* If both sides recorded episodes, n is the number of the episode in the run. Otherwise n
-counts the recoveries of each kind that both sides count (the n-th RTO).
+*Places.* If both sides recorded episodes, n is the number of the episode in the run. Otherwise each
+kind of recovery that both sides counted is examined alone, and n is the number within the kind (the
+n-th RTO).
 
 *Level.* The n-th place is tested at 0.05 / (n (n + 1)), divided among the kinds. Over all places
 these levels sum to 0.05, so that long transfers with many recoveries rarely show a difference by

@@ -1,9 +1,10 @@
 """Simulations of a scenario. They are perturbed if random draws have no effect.
 
-Without random draws all simulations are equal, and their mean has no interval. Every emulation
-differs from them, because its packets are late by up to some tenths of a millisecond. This lateness
-may decide which of two packets finds the queue full. If simulations are nearly equal, their links
-therefore delay each packet by a random time, which follows from the seed. Packets keep their order.
+Without random draws all simulations are equal, so their mean has no interval. Emulations differ
+from each other and from the simulations, because their packets are late by up to some tenths of a
+millisecond. This lateness may decide which of two packets finds the queue full. If simulations are
+nearly equal, their links therefore delay each packet by a random time, which follows from the seed.
+Packets keep their order.
 
 The mean delay is 0.1 ms per round trip over one link, because the emulator adds 0.11 ms on an idle
 machine (row B of the reference measurements in docs/compare-with-the-kernel.md).

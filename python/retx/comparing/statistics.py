@@ -51,7 +51,10 @@ class Sample:
 
 
 def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
-    """Quantile of Student's t for a sum of squared errors, each with its sample size (Welch)."""
+    """Quantile of Student's t with Welch's degrees of freedom for a sum of squared errors.
+
+    Each part is a squared standard error with its sample size.
+    """
     total = sum(error2 for error2, _ in parts)
     spread = sum(error2**2 / (n - 1) for error2, n in parts)
     freedom = total**2 / spread if spread > 0 else inf
@@ -114,7 +117,7 @@ def paired_ratio(
 
 
 def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
-    """Probability of samples that differ at least as much, if both come from one distribution.
+    """Probability that samples of one distribution differ at least as much as these two.
 
     This is the p-value of the two-sided Kolmogorov–Smirnov test. For values with ties, such as
     counts, it is an upper bound.

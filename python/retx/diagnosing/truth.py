@@ -180,7 +180,10 @@ def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
 
 
 def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path]]:
-    """Separate capture of each place, without the simulator's comments."""
+    """Yields each capture point with the data packets seen there, and a capture file of its own.
+
+    The files lack the simulator's comments, which contain the truth.
+    """
     frames = list(_frames((folder / "whole.pcapng").read_bytes()))
     counted = _counted(frames) if case.ids else {}
     for index, place in enumerate(PLACES):
@@ -210,7 +213,7 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
 
 
 def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
-    """IP identification of each packet, by one counter per connection and direction as in Linux."""
+    """IP identification of each packet; as in Linux, a connection has a counter per direction."""
     of_side: dict[bytes, set[int]] = {}
     for _, _, data, _ in frames:
         of_side.setdefault(data[20:22], set()).add(struct.unpack_from(">H", data, 4)[0])

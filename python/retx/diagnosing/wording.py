@@ -54,7 +54,7 @@ EVIDENCE = {
 
 
 def lost(flow: Mapping[str, Any]) -> float:
-    """Seconds that a flow lost through losses and silences; used for sorting."""
+    """Seconds that a flow lost through packet losses and silences; used for sorting."""
     total = 0.0
     for key in ("window", "recovery", "timeout"):
         total += sum(flow["limited_by"][key].values())
