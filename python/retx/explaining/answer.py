@@ -144,7 +144,7 @@ def answer_of(search: Search) -> Answer:
 
 
 def _measure(search: Search) -> str:
-    """Name of the quantity whose ratio is the gain."""
+    """Name of the quantity of which a gain is the ratio."""
     kind = search.flow["app"]["kind"]
     return "response time" if kind == "request_response" else "goodput"
 
@@ -201,7 +201,7 @@ def _behind(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _bounds(search: Search) -> list[dict[str, Any]]:
-    """Bounds: the link's rate, and the gains if channels had no losses, or no delays."""
+    """Bounds on the gain: a link that is always busy, channels without losses or without delays."""
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
@@ -249,8 +249,8 @@ def _bound(
 def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
     """Overrides that remove channel models of these names, and `of_trace` from traces.
 
-    If another model follows a removed one, the removed model is replaced by one that does nothing,
-    because the draws of a model depend on its position.
+    If other models remain, a removed model is replaced by one that does nothing, because the draws
+    of a model depend on its position in the channel.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:

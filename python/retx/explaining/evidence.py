@@ -1,4 +1,4 @@
-"""Figures of a run that support a limit."""
+"""Evidence for a limit: numbers of the run, as clauses and sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ established.
 
 
 def evidence(situation: Situation, key: str) -> str:
-    """Clause with the figures that support this limit."""
+    """Clause with the numbers of the run that show this limit."""
     kind, _, cause = key.partition(".")
     found = _LIMITS.get(kind)
     if found:
@@ -214,7 +214,7 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
 
 
 def _low_cap(situation: Situation) -> str:
-    """Clause on a maximum timeout that is below the least round-trip time; "" if it is above."""
+    """Clause on a maximum timeout below the least round-trip time; "" if it is not below."""
     cap, trip_s = situation.tcp["max_rto"], situation.path.rtt_s
     if seconds_of(cap) >= trip_s:
         return ""
@@ -231,7 +231,7 @@ _BY = {
 def _lost(situation: Situation, cause: str) -> str:
     """Clause on the share of packets lost, and on the size of the queue that dropped them.
 
-    Empty if no such loss was counted, as for packets that a script takes before a queue.
+    Empty if no packet was counted as lost for this cause.
     """
     packets = max((row["packets_in"] for row in situation.forward_rows), default=0)
     policer = situation.path.policer

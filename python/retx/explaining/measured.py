@@ -15,10 +15,10 @@ FLOOR = 1e-9
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of one flow table in one run.
+    """Measurements of the connections of one `[[flow]]` in one run.
 
     Args:
-        speed: Bits per second, or exchanges per second of response time; larger is faster.
+        speed: Goodput in bit/s; for requests, 1 / mean response time in 1/s.
         goodput_bit_s: Goodput of all connections together.
         response_s: Mean response time; None without exchanges, or before the last byte.
         rtt_s: Mean round-trip time; None if none was measured.
@@ -37,7 +37,7 @@ class Measured:
 
 
 def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
-    """Measurements of the flow of this table in a run."""
+    """Measurements of this `[[flow]]` in a run."""
     rows = own_rows(summary, flow)
     own = {row["name"] for row in rows}
     # A split flow has a row for each further leg in addition to its own row.

@@ -53,7 +53,7 @@ class Hop:
 
     @property
     def rate_bit_s(self) -> float | None:
-        """Rate of the hop; the largest one if it changes; None if only a file contains it."""
+        """Rate of the hop; its largest value if it changes; None if only a file contains it."""
         rates = [rate_of(self.value("rate"))] if self.value("rate") else []
         if self.kind == "wlan":
             return WLAN_EFFICIENCY * rates[0]
@@ -162,7 +162,7 @@ class Path:
 
     @property
     def policer(self) -> Hop | None:
-        """Hop whose policer has the lowest rate; None unless that is below the bottleneck's."""
+        """Hop with the slowest policer; None if no policer is slower than the bottleneck."""
         hops = [hop for hop in self.forward if hop.policer_bit_s]
         least = min(hops, key=lambda hop: hop.policer_bit_s or 0.0, default=None)
         narrow = least is not None and (least.policer_bit_s or 0.0) < (self.rate_bit_s or inf)

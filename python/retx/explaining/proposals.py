@@ -32,7 +32,8 @@ class LeftOut:
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
     """Trials of remedies.
 
-    Remedies that users can apply come first, those for the largest share before others.
+    Remedies that Linux offers come first. Within both groups, remedies are sorted by the share of
+    the flow's life on which they act, the largest share first.
 
     Args:
         situation: The flow.
@@ -67,7 +68,7 @@ def _shown(key: str) -> str:
 
 
 def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if two changes set the same key, or if one sets a key within that of the other."""
+    """True if two changes set the same key, or one sets a table that contains the other's key."""
     return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
 
 

@@ -18,7 +18,10 @@ Item = TypeVar("Item")
 
 
 def is_worth(gain: float, low: float | None) -> bool:
-    """True if a gain is worth a change: it is large enough, and its interval excludes 1."""
+    """True if a gain is large enough for a recommendation, and its interval lies above 1.
+
+    `low` is the lower end of the interval; None if there is no interval.
+    """
     return gain >= WORTH and (low is None or low > 1)
 
 

@@ -155,7 +155,8 @@ class Runs:
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
         """True if the budget permits a further job.
 
-        Only the costs of jobs that began well before it count.
+        The decision uses only the costs of jobs that are at least `AHEAD` places earlier in the
+        order, so it does not depend on the number of cores.
         """
         if limit.packets == inf:
             return not limit.is_reached(0)

@@ -149,7 +149,7 @@ class Search:
         self.is_separated = not self._unclear(self.singles)
 
     def _note_rest(self, trials: Sequence[Trial]) -> None:
-        """Records the changes tried only in short runs, and counts those that were never run."""
+        """Records changes that were tried only in short runs; counts changes that never ran."""
         names = {trial.name for trial in self.singles}
         short = [it for it in trials if it.early_gain is not None and it.name not in names]
         self.behind = sorted(_best_of_each(short, _early), key=lambda it: -_early(it))
@@ -161,9 +161,9 @@ class Search:
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
         def beside_the_best(trial: Trial) -> float:
-            """Ratio of two gains.
+            """Gain of the trial relative to that of the best one.
 
-            Only draws that both trials have are used, so that different draws add no noise.
+            Only draws that both trials have are used, since different draws would add noise.
             """
             ratio = trial.over(usable[0])
             return ratio.mean if ratio else 0.0
@@ -211,7 +211,7 @@ class Search:
         return trial if trial.runs else None
 
     def _until(self, part: float) -> Limit:
-        """Limit at which this part of the budget is spent."""
+        """Limit that is reached when this part of the budget is spent."""
         plan = self.plan
         return Limit(
             inf if plan.budget_s is None else self._begun + part * plan.budget_s,
@@ -336,7 +336,7 @@ class Search:
             best = self.preferred(better)
 
     def _has_room(self, trial: Trial) -> bool:
-        """True unless the change already fills the link, so that no further remedy can help."""
+        """True if a further remedy can help; false if the change already fills the link."""
         limit = self.situation.link_limit_bit_s
         if not limit or self.flow["app"]["kind"] != "bulk":
             return True
@@ -349,7 +349,7 @@ class Search:
 
 
 def _next(trial: Trial, step: int) -> list[int]:
-    """Next draw that a trial lacks."""
+    """Number of one draw that a trial lacks, the first for `step` 0; empty if there is none."""
     return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][step : step + 1]
 
 

@@ -1,12 +1,12 @@
-"""A short part of a scenario, over which changes are compared before they are run over all of it.
+"""A short part of a scenario, in which changes are compared before they are run over all of it.
 
 *Reason.* A change that fills a fast link takes a second to simulate. Changes that Linux offers are
 run over the whole scenario if the budget allows it. Among changes that no kernel offers, only the
 best one is shown, so short runs select it.
 
 *Bias.* A short run ends early, and only its second half counts. Effects of the start, such as a
-queue filled by slow start, therefore have more weight than in a long run. Short runs therefore only
-decide, with a wide margin, which changes are run over the whole scenario. Their gain is never shown
+queue filled by slow start, thus have more weight than in a long run. Short runs therefore only
+select, with a wide margin, the changes to be run over the whole scenario. Their gain is never shown
 as that of a whole run. A remedy for a limit that does not occur in the part is not judged by short
 runs.
 """
@@ -145,7 +145,10 @@ def stretch_for(
 
 
 def _packets(whole: Situation) -> float:
-    """Expected packets of a changed run: geometric mean for the unchanged run and a full link."""
+    """Expected number of packets of a changed run.
+
+    Geometric mean of the numbers for the unchanged run and for a full link.
+    """
     packets = packets_of(whole.summary)
     goodput = measured(whole.summary, whole.flow).goodput_bit_s
     if whole.flow["app"]["kind"] != "bulk" or not goodput:
@@ -158,9 +161,11 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def front(trials: Sequence[Trial]) -> list[Trial]:
-    """Changes to be run over the whole scenario: the first ones, and others with a similar gain.
+    """Changes to be run over the whole scenario, selected by their gain in short runs.
 
-    The logarithm of their gain must be at least half of that of the fifth best gain.
+    Of the changes that Linux offers, the first `FIRST` are selected. Further ones are selected if
+    the logarithm of their gain is at least half of that of the fifth best gain. Of the changes that
+    no kernel offers, only the first `FIRST_OTHERS` are selected.
     """
     ranked = sorted(trials, key=lambda trial: -(trial.early_gain or 0.0))
     usable = [it for it in ranked if it.in_linux]

@@ -117,9 +117,10 @@ class Trial:
     def ease(self) -> tuple[int, bool, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        The criteria are, in this order: the place; true if the change is rarely made; true if it
-        does more than undo settings; the number of keys. A rarely made change of a host comes after
-        the usual changes of a router's queue.
+        The criteria are, in this order: the place in `WHERE`; true if the change is rarely made in
+        practice; true if it does more than undo settings; the number of changed keys. A rarely made
+        change of a host or program is placed at `router`, after the usual changes of a router's
+        queue.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         seldom = any(remedy.is_seldom for remedy in self.remedies)
@@ -136,7 +137,7 @@ class Trial:
         return lost > gained / 2
 
     def total(self, baseline: Mapping[int, Measured]) -> float:
-        """Total goodput of all flows with the change, divided by that without it."""
+        """Total goodput of all flows with the change, relative to that without it."""
         pairs = self._pairs(baseline)
         before = sum(base.goodput_bit_s + base.others_bit_s for _, base in pairs)
         after = sum(run.goodput_bit_s + run.others_bit_s for run, _ in pairs)

@@ -39,8 +39,8 @@ def why(
         budget: Time limit, as `"10 s"` or in seconds; by default the search stops after seven
             million simulated packets, so that the answer does not depend on the machine. The first
             run is made in any case.
-        replications: Number of draws of each remedy, however long they take, or as many of them as
-            `budget` allows; by default as many as are needed to rank the five best remedies.
+        replications: Number of draws of each remedy. If `budget` is given, too, the search may end
+            with fewer. By default: as many as are needed to rank the five best remedies.
         seed: Seed, in place of the scenario's.
         overrides: Values by their key in the scenario, as for `retx.run`.
         threads: Number of concurrent runs; by default the number of cores.

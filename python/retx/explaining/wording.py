@@ -96,7 +96,10 @@ def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Easiest change at the other place: on the path if the best is at a host, or vice versa."""
+    """Easiest helpful change elsewhere: on the path if the best is at a host, or vice versa.
+
+    If there is none, the easiest change at another place of the same side.
+    """
     mine = ("end", "application")
     others = [
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
@@ -123,7 +126,7 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
 
 
 def _unmeasured(situation: Situation) -> str:
-    """Clause for a flow that did not exist between the warm-up and the end of the run."""
+    """Clause for a flow that was not active between the warm-up and the end of the run."""
     ends = [row["finish_s"] for row in situation.rows]
     warmup = str(situation.scenario.get("warmup", "0 s"))
     if ends and None not in ends and max(ends) <= seconds_of(warmup):
@@ -132,7 +135,7 @@ def _unmeasured(situation: Situation) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """Clause on the limit of the response times: queues, or TCP while the application is busy."""
+    """Sentences on the limit of response times: a standing queue, or what limits the answers."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)

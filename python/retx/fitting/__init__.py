@@ -1,1 +1,4 @@
-"""Fits of loss and delay models to a measured series, with intervals and tests, for scenarios."""
+"""Loss and delay models fitted to measured series, with intervals and tests.
+
+A fit can be written as a scenario.
+"""

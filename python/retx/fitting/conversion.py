@@ -52,7 +52,7 @@ def convert(text: str) -> dict[str, Any]:
 
 
 def _shares(words: list[str], most: int) -> list[float]:
-    """Numbers of netem: percentages, with or without the sign."""
+    """Probabilities from netem's percentages, which may lack the sign `%`."""
     try:
         shares = [float(word.rstrip("%")) / 100 for word in words]
     except ValueError as error:
@@ -97,7 +97,8 @@ def _answer(chain: ge.Chain) -> dict[str, Any]:
 def _states(given: list[float]) -> dict[str, Any]:
     """Channel `markov` for the four-state chain of netem.
 
-    Received in a gap (1), received in a burst (2), lost in a burst (3), lost alone in a gap (4).
+    Its states: 1, received in a gap; 2, received in a burst; 3, lost in a burst; 4, lost alone in a
+    gap.
     """
     p13 = given[0]
     p31, p32, p23, p14 = [*given[1:], *[1 - p13, 0.0, 1.0, 0.0][len(given) - 1 :]]

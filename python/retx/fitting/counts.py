@@ -69,7 +69,7 @@ def fit_counts(counts: Counts) -> CountFit | None:
 
 
 def _bursts(content: dict[str, Any], packets: Any, lost: Any) -> float:  # noqa: ANN401
-    """Adds the dispersion and the matching chain; returns the dispersion."""
+    """Adds the dispersion and the matching chain to `content`; returns the dispersion."""
     from scipy import stats
 
     share, freedom = content["loss"], len(packets) - 1

@@ -4,8 +4,8 @@
 is fitted to x = d − d₀ by maximum likelihood. The Anderson–Darling statistic A² = −n − Σ (2i −
 1)/n·(ln F(xᵢ) + ln(1 − F(xₙ₊₁₋ᵢ))) emphasises the tails. Its p-value is computed from series that
 are drawn from the fitted distribution and fitted again. d₀ is the shortest delay minus (mean −
-shortest)/n. For an exponential distribution, this difference is the expected distance of the
-smallest of n values from the lower end.
+shortest)/n. The subtracted term is the expected distance of the shortest of n delays from d₀ if the
+excess is exponential.
 
 *Reference.* Anderson & Darling 1954; Stute, González Manteiga & Presedo Quindimil 1993 for the
 bootstrap.

@@ -16,7 +16,7 @@ Point = tuple[float, "float | None", "float | None"]
 
 
 def points(fit: Fit, *, replay: bool) -> list[Point]:
-    """Points of the table, each of which holds until the next. Without `replay`, only delays."""
+    """Points of the table, each valid until the next; without `replay`, they have only delays."""
     packets = fit.series.packets
     if packets is None:
         return []

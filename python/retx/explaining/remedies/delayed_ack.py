@@ -1,4 +1,4 @@
-"""Acknowledgments without delay."""
+"""Acknowledgments that the receiver sends without delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposals from papers that no kernel implements."""
+"""Senders that were proposed in papers, and that no kernel implements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""More tolerance of reordering."""
+"""Loss detection that tolerates more reordering."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ EQUAL = 0.1
 
 
 def has_pauses(fit: CaptureFit) -> bool:
-    """True if the application had nothing to send for much of the life, in several pauses."""
+    """True if the application had nothing to send for much of the time, in several pauses."""
     bursts = fit.path["bursts"]
     paused = sum(it["pause_s"] for it in bursts)
     return len(bursts) >= LEAST_BURSTS and paused >= PAUSED * float(fit.flow["life_s"])
@@ -38,7 +38,7 @@ def has_pauses(fit: CaptureFit) -> bool:
 def reads_slowly(flow: Mapping[str, Any], ends: Mapping[str, Any]) -> bool:
     """True if the receiver's program reads too slowly.
 
-    Its window then limits the flow, and is mostly far below its maximum.
+    The receive window then limits the flow, and is mostly far below its maximum.
     """
     if not ends["receive_window"] or ends["median_window"] is None or not flow["life_s"]:
         return False

@@ -1,7 +1,8 @@
 """Comparison of a fit with its capture by simulation.
 
-Each simulation draws the fitted values from their intervals, is captured at the same point as the
-original, and is measured by the same code, so that both have the same kind of measurement errors.
+Each simulation draws the fitted values from their intervals. It is captured at the same point as
+the original, and measured by the same code. Simulation and original thus have the same kinds of
+measurement errors.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _square(root: float) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure of the capture, and the same figure of each simulation."""
+    """One measured quantity: its value in the capture, and its value in each simulation."""
 
     name: str
     unit: str
@@ -54,7 +55,7 @@ class Figure:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Prediction interval of a further simulation (Student's t), on a suitable scale."""
+        """Prediction interval of the value in a further simulation (Student's t)."""
         from scipy.stats import t
 
         # The scale is logarithmic for rates and round trips. Counts and idle time vary like Poisson
@@ -72,7 +73,7 @@ class Figure:
 
     @property
     def is_inside(self) -> bool:
-        """True if the capture lies within the prediction interval."""
+        """True if the captured value lies within the prediction interval."""
         low, high = self.interval
         return low <= self.captured <= high
 
@@ -143,7 +144,7 @@ def check(
 def simulated(
     text: str, overrides: Mapping[str, Any], number: int, where: tuple[Path, str]
 ) -> dict[str, Any]:
-    """Measurements of a simulation that is captured at `place`, into a file in `folder`."""
+    """Measurements of a simulation; `where` is the folder of its capture and the capture point."""
     from retx.running import run
 
     folder, at = where

@@ -6,11 +6,12 @@ channel instead of the policer predicts too high a goodput.
 
 *Equations.* The number of tokens x grows at rate r up to the bucket size B, and each packet that
 passed takes tokens for its size s. Given the captured fates, a policer predicts a loss if x < s. Of
-all pairs of r and B on a grid, the one with the highest F₁ = 2·hits/(predicted + lost) is chosen.
-Tokens are taken when packets leave the bottleneck. *Limits.* A drop-tail queue also acts like a
-bucket, which is filled at the rate of its link, or at the part of this rate that other flows leave.
-A policer is therefore assumed only if r is clearly below the link's rate, and packets wait much
-less than 8B/r, the time in which such a queue would drain.
+all pairs of r and B on a grid, the one with the highest F₁ = 2·hits/(predicted + lost) is chosen,
+where hits are losses that were also predicted. Tokens are taken when packets leave the bottleneck.
+*Limits.* A drop-tail queue also acts like a bucket, which is filled at the rate of its link, or at
+the part of this rate that other flows leave. A policer is therefore assumed only if r is clearly
+below the link's rate, and packets wait much less than 8B/r, the time in which such a queue would
+drain.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def policing(path: Mapping[str, Any]) -> Policing | None:
 
 
 def _departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN401
-    """Times at which packets leave a link without losses, which spreads bursts over time."""
+    """Times at which packets would leave a lossless link; its rate spreads bursts over time."""
     left = np.empty_like(times)
     free = -np.inf
     for index, (time, length) in enumerate(zip(times, sizes, strict=True)):

@@ -1,8 +1,8 @@
 """One simulation of a fit, whose goodput is compared with that of its capture.
 
-A fit describes the path, and the endpoints as far as the capture shows them. If programs limited
-the flow in a way that the capture does not show, this limit is missing in the scenario, and the
-simulation is faster.
+A fit describes the path, and the endpoints as far as the capture shows them. If a program limited
+the flow in a way that the capture does not show, the scenario lacks this limit, and the simulation
+is faster.
 """
 
 from __future__ import annotations

@@ -371,7 +371,10 @@ def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
 
 
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:
-    """Delay not explained by the queue: medians of successive intervals; empty if it is small."""
+    """Delay that the queue does not explain: start and median of successive intervals.
+
+    Empty if this delay is small. An interval with the same median as the previous one is omitted.
+    """
     import numpy as np
 
     found = path["beyond_queue"]

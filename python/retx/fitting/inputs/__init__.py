@@ -40,6 +40,6 @@ def read(kind: str, path: str | os.PathLike[str]) -> Series:
 
 
 def _decoded(content: bytes) -> str:
-    """Text of a file in UTF-8, or in UTF-16 with its mark, as PowerShell's `>` writes it."""
+    """Text of a file in UTF-8, or in UTF-16 with a byte order mark (PowerShell's `>`)."""
     is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if is_utf_16 else "utf-8-sig", errors="replace")

@@ -1,7 +1,7 @@
 """Reports of iperf3 (`--json`): UDP with losses per interval, TCP with retransmissions and RTTs.
 
-With UDP, only the receiver counts the losses of each interval, so its report is needed, or that of
-a client with `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
+With UDP, only the receiver counts the losses of each interval. Use the receiver's report, or that
+of a client with `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
 
-Replies are recognised in every language, since all contain `icmp_seq=` or `TTL=`. Lines about a
-request that are not understood are counted, and the fate of this request is unknown. If the log has
-time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT. Without stamps,
-requests are one second or `interval_s` apart. A request without a reply counts as lost, except the
-last one, which may still be in flight. 16-bit sequence numbers wrap.
+Replies are recognised in every language, since all contain `icmp_seq=` or `TTL=`. If a line about a
+request is not understood, it is counted, and the fate of this request is unknown. If the log has
+time stamps (`ping -D`), the time of a request is the stamp of its reply minus the RTT. Without
+stamps, requests are one second or `interval_s` apart. A request without a reply counts as lost,
+except the last one, which may still be in flight. 16-bit sequence numbers wrap.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Log:
     stamped: bool = False
 
     def unwrapped(self, number: int) -> int:
-        """Unwrapped sequence number: of those equal modulo 2¹⁶, the nearest to the last one."""
+        """Unwrapped sequence number: the one equal modulo 2¹⁶ that is nearest to the last one."""
         if self.last < 0:
             return number
         turns = round((self.last - number) / WRAP)
@@ -112,7 +112,7 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
 
 
 def _read_lines(log: _Log, text: str) -> None:
-    """Format of iputils, BSD and BusyBox: a sequence number in each line."""
+    """Reads the format of iputils, BSD and BusyBox: a sequence number in each line."""
     for line in text.splitlines():
         if sent := SENT.search(line):
             log.sent = int(sent[1])
@@ -151,7 +151,7 @@ def _reply(log: _Log, number: int, rtt_s: float, stamp: float | None) -> None:
 
 
 def _read_windows(log: _Log, text: str) -> None:
-    """Format of Windows: no numbers and no stamps; each line is the next request."""
+    """Reads the format of Windows: no numbers and no stamps; each line is the next request."""
     number = 0
     time_s = 0.0
     for line in text.splitlines():
