@@ -45,7 +45,7 @@ def bursts(
     Raises:
         TableError: No channel lost a packet.
         PlotError: Nothing was sent within the span.
-        ModelError: The chain's parameters are no probabilities.
+        ModelError: A parameter of the chain is not a probability.
     """
     sent = within(segments, "sent_s", span)
     check_span(span, [sent], "segment")

@@ -116,7 +116,7 @@ def draw_window(
 
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
-    """Window after each timeout; samples show it only after the next acknowledgment."""
+    """Congestion window right after each timeout, which samples show only at the next ACK."""
     columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)

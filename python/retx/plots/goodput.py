@@ -83,5 +83,8 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
 def from_the_start(
     ends: pl.Series, values: pl.Series, step: float
 ) -> tuple[list[float], list[float]]:
-    """Points of a step line from ends of intervals; the first begins one step before its end."""
+    """Points of a step line, from the ends of intervals and their values.
+
+    The first interval begins one `step` before its end.
+    """
     return [ends[0] - step, *ends], [values[0], *values]

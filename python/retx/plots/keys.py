@@ -1,4 +1,4 @@
-"""Labels of axes for the keys of a scenario, from the schema and the listing."""
+"""Axis labels for keys of a scenario, made from the descriptions in the schema and the listing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EACH = re.compile(r" of (?:both|each) directions?$")
 
 
 def labels(keys: Sequence[str], scenario: Mapping[str, Any] | None = None) -> dict[str, Label]:
-    """Labels of the keys of a grid.
+    """Axis labels of the keys of a grid.
 
     Args:
         keys: Keys as in the scenario, such as `link.radio.forward.channel.p`.

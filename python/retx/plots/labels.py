@@ -40,7 +40,10 @@ QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")
 
 
 def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
-    """Numbers of texts such as `20 ms` in one common unit, and this unit; else None."""
+    """Numbers for texts such as `20 ms`, in one unit, and this unit.
+
+    None if a text is not a time or a rate, or if times and rates are mixed.
+    """
     texts = values.cast(pl.String).unique(maintain_order=True).to_list()
     numbers, kinds = dict[str, float](), set[str]()
     for text in texts:

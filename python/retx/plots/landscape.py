@@ -181,7 +181,10 @@ def _known(trials: pl.DataFrame, objective: str) -> pl.DataFrame:
 
 
 def _places(axes: Any, values: pl.Series, which: str) -> Any:  # noqa: ANN401
-    """Coordinates of values: names are equidistant; wide ranges have a logarithmic scale."""
+    """Coordinates of values on an axis, which gets a logarithmic scale for a wide range.
+
+    Names are equidistant, and become the labels of ticks.
+    """
     if not values.dtype.is_numeric():
         names = values.unique(maintain_order=True).sort().to_list()
         getattr(axes, f"set_{which}ticks")(range(len(names)), names)

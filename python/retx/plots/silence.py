@@ -1,4 +1,4 @@
-"""Time axis that compresses long silences, so that the packets around them can be read."""
+"""Time axis that compresses long silences, to leave space for the packets around them."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ TURNS = (30.0, 90.0)
 def untangled(figure: Any, renderer: Any) -> bool:  # noqa: ANN401
     """Rotates or removes labels that overlap; returns true if anything was changed.
 
-    Names along the x axis are rotated; of numbers, and along the y axis, every second label is
-    removed, those between the decades of a logarithmic axis first.
+    Names along the x axis are rotated. Of numbers, and of all labels along the y axis, every second
+    one is removed. On a logarithmic axis, labels between the decades are removed first.
     """
     changed = False
     for axes in figure.findobj(_is_axes):

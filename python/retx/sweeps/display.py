@@ -76,7 +76,7 @@ class _Callback(Display):
 
 
 class Terminal(Display):
-    """Display on a terminal: a bar with rate and remaining time, above the widest intervals."""
+    """Display on a terminal: a bar with rate and remaining time; below it, the widest intervals."""
 
     def __init__(self, plan: Plan) -> None:
         from rich.live import Live

@@ -21,11 +21,10 @@ class Executor(Protocol):
         """Adds replications of a point."""
 
     def take(self, timeout_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
-        """Batches completed since the last call; true if no runs remain; failed runs.
+        """Returns completed batches, a flag that is true if no runs remain, and failed runs.
 
-        The call waits until everything is done, a run has failed, or `timeout_s` has passed; it
-        may return
-        earlier.
+        The batches are those completed since the last call. The call returns at the latest when
+        everything is done, a run has failed, or `timeout_s` has passed.
         """
 
     def close(self) -> None:

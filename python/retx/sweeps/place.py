@@ -75,7 +75,7 @@ def _check_kinds(path: Path) -> None:
 
 
 def _is_lock(lock: Path) -> bool:
-    """True if a file is missing, or contains the number of a process, or nothing."""
+    """True if a file can be a lock: it is missing, empty, or contains the number of a process."""
     with suppress(FileNotFoundError), open_regular(lock) as file:
         content = file.read(LOCK_LENGTH_MAX).strip()
         return not content or content.isdigit()

@@ -68,7 +68,7 @@ class Plan:
 
     @cached_property
     def _own(self) -> dict[str, int]:
-        """Number of runs of the points whose case sets it, by key."""
+        """Number of runs, by key of the point, for points whose case sets this number."""
         said: dict[str, list[int | None]] = {}
         for key, count in zip(self.keys, self.counts, strict=bool(self.counts)):
             said.setdefault(key, []).append(count)

@@ -1,11 +1,13 @@
 """Precision of the mean of a quantity at each point, and the number of runs still needed.
 
-A decision uses the runs up to a certain count, which follows from earlier decisions, and never
-their order of completion. A sweep thus makes the same runs on any machine, interrupted or not.
+Each decision uses a number of runs that follows from earlier decisions, and does not depend on the
+order in which runs are completed. A sweep thus makes the same runs on any machine, interrupted or
+not.
 
-The count grows by the square of the ratio of the interval to the requested one, at most by a factor
-of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first decision is
-made after `replications` runs, since an interval from few runs may be short by chance.)
+After a decision, the number of runs grows by the square of the ratio of the interval to the
+requested one, but at most by a factor of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math.
+Statist. 36(2). The first decision is made after `replications` runs, since an interval from few
+runs may be short by chance.)
 """
 
 from __future__ import annotations

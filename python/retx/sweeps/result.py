@@ -176,9 +176,9 @@ class Sweep:
 
         Columns: the other keys of the grid, `name`, `n`, `difference` (mean of a − b) with `low`
         and `high`, `ratio` (geometric mean of a / b) with `ratio_low` and `ratio_high`, and `p`
-        (two-sided, that the mean difference is 0; Student's t). Of many compared rows, some differ
-        by chance alone: `comparisons` is the number of rows; `p_holm`, and `low_all` and `high_all`
-        (Bonferroni), hold for all rows simultaneously.
+        (p-value of the two-sided paired t-test for a mean difference of 0). Of many compared rows,
+        some differ by chance alone: `comparisons` is the number of rows; `p_holm`, and `low_all`
+        and `high_all` (Bonferroni), hold for all rows simultaneously.
 
         Args:
             a: First setting: a value of a key, or values by their keys.

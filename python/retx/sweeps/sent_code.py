@@ -26,7 +26,7 @@ from retx.user_code import Found, Place, constructor
 
 @dataclass(frozen=True)
 class SentCode:
-    """Classes, with the information that a worker needs to run them like this machine."""
+    """Classes, with the information that a worker needs to run them as this machine does."""
 
     classes: bytes
     """Pickled classes, by file and name."""

@@ -239,7 +239,7 @@ def _sources(
     parts: Sequence[Part],
     held: Mapping[Path, set[tuple[str, int]]],
 ) -> list[tuple[Part, list[tuple[str, list[tuple[int, int]]]]]]:
-    """Parts and the runs to take from each; a run may be in several parts."""
+    """Parts and the runs to take from each; a run in several parts is taken from one of them."""
     wanted = set(runs)
     found = []
     for part in sorted(parts, key=lambda part: -part.count):

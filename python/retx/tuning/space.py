@@ -34,7 +34,7 @@ class Range:
 
     @property
     def whole(self) -> bool:
-        """Only whole numbers."""
+        """True if only whole numbers are drawn."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def suggest(self, trial: optuna.Trial, key: str) -> Any:  # noqa: ANN401
