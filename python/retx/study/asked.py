@@ -27,7 +27,7 @@ class Known:
     cases: dict[str, set[str]] = field(default_factory=dict)
 
     def within(self, study: Study) -> Study:
-        """The study with only the requested cases; with all cases before the first call."""
+        """The study with only the requested cases; with all cases if none has been requested."""
         if not self.cases:
             return study
         return replace(
@@ -49,7 +49,7 @@ class Known:
         return found
 
     def missing(self, asked: set[tuple[Point, str]]) -> set[Point]:
-        """Points with an unknown quantity."""
+        """Points of which a requested quantity is unknown."""
         return {point for point, quantity in asked if (point, quantity) not in self.values}
 
 

@@ -178,7 +178,8 @@ class Search:
     def _asked(self, done: Sequence[Trial], seed: int) -> Values:
         """Proposal of Optuna's sampler from earlier trials.
 
-        The objective is the number of claims that agree minus the number of bent parameters.
+        The objective is the number of claims that agree minus the number of bent parameters (those
+        that are not at their default).
         """
         import optuna
 
@@ -210,7 +211,8 @@ class Search:
             number: Number of the trial.
             kind: Kind of the trial.
             values: The set-up.
-            most: Score of the best trial so far: number of agreeing claims minus bent parameters.
+            most: Score of the best trial so far: number of claims that agree minus number of bent
+                parameters.
         """
         draws = self.openings.draws
         trial = self._with_draws(number, kind, values, draws[0])
@@ -269,7 +271,10 @@ class Search:
         return said
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
-        """Number of claims that agree at bases chosen without their own figure or table."""
+        """Number of claims that agree if the base is chosen without the claim's figure or table.
+
+        The second result is the number of all claims.
+        """
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
             figures.setdefault(source, []).append(claim)
@@ -288,7 +293,8 @@ class Search:
     def freeze(self, number: int, progress: Callable[[Look], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
 
-        Held-out claims are judged first, at the trial and at each change of one parameter.
+        Claims that the search did not use are judged first, at the trial and at each change of one
+        parameter.
 
         Raises:
             UsageError: The trial does not exist, or another file has the name of one of ours.

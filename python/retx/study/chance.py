@@ -19,11 +19,12 @@ LEVEL = 1 - CONFIDENCE
 def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
     """Number of verdicts that depend on chance, and the effect of a correction for their number.
 
-    Keys: `single_runs` (published numbers that are compared with the range of single runs), of
-    these `differ`, `differ_by_chance` (the expected number if all of them were true), and
-    `differ_corrected` (the ids of those outside the ranges that hold for all simultaneously);
-    `bounds` (means that are compared with a bound), of these `unsettled` (ids whose interval
-    contains the bound), and `unsettled_corrected`.
+    Keys for published numbers that are compared with the range of single runs: `single_runs` (how
+    many), `differ` (how many of them differ), `differ_by_chance` (how many would if all were true),
+    and `differ_corrected` (ids of those outside the ranges that hold for all simultaneously).
+
+    Keys for means that are compared with a bound: `bounds` (how many), `unsettled` (ids of those
+    whose interval contains the bound), and `unsettled_corrected`.
     """
     lines = [
         (line, line.measured)
@@ -95,6 +96,6 @@ def sentences(chance: dict[str, Any]) -> Sequence[str]:
 
 
 def _listed(more: Sequence[str], less: Sequence[str]) -> str:
-    """Verdicts that the correction changes."""
+    """Text that names the verdicts that the correction changes; empty if there are none."""
     changed = [name for name in more if name not in less]
     return f"; it changes {', '.join(changed)}" if changed else ""

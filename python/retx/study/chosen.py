@@ -89,7 +89,10 @@ class Chosen:
         return said
 
     def reach(self, claim: str) -> str:
-        """Sentence on whether another set-up satisfies a claim missed here; empty if unknown."""
+        """Sentence on whether another set-up satisfies a claim that this one misses.
+
+        Empty if that is unknown.
+        """
         looked = self.searched.get("held_out", {}).get(claim)
         if looked is not None:
             return _held_out(looked)
@@ -121,7 +124,7 @@ def _held_out(found: Mapping[str, Any]) -> str:
 
 
 def _nearest(claim: str, trial: Trial) -> dict[str, Any]:
-    """The trial with the smallest distance from a claim that no trial satisfies, and its value."""
+    """Entry for a claim that no trial satisfies: the nearest trial, and its measured value."""
     mean = trial.means.get(claim)
     found: dict[str, Any] = {"reached": False, "trial": trial.number}
     return found if mean is None else found | {"nearest": float(f"{mean:.4g}")}
@@ -138,9 +141,9 @@ def kept(
     Args:
         trials: All trials.
         base: The frozen trial.
-        left_out: Number of claims that agree if the base is chosen without one figure each, and of
-            all.
-        published: Numbers of claims that have one.
+        left_out: Result of `leave_one_out`: number of claims that agree if each figure is judged at
+            a base chosen without it, and number of all claims.
+        published: Published numbers of the claims that have one, by claim.
     """
     lost = costs(trials, base)
     reaching = {

@@ -29,12 +29,12 @@ class Series:
     subtract_why: str = ""
 
     def comparable(self, case: str) -> float | None:
-        """The number less the offset."""
+        """The paper's number for a case minus the offset; None if there is none."""
         target = self.target(case)
         return None if target is None else target.value
 
     def target(self, case: str) -> Target | None:
-        """The number minus the offset, with its rounding."""
+        """Number as `comparable` returns it, with its rounding."""
         if case not in self.values:
             return None
         printed = rounded(self.values[case])

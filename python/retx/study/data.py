@@ -57,7 +57,7 @@ def last_digit(value: float) -> float:
 
 
 def rounded(value: float) -> Target:
-    """A published number, rounded to half a unit of its last digit."""
+    """A published number as target, with a rounding of half a unit of its last digit."""
     return Target(float(value), last_digit(value) / 2)
 
 
@@ -78,7 +78,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """The tables of a file before its first list of tables: a tenth of the time to read.
+    """The tables before the first list of tables (`[[…]]`); ten times as fast as the whole file.
 
     Raises:
         StudyError: The file is missing, or is not TOML.

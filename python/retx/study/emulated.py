@@ -1,10 +1,10 @@
 """Emulations of a study's experiments: the kernel's own TCP next to the simulations.
 
-Results are stored next to the report, in one file per point, because emulations require real time,
-an idle machine and a kernel that permits them, and a report must be reproducible without these. A
-run whose packets left too late is repeated, then left out; if emulation is impossible and no
+Emulations require real time, an idle machine and a kernel that permits them. Results are therefore
+stored next to the report, in one file per point, to reproduce the report without them. A run whose
+packets left too late is repeated, and left out if it fails again. If emulation is impossible and no
 results are stored, the report says why. Lateness does not show how long hosts waited for a busy
-machine, so that the load of the machine is reported, too.
+machine, so the report also states the load of the machine.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
 
 
 def account(found: Mapping[str, Found]) -> str:
-    """Text for the note of a table on how the emulations of an experiment (by case) were made."""
+    """Note for a table: how the emulations of an experiment, given by case, were made."""
     refusals = {one.refused for one in found.values() if one.refused}
     summaries = [summary for one in found.values() for summary in one.summaries]
     return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])

@@ -86,9 +86,9 @@ def estimate(
 def by_rank(values: Sequence[float]) -> Interval:
     """Range of 95 % of single runs, for any distribution: between the k-th and the k-th last.
 
-    A further run is between them with probability (n + 1 − 2k)/(n + 1), so that k is (n + 1)/40.
-    With fewer than 39 runs the range extends from the smallest to the largest run, and covers less
-    than 95 %.
+    A further run is between them with probability (n + 1 − 2k)/(n + 1), which is 95 % for k = (n +
+    1)/40. With fewer than 39 runs the range extends from the smallest to the largest run, and
+    covers less than 95 %.
     """
     ordered = sorted(values)
     k = max(1, int((len(ordered) + 1) * (1 - CONFIDENCE) / 2 + 1e-9))

@@ -71,7 +71,8 @@ def out_of_reach(
 
     Args:
         trials: All trials.
-        published: Numbers of claims that have one; they rank trials of equal score.
+        published: Published numbers of the claims that have one; distances from them rank trials of
+            equal score.
     """
     admitted = [trial for trial in trials if not trial.broken]
     reached = frozenset().union(*(trial.agreeing for trial in admitted))

@@ -1,8 +1,8 @@
 """Judges held-out claims at the base, and at each change of one parameter.
 
 The search of `retx.study.calibration` does not use these claims, so that its base is not fitted to
-them. Afterwards they are judged together with the claims of the search: which value of which
-parameter satisfies a claim, and which other claims it loses.
+them. Afterwards all claims are judged together, to find which value of which parameter satisfies a
+held-out claim, and which other claims this value loses.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def verdicts(
 ) -> dict[str, Finding]:
     """Verdicts on some claims, by their id.
 
-    A held-out claim without a value is omitted; a claim of the search without a value differs.
+    If a claim has no measured value, it is omitted if it is held out; a claim of the search gets
+    the verdict *differs*.
     """
     searched = set(calibrating(study))
     found: dict[str, Finding] = {}
@@ -108,7 +109,7 @@ def looks(
         module: Functions of the study.
         openings: Open parameters of the study.
         base: Set-up chosen by the search.
-        plan: Seed and draws, those of the search.
+        plan: Seed and number of draws, equal to those of the search.
         progress: Called with each look.
     """
     known, found = Known(), list[Look]()

@@ -102,7 +102,7 @@ class Experiment:
     """Values set only in the quick form, such as a shorter download."""
 
     def overrides(self, case: str) -> dict[str, Any]:
-        """Values set by a case, in this order, including inherited ones."""
+        """Values set by a case, including inherited ones, in the order in which they apply."""
         this = self.cases[case]
         before = self.overrides(this.builds_on) if this.builds_on else self.set
         # If a case sets a whole table, parts of it that were set before are removed.
@@ -115,7 +115,7 @@ class Experiment:
 
 
 def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
-    """Part of a grid; if the forms have separate lists, the list of this form."""
+    """Part of a grid for one form (`quick` or `full`); forms may have separate lists of values."""
     if isinstance(value, dict):
         if set(value) == set(FORMS) and all(isinstance(it, list) for it in value.values()):
             return value[form]

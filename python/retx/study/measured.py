@@ -225,7 +225,7 @@ class Measured:
         return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
 
     def emulations(self, experiment: str) -> str:
-        """Text for the note of a table on how an experiment's emulations were made, or why not."""
+        """Note for a table: how an experiment's emulations were made, or why there are none."""
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self._emulated.get((experiment, case), none) for case in cases})
@@ -281,7 +281,7 @@ class Measured:
         )
 
     def typical(self, experiment: str, case: str, *, at: At = None) -> int:
-        """The replication nearest to the mean, for a figure."""
+        """Number of the replication whose quantity is nearest to the mean, for a figure."""
         quantity = self._experiment(experiment).quantity
         values = self.values(experiment, case, quantity, at=at)
         mean = self.mean(experiment, case, at=at)

@@ -33,7 +33,7 @@ class Place:
 
 
 def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:
-    """The places, each with the first figure whose caption names it."""
+    """The paper's figures and tables, each with the first drawing whose caption names it."""
     shown: dict[str, Figure] = {}
     for figure in figures.values():
         for name in _named(figure.caption):
@@ -54,7 +54,7 @@ def _named(caption: str) -> list[str]:
 
 
 def _between(first: str, last: str) -> list[str]:
-    """Places between two: 6 to 8 for 5 and 9, 11b and 11c for 11a and 11d."""
+    """Numbers of figures between two: 6 to 8 for 5 and 9, 11b and 11c for 11a and 11d."""
     if first.isdigit() and last.isdigit():
         return [str(number) for number in range(int(first) + 1, int(last))]
     return [f"{first[:-1]}{chr(code)}" for code in range(ord(first[-1]) + 1, ord(last[-1]))]

@@ -9,7 +9,7 @@
 A report is written into `DIR/.partial`. When all files are on the disk, that folder is renamed to
 `DIR/.new`, and its files are moved from there: the old page is removed first and the new one is
 moved last, so a page always matches the other files. If the process is killed meanwhile, the next
-one moves the rest. `summary.json` lists the files of a report. Other files are never removed:
+process moves the rest. `summary.json` lists the files of a report. Other files are never removed:
 `check_ours` refuses a directory that contains one.
 """
 
@@ -67,7 +67,7 @@ def report_directory(folder: Path) -> Iterator[Path]:
 
 
 def _take_place(folder: Path) -> None:
-    """Moves the files of a complete report to their places, if there is one."""
+    """Moves the files of a complete report in `.new`, if there is one, to their final paths."""
     complete = folder / COMPLETE
     if not complete.is_dir():
         return

@@ -1,8 +1,8 @@
 """Rules that judge a claim.
 
-- `number`: a published number. A single run of the paper (`published_is = "run"`) agrees if it is
-  within the range of 95 % of our single runs and our mean is within 25 % of it; it differs if it is
-  outside this range; otherwise single runs vary too much for a verdict. For a mean, or without
+- `number`: a published number. A single run of the paper (`published_is = "run"`) differs if it is
+  outside the range of 95 % of our single runs. Inside the range it agrees if our mean is also
+  within 25 % of it; otherwise single runs vary too much for a verdict. For a mean, or without
   randomness, our interval must be within the tolerance.
 - `at_least`, `at_most`: our interval is on the claimed side of a bound.
 - `direction`: above or below a neutral value, by at least a quarter of the published effect.

@@ -1,4 +1,7 @@
-"""Reasons by case, and the runs `EXPERIMENT/CASE` that support them, each with one change."""
+"""Reasons for the verdicts of cases, and the runs `EXPERIMENT/CASE` that support them.
+
+Each of these runs changes one setting.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ class Thresholds:
     def scaled(self, name: str, factor: float) -> Thresholds:
         """Limits with one of them wider (factor above 1) or narrower.
 
-        Rank correlation and tau are widened in their distance from 1, the slope in its logarithm.
+        For rank correlation and tau, the factor applies to the distance from 1; for the slope, to
+        the logarithm.
         """
         value: float = getattr(self, name)
         if name in ("rank", "monotone"):

@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Doubt:
-    """The interval reaches across a bound."""
+    """Doubt about a verdict: the interval contains the bound that decides it."""
 
     bound: float
     runs: int | None
