@@ -1,4 +1,4 @@
-"""`KEY=VALUE` options of the command line."""
+"""Parser of `KEY=VALUE` options of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, each with one sentence as its error."""
+"""Checks of arguments; the message of each error is one sentence."""
 
 from __future__ import annotations
 

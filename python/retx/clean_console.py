@@ -25,6 +25,6 @@ class CleanConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Segments of a renderable, as `Console` returns them."""
+        """Segments of a renderable; control characters in its texts are escaped."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else clean(text), style, control)

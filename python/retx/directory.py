@@ -192,7 +192,7 @@ def _check_ours(target: Path) -> None:
 
 
 def _names(target: Path) -> list[str]:
-    """Names of the entries of a directory; none if it does not exist."""
+    """Names of the entries of a directory; an empty list if the directory does not exist."""
     if not target.exists():
         return []
     if not target.is_dir():

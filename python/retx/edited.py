@@ -15,7 +15,7 @@ from retx.fingerprint import Walk, alone, globals_used
 
 
 def edited(cls: type, path: str, content: bytes) -> str | None:
-    """Name of the first part of an imported class that differs from its file; None if none does.
+    """Name of the first part of an imported class that differs from its file; None if all agree.
 
     The comparison covers the functions of the file that the class uses. It also covers the
     constants that these functions and the body of the class name. A constant is a name that is
@@ -67,7 +67,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _standing(code: CodeType) -> tuple[str, int]:
-    """Position of a code object in its file."""
+    """Hash of a code object, and the number of its first line in the file."""
     return alone(code), code.co_firstlineno
 
 

@@ -72,7 +72,8 @@ def emulate(
         overrides: Values by their key in the scenario.
         replication: Number of the replication, which selects the random draws together with the
             seed.
-        lateness_bound_s: 99th percentile of lateness above which the result is invalid.
+        lateness_bound_s: Bound on the 99th percentile of the lateness of packets; a result beyond
+            it is invalid.
         tables: Record drops.
         segments: Record the fate of every segment and acknowledgment, as the links saw them.
         pcap: Path of a capture (pcapng) of the scenario's flows.
@@ -211,9 +212,9 @@ def calibration_file(backend: str) -> Path:
 def clean() -> int:
     """Ends processes left behind by killed emulations; returns their number.
 
-    Hosts and devices end with the process that holds them, and this process ends with its
-    emulation, unless the process was suspended or hangs. `emulate` calls this function when it
-    starts.
+    Hosts and devices of an emulation end with the process that holds them. This process ends with
+    its emulation; only a suspended or hanging process remains. `emulate` calls this function when
+    it starts.
     """
     check_linux()
     return _native.emulate_clean()

@@ -20,7 +20,7 @@ class UsageError(ValueError):
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:
-    """Warns if runs ended within their warmup."""
+    """Warns the user if at least one run ended within its warmup."""
     if count:
         message = f"{count} of {of} runs were over within their warmup: nothing was measured there"
         warnings.warn(message, NothingMeasuredWarning, stacklevel=3)

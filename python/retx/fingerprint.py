@@ -49,10 +49,10 @@ class _UnknownError(Exception):
 
 
 def fingerprint(cls: type) -> str | None:
-    """Hash of a class's code and of the values that it uses; None if one cannot be hashed.
+    """Hash of a class's code and of the values that it uses; None if a value cannot be hashed.
 
     The hash covers bytecode, constants, names, defaults, closures, globals and base classes,
-    recursively. Of installed modules and classes only the names are hashed.
+    recursively. Installed modules and classes are hashed by their names only.
     """
     walk = Walk()
     try:
@@ -225,7 +225,7 @@ def is_installed_file(file: str | None) -> bool:
 
 
 def globals_used(code: CodeType) -> Iterator[str]:
-    """Names that a function, or one nested in it, looks up in its module or in builtins."""
+    """Names that a function, or a function nested in it, looks up in its module or in builtins."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)

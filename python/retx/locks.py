@@ -1,7 +1,7 @@
 """Locks on open files, which the system releases when the process ends for any reason.
 
-On Windows Python has no `fcntl`. Instead, a byte beyond the end of any file of retx is locked.
-Directories, and files that will be renamed, cannot be locked there.
+On Windows Python has no `fcntl`. Instead, retx locks one byte, at a position beyond the end of any
+of its files. Directories, and files that will be renamed, cannot be locked there.
 """
 
 from __future__ import annotations

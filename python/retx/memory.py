@@ -36,8 +36,8 @@ class _Room:
 def guard_imports() -> None:
     """Refuses imports for which memory is too short, if the address space is limited (`ulimit -v`).
 
-    OpenBLAS, a part of NumPy and SciPy, enters an endless loop, in which it ignores signals, if it
-    gets no memory for its threads. polars prints messages of its own.
+    If OpenBLAS, a part of NumPy and SciPy, gets no memory for its threads, it loops forever and
+    ignores signals. polars would print messages of its own instead of raising an error.
     """
     try:
         import resource

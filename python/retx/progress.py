@@ -39,8 +39,8 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     Args:
         work: Function that does the work.
         progress: True to show a bar, or a function called with the fraction done.
-        leave: Abandon cancelled work after `LEAVE_S`, because a million flows take seconds to
-            build, and as long to free. Only for work without side effects.
+        leave: Return `LEAVE_S` after a cancellation even if the work has not ended, since a million
+            flows take seconds to free. Only for work without side effects.
     """
     control = Control()
     begun = Event()
@@ -73,11 +73,12 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
 def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list[T]:
     """Results of `work` for all items, in their order, as by `pool.map`.
 
-    The wait is for a simple queue: Ctrl-C within the code of a future's condition may leave its
-    lock released, and then ends in "RuntimeError: release unlocked lock".
+    This function waits for a simple queue instead of a future, because Ctrl-C within the code of a
+    future may leave its lock released. Python would then raise "RuntimeError: release unlocked
+    lock".
 
     Raises:
-        Exception: The first error of any item; those that have not begun are cancelled.
+        Exception: The first error of any item; items that have not begun are cancelled.
     """
     finished: SimpleQueue[Future[T]] = SimpleQueue()
     futures = [pool.submit(work, item) for item in items]

@@ -67,7 +67,8 @@ class Result:
     def outline(self) -> dict[str, Any]:
         """Summary like `summary`, for code that iterates over it only once.
 
-        `flows` and `links` are created lazily during iteration; the scenario lacks its lists.
+        `flows` and `links` are created lazily during iteration. The scenario lacks its lists of
+        links, wlans, routes and flows.
         """
         return outline(self._raw)
 

@@ -75,7 +75,7 @@ class StoredResult(Result):
 
     @property
     def warning(self) -> str | None:
-        """None, because the original run has shown the warning."""
+        """Always None, because the warning was shown after the original run."""
         return None
 
     @cached_property

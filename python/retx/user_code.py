@@ -68,7 +68,7 @@ def _number(cls: type) -> str:
 
 
 def named(cls: type, classes: dict[Place, type]) -> dict[str, str]:
-    """Class as a scenario names it; it is added to the classes given in the scenario."""
+    """Keys with which a scenario names this class, which is added to `classes`."""
     file, first = place_of(cls)
     name, number = first, 1
     # The same code may be loaded twice, with different objects.
@@ -286,7 +286,7 @@ _TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def _types(cls: type) -> dict[str, type]:
-    """Parameters with a plain type; other types are checked by the class."""
+    """Parameters annotated with a plain type, which retx checks; the class checks all others."""
     constructor: Any = cls.__init__  # type: ignore[misc]
     try:
         hints = typing.get_type_hints(constructor)

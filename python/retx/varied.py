@@ -45,7 +45,7 @@ class Span:
 
     @property
     def whole(self) -> bool:
-        """True for whole numbers only."""
+        """True if the span contains only whole numbers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     @property
