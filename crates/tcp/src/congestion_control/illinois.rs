@@ -66,7 +66,8 @@ pub struct State {
     acked: u64,
     /// True once the queuing delay was above its low threshold (`rtt_above`).
     was_above: bool,
-    /// Rounds since then with a queuing delay below this threshold (`rtt_low`).
+    /// Rounds with a queuing delay of at most the low threshold since `was_above` became true
+    /// (`rtt_low`).
     rounds_below: u64,
 }
 

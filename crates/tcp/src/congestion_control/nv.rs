@@ -50,8 +50,8 @@ const LOSS_LEAVES: u64 = 819;
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;
-/// Fewest round trips from a decision to a reduction, and most without a decision until growth
-/// stops.
+/// Round trips since a decision: fewest at a reduction, and most with growth while samples are
+/// lacking for a reduction.
 const ROUNDS_TO_FALL: u32 = 2;
 const ROUNDS_TO_STOP: u32 = 10;
 /// Decisions without congestion that must be exceeded before `slowness` falls, and its maximum.

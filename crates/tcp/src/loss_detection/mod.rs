@@ -138,8 +138,8 @@ pub trait LossDetection {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
 
     /// True if an acknowledgment of new data would neither change the state nor cause a reaction,
-    /// provided that nothing is selectively acknowledged or lost: no duplicate is counted, nothing
-    /// is being repaired, and transmission times are not used.
+    /// provided that nothing is selectively acknowledged or lost. No duplicate is counted then,
+    /// nothing is being repaired, and transmission times are not used.
     fn is_at_rest(&self) -> bool {
         false
     }

@@ -36,8 +36,8 @@ impl Scoreboard {
         self.to_retransmit.push(Reverse(record.start));
     }
 
-    /// Marks everything below `position` lost that is neither selectively acknowledged nor examined
-    /// before. Returns the bytes newly marked.
+    /// Marks lost the segments below `position` that are neither selectively acknowledged nor
+    /// examined before. Returns the bytes newly marked.
     pub fn mark_lost_below(&mut self, position: u64) -> u64 {
         let before = self.lost_bytes;
         if position > self.examined {
