@@ -78,7 +78,7 @@ impl JsonSchema for App {
 #[serde(deny_unknown_fields)]
 pub struct Bulk {
     /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
-    /// where a send buffer counted as memory is full.
+    /// only when the send buffer is counted as memory, as in Linux, and is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub write: Option<u32>,
@@ -91,7 +91,7 @@ pub struct Transfer {
     /// Bytes to send; 0 opens the connection and closes it.
     pub bytes: u64,
     /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
-    /// where a send buffer counted as memory is full.
+    /// only when the send buffer is counted as memory, as in Linux, and is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub write: Option<u32>,
@@ -111,7 +111,7 @@ pub struct Ftp {
     #[serde(default)]
     pub pause: Duration,
     /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
-    /// where a send buffer counted as memory is full.
+    /// only when the send buffer is counted as memory, as in Linux, and is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub write: Option<u32>,
@@ -133,11 +133,11 @@ pub struct RequestResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub exchanges: Option<u32>,
-    /// Connection reuse: one for all exchanges, or one for each.
+    /// Number of connections: one for all exchanges, or one for each.
     #[serde(default)]
     pub connection: Reuse,
     /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
-    /// where a send buffer counted as memory is full.
+    /// only when the send buffer is counted as memory, as in Linux, and is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub write: Option<u32>,
@@ -150,8 +150,8 @@ pub enum Reuse {
     /// One connection carries all exchanges.
     #[default]
     One,
-    /// Each exchange opens its own connection, and the next waits until the
-    /// client has read the response and the server's FIN.
+    /// Each exchange opens its own connection. The next exchange waits until the client has read
+    /// the response and the server's FIN.
     Each,
 }
 
@@ -170,8 +170,8 @@ pub struct Poisson {}
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// Length of an on-time. The part of the packet interval left when an on-time ends is carried
-    /// over to the next one, so that the mean rate is exact.
+    /// Length of an on-time. An on-time usually ends within a packet interval; the rest of this
+    /// interval is carried over to the next on-time, so that the mean rate is exact.
     pub on: Spread<Duration>,
     /// Length of an off-time.
     pub off: Spread<Duration>,

@@ -57,7 +57,7 @@ fn tcp() -> Value {
     presets::PRESETS.iter().map(of_preset).collect()
 }
 
-/// Description of the Linux presets.
+/// Appended to the summary of each Linux preset.
 const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
 
 /// Congestion controls. If a name has another meaning under the Linux presets, its summary says so.
@@ -90,7 +90,7 @@ fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
     parameters
 }
 
-/// Standards of a wlan.
+/// 802.11 standards; the parameters of each are all keys of a wlan.
 fn standards() -> Value {
     let keys = schema::without_null(WlanTable::json_schema(&mut inline_generator()));
     let keys = parameters(&keys);
@@ -119,7 +119,7 @@ fn standards() -> Value {
     Standard::ALL.iter().map(of_standard).collect()
 }
 
-/// Link-layer repairs.
+/// Link-layer repairs: the keys `arq` and `fec` of a link.
 fn repairs() -> Value {
     let mut generator = inline_generator();
     choices(vec![
@@ -128,9 +128,9 @@ fn repairs() -> Value {
     ])
 }
 
-/// Shapes of a topology, with their schemas. Their parameters are tables with all keys of a link or
-/// a flow. Inlining the schemas of these tables would take most of the time of a description, which
-/// then only says "table". Definitions are therefore shared, and only the outermost keys of a
+/// Shapes of a topology, with their schemas. Some parameters are tables with all keys of a link or
+/// a flow, for which a description only says "table". Inlining the schemas of these tables would
+/// take most of its time. Definitions are therefore shared, and only the outermost keys of a
 /// definition are copied to the parameter.
 fn shapes() -> Vec<(&'static str, Schema)> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
@@ -197,7 +197,7 @@ fn parameters(schema: &Schema) -> Vec<Value> {
     properties.iter().map(of_property).collect()
 }
 
-/// Description as a single line.
+/// Description in a schema, as a single line; empty if there is none.
 fn doc(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -216,7 +216,8 @@ static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
     ]
 });
 
-/// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
+/// Type of a property: one of the types with a unit (`duration`, `rate`, `distance`, `probability`,
+/// `size`), or the `type` of its schema.
 fn type_name(property: &Value) -> String {
     // The description of a field replaces that of its type, so descriptions are not compared.
     let holds = |unit: &Schema| {
@@ -237,7 +238,7 @@ fn type_name(property: &Value) -> String {
     }
 }
 
-/// Allowed values, if they are enumerated.
+/// Allowed values with their descriptions; empty if the schema does not enumerate them.
 fn values(property: &Value) -> Vec<Value> {
     if let Some(Value::Array(forms)) = property.get("oneOf") {
         let named =

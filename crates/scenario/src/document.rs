@@ -54,8 +54,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Locates a problem: in the override that has set its path, or, if there is none, on a line of
-    /// the text.
+    /// Locates a problem: in the override that set its path, or, without such an override, on a
+    /// line of the text.
     pub fn error_at(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         let written = made.origins.written(&problem.path);
@@ -78,14 +78,14 @@ impl<'a> Document<'a> {
         error
     }
 
-    /// Position of the deepest step of the path that occurs in the text; `None` if the text is not
-    /// that of a file.
+    /// Position in the text of the last step of the path that the text contains; `None` if the text
+    /// comes from no file.
     pub fn position(&self, path: &[Step]) -> Option<Position> {
         let span = if self.file.is_empty() { None } else { self.place(path) };
         span.map(|span| position_of(self.text, span.start))
     }
 
-    /// Byte range of the deepest step of the path that occurs in the text.
+    /// Byte range in the text of the last step of the path that the text contains.
     fn place(&self, path: &[Step]) -> Option<Range<usize>> {
         let (Step::Key(first), rest) = path.split_first()? else { return None };
         let (key, mut value) = self.places.get_ref().get_key_value(first.as_str())?;
@@ -112,11 +112,12 @@ pub type Applied<'a> = (Vec<Step>, &'a (String, String));
 
 /// Values after overrides and topology.
 pub struct Made<'a> {
-    /// All values.
+    /// Root table.
     pub values: &'a Value,
     /// Overrides in order of application.
     pub applied: &'a [Applied<'a>],
-    /// Origins, in `[topology]`, of the links and flows that it generates.
+    /// For each link and flow that a topology generates, the keys of `[topology]` from which it
+    /// comes.
     pub origins: &'a Origins,
 }
 
@@ -127,7 +128,8 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Path in the notation of overrides. List elements are given by their name, if they have one.
+/// Path in the notation of overrides, such as `link.cloud.rate`. A list element is given by its
+/// name, or by its index if it has no name.
 pub fn path_text(values: &Value, path: &[Step]) -> String {
     let mut parts = Vec::with_capacity(path.len());
     let mut value = Some(values);

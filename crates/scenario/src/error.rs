@@ -74,12 +74,12 @@ impl ScenarioError {
     }
 }
 
-/// Overrides in the notation of errors.
+/// Overrides as errors quote them: `with KEY = VALUE, …`.
 pub fn with(changes: &[(String, String)]) -> String {
     format!("with {}", listed(changes))
 }
 
-/// Keys with their values.
+/// Overrides as a list: `KEY = VALUE, …`.
 pub fn listed(changes: &[(String, String)]) -> String {
     let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     each.join(", ")
@@ -104,7 +104,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Creates a problem at the root; see [`Problem::within`].
+    /// Creates a problem with an empty path; [`Problem::within`] extends the path.
     pub fn new(message: impl Into<String>) -> Self {
         Self { path: Vec::new(), message: message.into() }
     }

@@ -49,7 +49,7 @@ pub struct File {
     /// Cells of 802.11 stations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wlan: Vec<WlanTable>,
-    /// Routes that differ from the default, which is the one with the fewest hops.
+    /// Routes that differ from the default, the route with the fewest hops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<RouteTable>,
     /// Relays: agents at nodes that handle passing packets.
@@ -236,7 +236,7 @@ pub struct FlowTable {
     pub from: String,
     /// Node that receives the data.
     pub to: String,
-    /// A `[tcp.NAME]`, or a preset; for both ends. Either this or `udp`.
+    /// TCP of both ends: a `[tcp.NAME]`, or a preset. A flow has either `tcp` or `udp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
     /// UDP parameters, for a flow over UDP.
@@ -247,7 +247,7 @@ pub struct FlowTable {
     /// Time at which the connection is opened, or the first packet may be sent.
     #[serde(default)]
     pub start: Duration,
-    /// Number of equal flows NAME.0, NAME.1, …; a single one keeps the plain name.
+    /// Number of equal flows NAME.0, NAME.1, …; a single flow is called NAME.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
@@ -257,9 +257,9 @@ pub struct FlowTable {
     /// End that opens the connection; `"to"` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Initiator>,
-    /// Rate at which the receiving program takes data from its socket: it reads up to 16 KiB at
-    /// once, and waits as long as these bytes take at the rate. Without a rate the program reads
-    /// all data as they arrive.
+    /// Rate at which the receiving program takes data from its socket. The program reads up to 16
+    /// KiB, then waits as long as these bytes take at this rate. Without a rate it reads all data
+    /// as they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_rate: Option<Rate>,
 }

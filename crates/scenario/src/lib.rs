@@ -1,12 +1,17 @@
 //! Scenario files: text in, checked types out.
 //!
 //! This crate does not access the file system. The caller may pass a function that reads the trace
-//! files that a scenario names. Stages of reading: `document` (TOML to values with positions) →
-//! `overrides` (`--set`) → `topology` (a shape to its links and flows) → `traces` (embeds trace
-//! files) → `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`],
-//! with names resolved, presets merged and routes computed). Each error names the file, the line,
-//! the key, the value and what is allowed. A long text without errors is read by `pieces` instead,
-//! which never holds all its values at once.
+//! files that a scenario names. A text is read in stages:
+//!
+//! 1. `document`: TOML to values with positions.
+//! 2. `overrides`: changes by `--set`.
+//! 3. `topology`: a shape to its links and flows.
+//! 4. `traces`: embeds trace files.
+//! 5. `file`: values to the tables that users write.
+//! 6. `resolve`: tables to a [`Scenario`], with names resolved, presets merged and routes computed.
+//!
+//! Each error names the file, the line, the key, the value and what is allowed. A long text without
+//! errors is read by `pieces` instead, which never holds all its values at once.
 
 mod app;
 mod describe;
@@ -113,8 +118,8 @@ pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario,
 fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
-        // An error that concerns two keys may point to a line of the file that would be valid
-        // without the overrides.
+        // An error about two keys may point to a line of the file, although only an override makes
+        // this line invalid.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
         if !blamed && read(&document, &[], outside).is_ok() {
             error.blame_overrides(source.overrides)

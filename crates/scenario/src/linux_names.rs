@@ -4,8 +4,8 @@
 use retx_tcp::presets;
 use serde_json::{Map, Value};
 
-/// Resolves the congestion control `choice` of a TCP that starts from a Linux preset and has
-/// inherited `inherited`.
+/// Resolves the congestion control `choice` of a TCP that starts from a Linux preset; `inherited`
+/// is the choice of the TCP from which it starts.
 ///
 /// If `choice` has a parameter that the kernel's module lacks, the name denotes the model of the
 /// RFC or paper instead, which has this parameter.
@@ -20,8 +20,8 @@ pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
         return choice.clone();
     }
     let name = module["name"].clone();
-    // A table keeps the parameters of an inherited choice of the same module; a bare name starts
-    // from the defaults.
+    // A table for the inherited module sets only its own keys, so that the other inherited
+    // parameters remain. A bare name starts from the defaults.
     let goes_on = choice.is_object() && inherited.is_some_and(|it| it.get("name") == Some(&name));
     if goes_on {
         module.clear();

@@ -8,8 +8,8 @@ use retx_tcp::presets;
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
-/// Keys whose value is a choice. For each, the second key contains the name of the choice if it is
-/// written as a table.
+/// Keys whose value is a choice, each with the key that names the choice when it is written as a
+/// table, such as `discipline` for `queue`.
 pub const CHOICES: &[(&str, &str)] = &[
     (topology::KEY, topology::TAG),
     ("queue", "discipline"),
@@ -42,7 +42,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
         let last = depth + 1 == parts.len();
         let parent = match path.last() {
             Some(Step::Key(key)) => key.clone(),
-            // In messages, list elements are named after their list.
+            // After an element of a list: the part of the key that names the element.
             _ => parts[..depth].last().map_or(String::new(), |part| (*part).to_owned()),
         };
         if depth == 2 && ["link", topology::KEY].contains(&parts[0]) && parts.len() > 4 {
@@ -148,7 +148,7 @@ fn start_from_preset(tcp: &mut Value, name: &str) {
     }
 }
 
-/// Turns `queue = "droptail"` into `{ discipline = "droptail" }`.
+/// Turns a choice such as `queue = "droptail"` into the table `{ discipline = "droptail" }`.
 fn open_choice(value: &mut Value, key: &str) {
     let Some((_, tag)) = CHOICES.iter().find(|choice| choice.0 == key) else { return };
     if let Value::String(name) = value {

@@ -20,7 +20,7 @@ use toml::de::DeTable;
 
 /// Texts shorter than this are read as a whole.
 const SHORT_BYTES: usize = 1 << 18;
-/// Approximate length of a piece.
+/// Approximate length of a piece, bytes.
 const PIECE_BYTES: usize = 1 << 16;
 
 /// Lists that may be split: each element has its own header.
@@ -195,7 +195,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// However the lines are changed, reading in pieces gives the result of reading as a whole.
+        /// Whatever lines are changed, reading in pieces gives the result of reading as a whole.
         #[test]
         fn pieces_never_say_anything_else(
             changes in prop::collection::vec((any::<Index>(), 0..4, any::<Index>()), 0..6),

@@ -38,7 +38,7 @@ fn rephrased(
         let place = place(document.values(), &change.0);
         let position = place.and_then(|path| document.position(&path));
         let said = one_line(&format!("sweep: {}", listed(slice::from_ref(change))));
-        // The sweep already names the key.
+        // The quoted change already contains the key.
         let path = if error.path == change.0 { String::new() } else { error.path };
         return ScenarioError { position, r#override: Some(said), path, ..error };
     }

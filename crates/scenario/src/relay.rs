@@ -42,7 +42,7 @@ macro_rules! relays {
                 match self { $(Self::$kind(it) => &it.node,)+ }
             }
 
-            /// Flows served; `None` for all that pass.
+            /// Names of the flows that it serves; `None` for all flows that pass it.
             pub fn flows(&self) -> Option<&[String]> {
                 match self { $(Self::$kind(it) => it.flows.as_deref(),)+ }
             }
@@ -77,7 +77,7 @@ macro_rules! relays {
 relays! { "split" Split, "snoop" Snoop, "eln" Eln }
 
 impl Relay {
-    /// Lossy hop observed by the relay: a link or a wlan.
+    /// Lossy hop observed by the relay: a link or a wlan; `None` for `split`.
     pub fn link(&self) -> Option<&str> {
         match self {
             Self::Split(_) => None,
@@ -101,12 +101,14 @@ impl JsonSchema for Relay {
     }
 }
 
-/// A proxy that terminates connections and opens new ones: it acknowledges to the sender, stores
-/// the data until the receiver acknowledges it, and sends with a TCP of its own (I-TCP, RFC 3135).
+/// A proxy that terminates connections and opens new ones (I-TCP, RFC 3135). It acknowledges the
+/// sender's data, stores them until the receiver acknowledges them, and sends them with a TCP of
+/// its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
-    /// Unique among relays. Results call a flow from here on FLOW@NAME.
+    /// Name, unique among relays. In results, the part of a flow after this relay is called
+    /// FLOW@NAME.
     pub name: String,
     /// Node of the relay.
     pub node: String,
@@ -116,19 +118,19 @@ pub struct Split {
     /// TCP with which it sends, a `[tcp.NAME]` or a preset; by default the flow's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// Limit of the data held per flow: received and read, but not acknowledged by the receiver.
-    /// Further data wait in the receive buffer, whose window closes.
+    /// Limit of the data stored per flow: those that the relay has read and the receiver has not
+    /// acknowledged. Further data wait in the receive buffer, whose window closes.
     #[serde(default = "Split::buffer")]
     pub buffer: Size,
 }
 
-/// A snoop agent before a lossy hop: it caches the data that pass towards the hop, retransmits them
-/// when they are lost there, and absorbs the duplicate ACKs. For data from the hop, it notifies the
-/// sender of losses there, as `eln` does (Balakrishnan et al.).
+/// A snoop agent before a lossy hop. It caches the data that pass towards the hop, retransmits them
+/// when they are lost there, and absorbs the duplicate ACKs. For data that arrive over the hop, it
+/// notifies the sender of losses there, as `eln` does (Balakrishnan et al.).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snoop {
-    /// Unique among relays.
+    /// Name, unique among relays.
     pub name: String,
     /// Node of the relay.
     pub node: String,
@@ -141,15 +143,15 @@ pub struct Snoop {
     #[serde(default = "Snoop::packets")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
-    /// Number of consecutive duplicate ACKs at which the agent retransmits; it forwards those
-    /// before the last.
+    /// Number of consecutive duplicate ACKs at which the agent retransmits. The agent forwards the
+    /// earlier ones to the sender.
     #[serde(default = "Snoop::dupacks")]
     #[schemars(range(min = 1))]
     pub dupacks: u32,
     /// Largest number of retransmissions of a segment.
     #[serde(default = "Snoop::retransmissions")]
     pub retransmissions: u32,
-    /// Lower bound of its timer.
+    /// Lower bound of the agent's retransmission timeout.
     #[serde(default = "Snoop::min_timeout")]
     pub min_timeout: Duration,
 }
@@ -175,12 +177,12 @@ impl Snoop {
     }
 }
 
-/// Explicit loss notification: marks acknowledgments that ask for a segment lost on a lossy hop. A
+/// Explicit loss notification: marks acknowledgments that request a segment lost on a lossy hop. A
 /// TCP with `loss_cause = "eln"` evaluates the mark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Eln {
-    /// Unique among relays.
+    /// Name, unique among relays.
     pub name: String,
     /// Node of the relay.
     pub node: String,

@@ -6,7 +6,7 @@ use crate::scenario::{Direction, Way};
 use retx_link::channel::{self, Model};
 use retx_link::pipe::repair::{Config, arq, fec};
 
-/// Repair set by one table.
+/// Repair that the keys `arq` and `fec` of a table set; both at once are refused.
 fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Config>, Problem> {
     let (key, check) = match (&arq, &fec) {
         (Some(_), Some(_)) => {
@@ -64,7 +64,7 @@ pub fn repair(
     }
 }
 
-/// Copy with the defaults filled in.
+/// Copy of a repair, with the defaults filled in that depend on the direction.
 fn filled_in(repair: Config, direction: &Direction) -> Config {
     match repair {
         Config::Arq(arq) => Config::Arq(arq::Config {

@@ -186,8 +186,8 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
-/// Resolves one direction. Its own values take precedence over those of the link, and these over
-/// the defaults.
+/// Resolves one direction. Its own values take precedence over those of the link, and those of the
+/// link over the defaults.
 fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
     // An error in a value that both directions inherit is reported at the link.
     let blame = |key: &str, owned: bool, message: String| {

@@ -6,16 +6,16 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// Sampling of time series.
+/// Times at which the state of flows is sampled for time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleInterval {
     /// Fixed interval above zero.
     Every(Duration),
-    /// Every acknowledgment.
+    /// At every acknowledgment.
     EveryAck,
 }
 
-/// Notation in scenarios.
+/// Notation of [`SampleInterval::EveryAck`] in scenarios.
 const EVERY_ACK: &str = "every_ack";
 
 impl<'de> Deserialize<'de> for SampleInterval {

@@ -153,7 +153,7 @@ pub enum Transport {
 }
 
 impl Flow {
-    /// Flows that this one stands for.
+    /// The `count` flows of this entry.
     pub fn expanded(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
         (0..self.count).map(|number| ExpandedFlow {
             flow: self,
@@ -257,14 +257,14 @@ impl Link {
     }
 }
 
-/// One of the equal flows that a [`Flow`] stands for.
+/// One of the `count` equal flows of a [`Flow`].
 #[derive(Debug, Clone, Copy)]
 pub struct ExpandedFlow<'a> {
-    /// Properties shared with its siblings.
+    /// Properties common to all `count` flows.
     pub flow: &'a Flow,
-    /// Number among its siblings, from 0.
+    /// Number among the `count` flows, from 0.
     pub number: u32,
-    /// Start time.
+    /// Start time, later by `stagger` from flow to flow.
     pub start: Duration,
 }
 
@@ -290,7 +290,7 @@ impl Scenario {
         self.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// Relays that serve a flow, in the order of its data.
+    /// Relays that serve a flow, in the order in which its data pass them.
     pub fn passages(&self, flow: &Flow) -> Vec<Passage> {
         Ways { links: &self.links, wlans: &self.wlans }.passages(&self.relays, flow)
     }

@@ -21,7 +21,8 @@ pub struct ChangeTable {
     /// Propagation delay of both directions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Channel of both directions. A model that replaces another of its kind takes over its memory.
+    /// Channel of both directions. A model that replaces another of the same kind takes over its
+    /// state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
     /// Changes of the direction from the first of `ends` to the second.

@@ -95,7 +95,7 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "object", "additionalProperties": fields })
 }
 
-/// Schema of a field that `"none"` unsets, whatever `like` provides.
+/// Schema of a field for which `"none"` removes the value that `like` provides.
 fn or_none(mut field: Value) -> Value {
     let description = field.as_object_mut().and_then(|table| table.remove("description"));
     let none = json!({ "const": "none", "description": "as if it were never set" });

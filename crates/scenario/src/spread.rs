@@ -12,7 +12,7 @@ use serde_json::Value;
 pub enum Spread<T> {
     /// Constant.
     Constant(T),
-    /// Drawn each time.
+    /// Drawn anew for each use.
     Drawn(Drawn<T>),
 }
 

@@ -1,6 +1,7 @@
 //! Suggestions: "did you mean …?"
 
-/// Maximum length of names that are compared. The limit keeps suggestions cheap for any file.
+/// Maximum length of names that are compared, in characters. The limit keeps suggestions cheap for
+/// any file.
 const NAME_MAX_CHARS: usize = 64;
 const LISTED_MAX: usize = 40;
 

@@ -1,9 +1,11 @@
 //! `[sweep]`: the values varied by `retx sweep`, and the number of runs of each point.
 //!
-//! The table contains keys of the scenario, in quotes or not, each with a list of values or a
-//! range. `[[sweep.zip]]` contains such keys whose lists advance together;
-//! `[sweep.latin_hypercube]` contains keys whose ranges are sampled together by a Latin hypercube;
-//! `[[sweep.case]]` is a point with a name. The grid is the product of all of these.
+//! The grid is the product of all parts of the table:
+//!
+//! - keys of the scenario, in quotes or not, each with a list of values or a range;
+//! - `[[sweep.zip]]`: such keys whose lists advance together;
+//! - `[sweep.latin_hypercube]`: keys whose ranges are sampled together by a Latin hypercube;
+//! - `[[sweep.case]]`: the points of the list, each with a name.
 
 mod case;
 mod range;
@@ -64,7 +66,7 @@ pub struct Until {
 pub struct Hypercube {
     /// Number of points.
     pub points: u64,
-    /// Seed of the random spread.
+    /// Seed for the random choice of the points.
     pub seed: u64,
     /// Keys with their ranges.
     pub dimensions: Vec<(String, Dimension)>,
@@ -81,7 +83,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Value at a share of the range, 0 ≤ share < 1.
+    /// Value at the fraction `share` of the range, 0 ≤ `share` < 1.
     pub fn at(&self, share: f64) -> Value {
         match self {
             Self::Range(range) => range.at(share),
@@ -163,7 +165,7 @@ fn until(value: &Value) -> Result<Until, Problem> {
 }
 
 /// Keys of the scenario with their ranges. In TOML, a key without quotes such as `link.cloud.rate`
-/// stands for nested tables.
+/// denotes nested tables, which are joined to one key here.
 fn flat(table: &Map<String, Value>, own: &[&str]) -> Vec<(Vec<String>, Value)> {
     let mut found = Vec::new();
     let mut todo: Vec<(Vec<String>, &Value)> = Vec::new();

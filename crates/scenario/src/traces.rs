@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Function that reads the file at a path relative to the scenario's file. Its error is the reason
-/// of a failure.
+/// Function that reads the file at a path relative to the scenario's file; its error is the reason
+/// why the file cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Reader that refuses every file, for scenarios that have none.

@@ -131,7 +131,8 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
 }
 
 /// Sets the default number of packets that a saturating source keeps in the first hop: one in
-/// transmission and one that waits. On a link, those in propagation at its highest rate are added.
+/// transmission and one that waits. On a link, the packets in propagation at its highest rate are
+/// added.
 fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
     let (Transport::Udp(udp), App::Bulk(bulk)) = (&mut flow.transport, &flow.app) else {
         return Ok(());

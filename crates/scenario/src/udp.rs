@@ -89,7 +89,8 @@ impl Udp {
         Ok(())
     }
 
-    /// Checks `on_off` against the pace of its packets; `Ok` for other applications.
+    /// Checks that `on_off` has at most [`SPELLS_PER_PACKET_MAX`] on-times per packet in the mean;
+    /// `Ok` for other applications.
     pub(crate) fn check_spells(&self, app: &App) -> Result<(), Problem> {
         let (App::OnOff(on_off), Some(rate)) = (app, self.rate) else { return Ok(()) };
         let gap = self.packet.mean() * 8.0 / rate.as_bit_s() as f64;

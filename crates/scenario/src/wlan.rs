@@ -26,7 +26,7 @@ pub struct WlanTable {
     /// Nodes that are its stations, at least two.
     #[schemars(length(min = 2, max = 1000))]
     pub stations: Vec<String>,
-    /// Standard whose parameters it starts from.
+    /// Standard whose parameters are the defaults.
     #[serde(default)]
     pub standard: Standard,
     /// Rate of data frames; by default the standard's highest (FHSS: 1 Mbit/s).
@@ -85,7 +85,7 @@ pub struct WlanTable {
     /// Scheduled changes, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<WlanChangeTable>,
-    /// aSlotTime.
+    /// Slot time (aSlotTime).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Duration>,
     /// Short interframe space.
@@ -124,8 +124,8 @@ pub struct WlanChangeTable {
     /// Rate of data frames that begin at or after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Channel of all pairs of stations. A model that replaces another of its kind takes over its
-    /// memory.
+    /// Channel of all pairs of stations. A model that replaces another of the same kind takes over
+    /// its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channels>,
 }
@@ -182,7 +182,7 @@ impl JsonSchema for Attempts {
 pub struct Wlan {
     /// Name, unique among links and wlans.
     pub name: String,
-    /// Standard that `config` started from.
+    /// Standard whose parameters were the defaults of `config`.
     pub standard: Standard,
     /// Preamble length.
     pub preamble: Preamble,
@@ -225,7 +225,7 @@ impl Wlan {
         })
     }
 
-    /// Two stations with the standard's parameters.
+    /// Wlan of two stations, with the standard's parameters.
     pub fn plain(standard: Standard) -> Self {
         let text = json!({ "name": "cell", "stations": ["a", "b"], "standard": standard });
         let table = serde_json::from_value(text).expect("all that a wlan needs");

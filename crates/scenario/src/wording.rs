@@ -64,7 +64,7 @@ fn sentence(message: &str, path: &[Step]) -> String {
     let rest =
         message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     match (rest.and_then(|rest| rest.rsplit_once(", expected ")), path) {
-        // `[link]` for `[[link]]`.
+        // A single table `[link]` in place of the list `[[link]]`.
         (Some(("map", "a sequence")), [Step::Key(key)]) => {
             format!("expected a list of tables, each under a [[{key}]] of its own; found a table")
         }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// Path and problem.
+/// Value that cannot be written: its path, and the problem.
 type Refusal = (String, String);
 
 /// Writes a table as a TOML document. Keys whose value is `null` are left out.

@@ -67,7 +67,7 @@ impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for Each<'a, T, F> {
     }
 }
 
-/// TCPs by their names.
+/// TCPs, written as a table with their names as keys.
 struct Tcps<'a>(&'a [NamedTcp]);
 
 impl Serialize for Tcps<'_> {

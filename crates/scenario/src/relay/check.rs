@@ -157,8 +157,8 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
     Ok(())
 }
 
-/// Checks the relays on a flow's path: at most one per node, and on the way back the same ones in
-/// reverse order.
+/// Checks the relays on a flow's path: at most one per node, and the acknowledgments pass the
+/// relays of the data in reverse order.
 fn check_way(
     relays: &[Relay],
     flow: &Flow,

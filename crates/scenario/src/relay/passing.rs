@@ -65,8 +65,9 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Side of a node on which a flow passes a link in both directions; `None` if it does not.
-    /// `forward` and `reverse` are the numbers of hops before the node on the two paths.
+    /// Side of the relay on which the data sender is, if both paths of the flow pass the link next
+    /// to the relay; `None` otherwise. `forward` and `reverse` are the numbers of hops before the
+    /// relay on the two paths.
     fn side(&self, link: &str, flow: &Flow, (forward, reverse): (usize, usize)) -> Option<Side> {
         let is = |hop: &Hop| self.name(hop) == link;
         let [data, acks] = [&flow.forward_path, &flow.reverse_path];
@@ -79,7 +80,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// True if a link or wlan of this name is at the node.
+    /// True if the link or wlan of this name is at the node; `None` if there is no such link or
+    /// wlan.
     pub fn is_at(&self, link: &str, node: &str) -> Option<bool> {
         let of_link = |it: &&Link| it.name == link;
         let of_wlan = |it: &&Wlan| it.name == link;
@@ -90,7 +92,7 @@ impl<'a> Map<'a> {
         Some(wlan.config.stations.iter().any(|station| station == node))
     }
 
-    /// Relays that serve a flow, in the order of its data.
+    /// Relays that serve a flow, in the order in which its data pass them.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
         if flow.udp().is_some() {
             // Relays do not handle datagrams.

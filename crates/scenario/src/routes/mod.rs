@@ -150,7 +150,7 @@ impl<'a> Network<'a> {
             ends.push(found.map_err(|problem| problem.within_element("flow", index))?);
         }
         // Flows that start from the same hub are computed together and share one search, so that
-        // the cost of searching does not grow with the number of flows.
+        // the number of searches does not grow with the number of flows.
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|index| self.hub(ends[*index].0).0);
         let mut search = Search::new(self);
@@ -263,7 +263,7 @@ struct Search<'a> {
     /// For each reached node except the root, the last hop of its path, and the node at which this
     /// hop begins.
     tree: Vec<Option<(Hop, Node)>>,
-    /// Reached nodes, in this order; those before `next` have been expanded.
+    /// Nodes in the order in which the search reached them; those before `next` have been expanded.
     reached: Vec<Node>,
     next: usize,
 }

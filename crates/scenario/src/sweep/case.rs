@@ -16,7 +16,7 @@ pub struct Case {
     /// Values by scenario key, in quotes: `{ "link.cloud.delay" = "5 ms" }`.
     #[serde(default)]
     pub set: Map<String, Value>,
-    /// Runs of the case, in place of the sweep's number: 1 if nothing is random.
+    /// Number of runs of the case, in place of the sweep's; 1 suffices if nothing is random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replications: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! `{ from = "1 ms", to = "100 ms", steps = 5, scale = "log" }`.
+//! Ranges of values, such as `{ from = "1 ms", to = "100 ms", steps = 5, scale = "log" }`.
 
 use crate::error::Problem;
 use crate::wording;
@@ -105,7 +105,7 @@ impl Range {
         (from, to, unit)
     }
 
-    /// Value at a share of the range, 0 to 1.
+    /// Value at the fraction `share` of the range, 0 to 1.
     pub fn at(&self, share: f64) -> Value {
         let (from, to, unit) = self.ends();
         let number = match self.scale {

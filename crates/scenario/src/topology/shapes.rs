@@ -22,7 +22,8 @@ pub struct Chain {
     /// Keys for the flow. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
-    /// Flows of UDP over all links, `udp0` … with the flow, `udp_reverse0` … against it.
+    /// UDP flows over all links: `udp0` … in the direction of the flow, `udp_reverse0` … in the
+    /// other.
     #[serde(default)]
     pub cross: Cross,
 }
@@ -90,8 +91,8 @@ impl Dumbbell {
     }
 }
 
-/// A flow, `long`, over all of `hops` bottlenecks in a row, and one over each of them alone,
-/// `cross0` …: links `hop0` … between the nodes `n0` ….
+/// A flow, `long`, over `hops` bottlenecks in a row, and a flow, `cross0` …, over each of them
+/// alone. The bottlenecks are the links `hop0` … between the nodes `n0` ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
@@ -104,8 +105,8 @@ pub struct ParkingLot {
     /// Keys for all flows. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
-    /// Flows of UDP, over each bottleneck in turn: `udp0` … with the flows, `udp_reverse0` …
-    /// against them.
+    /// UDP flows, over each bottleneck in turn: `udp0` … in the direction of the other flows,
+    /// `udp_reverse0` … in the opposite direction.
     #[serde(default)]
     pub cross: Cross,
 }
