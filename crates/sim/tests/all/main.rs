@@ -28,6 +28,7 @@ mod relays;
 mod scenarios;
 #[path = "../../../record/tests/all/skipping.rs"]
 mod skipping;
+mod snapshots;
 mod split;
 mod swarm;
 mod table_9;
