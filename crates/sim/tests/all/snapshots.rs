@@ -16,8 +16,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Results in a line: sums over flows and links, means over flows (`cwnd` in bytes), and a digest of
-/// the recorded segments, samples, drops and episodes.
+/// Results in a line: sums over flows and links, means over flows (`cwnd` in bytes), and a digest
+/// of the recorded segments, samples, drops and episodes.
 const COLUMNS: &str = "bytes sent resent needless fast rto drops marks cwnd rtt_us digest";
 
 fn folder() -> PathBuf {
