@@ -1,11 +1,15 @@
 //! Plays packetdrill scripts against retx's TCP in virtual time.
 //!
 //! A script states the times at which packets arrive, the calls of the application, and the packets
-//! that the endpoint must send. [`parse`](parse::parse) turns its text into typed events and
-//! refuses unsupported ones before anything runs; [`setup`] derives an endpoint's configuration
-//! from its flags and commands; [`host`] provides sockets over `retx_tcp::Connection`; [`play`]
-//! runs the events, and compares packets and results with the script. The parser is written by
-//! hand: the grammar is small, and users see mostly its error messages.
+//! that the endpoint must send. Modules:
+//!
+//! - [`parse`](parse::parse) turns the text of a script into typed events, and refuses unsupported
+//!   ones before anything runs.
+//! - [`setup`] derives an endpoint's configuration from the script's flags and commands.
+//! - [`host`] provides sockets over `retx_tcp::Connection`.
+//! - [`play`] runs the events, and compares packets and results with the script.
+//!
+//! The parser is written by hand: the grammar is small, and users see mostly its error messages.
 
 mod code;
 mod fault;

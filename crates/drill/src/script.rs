@@ -81,7 +81,7 @@ pub enum Action {
 pub struct Packet {
     /// Control bits.
     pub flags: Flags,
-    /// First sequence number, relative unless the packet is a SYN.
+    /// First sequence number. It is relative to the initial one, except in a SYN.
     pub seq: u32,
     /// Payload bytes.
     pub payload_bytes: u32,
@@ -181,7 +181,7 @@ pub enum Operation {
     ReadErrors(i32, Vec<Ancillary>),
     /// `write`, `send`, `sendto`, `sendmsg`, `sendfile`.
     Write(Transfer),
-    /// A transfer of this many bytes with a buffer at address 0.
+    /// A transfer of this many bytes, whose buffer is at the invalid address 0.
     BadBuffer(i32, u64),
     /// `open`: a file that is as long as needed.
     Open,
@@ -266,7 +266,7 @@ pub enum Stamp {
     Scheduled,
     /// The segment leaves.
     Sent,
-    /// The data are acknowledged.
+    /// All data of the write are acknowledged.
     Acknowledged,
 }
 

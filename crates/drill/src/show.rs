@@ -22,7 +22,7 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
-/// `0.250000`: seconds with six or more decimals.
+/// Time in seconds with six or more decimals, such as `0.250000`.
 pub fn time(time: Time) -> String {
     let (seconds, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
     if nanos.is_multiple_of(1_000) {
@@ -32,7 +32,7 @@ pub fn time(time: Time) -> String {
     }
 }
 
-/// `P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
+/// Packet as scripts write it, such as `P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
 pub fn packet(packet: &Packet) -> String {
     let Packet { seq, payload_bytes, .. } = *packet;
     let mut text = String::new();
@@ -69,7 +69,7 @@ pub const fn ecn(mark: EcnMark) -> &'static str {
     }
 }
 
-/// `S.`, or `-` for none.
+/// Control bits as scripts write them, such as `S.`; `-` for none.
 pub fn flags(flags: Flags) -> String {
     const LETTERS: [(Flags, char); 7] = [
         (Flags::SYN, 'S'),

@@ -6,7 +6,7 @@ use crate::fault::Refusal;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Source of the values of names that the script did not assign.
+/// Source of values for the names that a script has not assigned.
 pub trait Names {
     /// The value of a name.
     ///

@@ -151,7 +151,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Length of a `\` at the end of a line, with the line end; `None` elsewhere.
+/// Length of a `\` and the line end after it, if `rest` begins with them; otherwise `None`.
 fn continued(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix('\\')?;
     let newline = after.find('\n')?;

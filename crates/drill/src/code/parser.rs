@@ -293,13 +293,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Expression after `(`: in brackets, or a tuple.
+    /// Expression after `(`: one in brackets, or a tuple.
     fn brackets(&mut self) -> Result<Expression, Refusal> {
         let (mut values, comma) = self.list()?;
         Ok(if values.len() == 1 && !comma { values.remove(0) } else { Expression::Tuple(values) })
     }
 
-    /// Expressions up to `)`; and true if a comma precedes the `)`.
+    /// Expressions up to `)`, and true if a comma precedes the `)`.
     fn list(&mut self) -> Result<(Vec<Expression>, bool), Refusal> {
         let mut values = Vec::new();
         let mut comma = false;

@@ -98,7 +98,7 @@ impl Host {
         }
     }
 
-    /// Descriptor returned by a call, as the script chooses it.
+    /// Number of a new descriptor: the result that the script expects of the call.
     pub(super) fn new_descriptor(&self, returns: Option<i64>) -> Result<i32, Fault> {
         let fd = returns
             .and_then(|fd| i32::try_from(fd).ok())
@@ -243,7 +243,8 @@ impl Host {
         Ok(if taken == 0 && transfer.bytes > 0 { Answer::Wait } else { Answer::Done(taken as i64) })
     }
 
-    /// Writes a part of a transfer, and lets the connection send.
+    /// Passes bytes of a write to the connection, and lets the connection send. Returns the number
+    /// of bytes that the connection has accepted.
     fn hand_over(&mut self, now: Time, end: usize, bytes: u64, flags: MessageFlags) -> u64 {
         let target = &mut self.ends[end];
         let connection = &mut target.connection;
@@ -259,7 +260,8 @@ impl Host {
         taken
     }
 
-    /// Result of a transfer with a buffer at address 0: it fails when it would access the buffer.
+    /// Result of a transfer with a buffer at address 0: it fails if the call would access the
+    /// buffer.
     fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Answer, Fault> {
         let open = self.end_of(fd)?.is_some();
         Ok(match (open, bytes) {
@@ -281,7 +283,7 @@ impl Host {
         written: &mut u64,
     ) -> Result<Answer, Fault> {
         // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
-        // `has_room`).
+        // `has_room`), even if a part of the write would fit earlier.
         let end = self.end_of(transfer.fd)?.map(|end| &self.ends[end]);
         if *written > 0 && end.is_some_and(|end| end.short && end.error.is_none()) {
             return Ok(Answer::Wait);

@@ -17,7 +17,7 @@ const PACKET_MEMORY_BYTES: u64 = 1_280;
 pub struct End {
     /// The endpoint.
     pub connection: Connection,
-    /// Listening descriptor that will accept it.
+    /// Listening descriptor that has received the SYN; `None` without a listener.
     pub listener: Option<i32>,
     /// True if the connection has a descriptor: `accept` has returned it, or `connect` has created
     /// it.
@@ -37,7 +37,7 @@ pub struct End {
     pub send_buffer: u64,
     /// Counters for `TCP_INFO`.
     pub counts: Counts,
-    /// True if the send buffer counts memory, as in Linux.
+    /// True if packet overhead counts towards the send buffer, as in Linux.
     pub counts_memory: bool,
     /// MSS offered by this end.
     pub mss: u32,
@@ -49,13 +49,13 @@ pub struct End {
     pub keepalive: KeepAliveOption,
     /// Transmit timestamps, if enabled.
     pub stamps: Option<Box<Stamps>>,
-    /// Limits of the sender, and the time under each.
+    /// Times during which the peer's window or the send buffer limits the sender.
     pub limits: Limits,
     /// Number of events that have woken waiters of the socket.
     pub wakes: u64,
-    /// True if a write has found the send buffer full.
+    /// True from a write that finds the send buffer full until enough of the buffer is free again.
     pub short: bool,
-    /// Readable bytes when the socket last woke a waiter.
+    /// Number of readable bytes after the previous call of [`Self::observe`].
     woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
     flight: VecDeque<(u64, u64)>,
@@ -80,7 +80,7 @@ pub struct Counts {
     pub data_segments_in: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Smallest RTT measured.
+    /// Smallest RTT measured; `None` before the first sample.
     pub rtt_min: Option<Duration>,
     /// Time at which data were last sent.
     pub last_data_sent: Time,
@@ -90,14 +90,14 @@ pub struct Counts {
     pub last_ack_received: Time,
 }
 
-/// Cause of a connection's action.
+/// Origin of an action of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Arrival of a segment, in this state.
+    /// Arrival of a segment while the connection was in this state.
     Segment(State),
-    /// A timer.
+    /// Expiry of a timer.
     Timer,
-    /// The application.
+    /// Call of the application.
     Call,
 }
 
@@ -134,7 +134,7 @@ impl End {
         self.flight.len()
     }
 
-    /// Handles the events of the connection.
+    /// Updates the socket's state from the connection's events, which are due to `cause`.
     pub fn take_events(&mut self, now: Time, cause: Cause) {
         while let Some(event) = self.connection.poll_event() {
             match event {
@@ -171,8 +171,8 @@ impl End {
         }
     }
 
-    /// Called after the connection has been served: wakes waiters for data or for room, and updates
-    /// the limits of the sender.
+    /// Wakes calls that wait for data or for space in the send buffer, and updates the times in
+    /// `limits`. Called after each input to the connection.
     pub fn observe(&mut self, now: Time) {
         let readable = self.connection.readable();
         if readable > self.woken_at {
@@ -187,8 +187,9 @@ impl End {
         }
     }
 
-    /// True if there is enough room to wake a writer: a third of the buffer if memory is counted,
-    /// and less than half of `TCP_NOTSENT_LOWAT` unsent (`sk_stream_is_writeable`).
+    /// True if a waiting writer may be woken (`sk_stream_is_writeable`). If memory is counted, a
+    /// third of the send buffer must be free. With `TCP_NOTSENT_LOWAT`, less than half of that
+    /// limit may be unsent.
     fn has_room(&self) -> bool {
         let used = self.used();
         let unsent = unsent_bytes(&self.connection);
@@ -219,7 +220,7 @@ impl End {
         }
     }
 
-    /// Number of readable bytes; if there are none, the result of a read.
+    /// Number of readable bytes. If there are none, the error is the answer to the read.
     pub fn readable(&self) -> Result<u64, Answer> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
@@ -234,7 +235,7 @@ impl End {
         if over { Ok(0) } else { Err(Answer::Wait) }
     }
 
-    /// `Ok` if a write can proceed; otherwise the error of the write.
+    /// `Ok` if a write can proceed; otherwise the answer to the write.
     pub fn writable(&self) -> Result<(), Answer> {
         if let Some(errno) = self.error {
             return Err(Answer::Error(errno));
@@ -255,9 +256,9 @@ impl End {
         bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
     }
 
-    /// Number of bytes that a write of `bytes` can pass on at once; 0 if it has to wait. If memory
-    /// is counted, or with `TCP_NOTSENT_LOWAT`, a block is started only while there is room, and
-    /// then filled (`tcp_sendmsg_locked`).
+    /// Number of bytes that the connection accepts of a write of `bytes`; 0 if the write has to
+    /// wait. If memory is counted, or with `TCP_NOTSENT_LOWAT`, a block may be started while the
+    /// limit is not reached, and is then filled even beyond the limit (`tcp_sendmsg_locked`).
     pub fn piece(&self, bytes: u64) -> u64 {
         let room = self.send_buffer.saturating_sub(self.used());
         let bytes = if self.counts_memory { bytes } else { bytes.min(room) };

@@ -1,8 +1,8 @@
-//! `epoll`: which descriptors have become ready.
+//! `epoll`: reports descriptors that have become ready.
 //!
 //! As in Linux, an entry is checked if its socket has had an event since the entry was last
-//! reported: data or an error arrived, or the send buffer was full and has room again. Without
-//! `EPOLLET` a ready entry is reported again.
+//! reported: data or an error arrived, or a full send buffer has space again. Without `EPOLLET` a
+//! ready entry is reported again.
 
 use super::calls::{Fault, no_descriptor};
 use super::{Answer, Focus, Host, Kind, Settings, Socket, ready};
@@ -13,9 +13,9 @@ use crate::script::EpollChange;
 struct Entry {
     fd: i32,
     events: u32,
-    /// Number of wake-ups of its socket when it was last reported.
+    /// Number of wake-ups of the socket when the entry was last reported.
     seen: u64,
-    /// True if it is checked regardless of `seen`.
+    /// True if the entry is checked regardless of `seen`.
     fresh: bool,
 }
 
@@ -94,8 +94,8 @@ impl Host {
             }
             let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
             let entry = &mut self.epolls[epoll].entries[at];
-            // From now on only later wake-ups count. This suffices for a full send buffer, too,
-            // because the socket wakes its waiters when there is room.
+            // From now on, only later wake-ups count. This suffices for a full send buffer, too,
+            // because the socket wakes its waiters when there is space again.
             (entry.seen, entry.fresh) = (wakes, false);
             if found == 0 {
                 continue;

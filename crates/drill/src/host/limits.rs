@@ -1,9 +1,9 @@
-//! Limits of a sender (peer's window, send buffer), and the time under each.
+//! Times during which the peer's window or the send buffer limits a sender.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c` (`tcp_get_info_chrono_stats`) and `tcp_output.c`
-//! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while data wait that
-//! the congestion window would allow, but the peer's window does not. The busy time is the total
-//! time during which written data are not yet acknowledged.
+//! (`tcp_chrono_start`, `tcp_write_xmit`). The clock of the peer's window runs while data wait for
+//! this window, although the congestion window would allow them. The busy time is the total time
+//! during which written data are not yet acknowledged.
 
 use retx_tcp::Connection;
 use retx_units::{Duration, Time};
@@ -40,8 +40,8 @@ impl Clock {
 }
 
 impl Limits {
-    /// Called after the connection has been served. `short` is true if a write waits for room in
-    /// the send buffer.
+    /// Starts and stops the clocks; called after each input to the connection. `short` is true if a
+    /// write waits for space in the send buffer.
     pub fn observe(&mut self, now: Time, connection: &Connection, short: bool) {
         let unsent = unsent_bytes(connection);
         let smss = u64::from(connection.window().smss);

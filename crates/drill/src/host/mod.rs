@@ -49,8 +49,8 @@ pub struct Sent {
     pub ecn: Ecn,
 }
 
-/// Connection or socket to which the next packet belongs; a script drives only one connection at a
-/// time.
+/// Connection or socket to which the next packet belongs. There is only one, because a script
+/// drives one connection at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Focus {
     Nothing,
@@ -99,7 +99,7 @@ pub struct Host {
     ends: Vec<End>,
     epolls: Vec<epoll::Epoll>,
     focus: Focus,
-    /// `net.ipv4.tcp_notsent_lowat`.
+    /// `net.ipv4.tcp_notsent_lowat`, in bytes; `None` if it sets no limit.
     unsent_low_water: Option<u64>,
     /// True if the device refuses packets.
     device_closed: bool,

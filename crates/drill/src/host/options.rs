@@ -6,7 +6,7 @@ use super::{Answer, Errno, Host, Kind};
 use crate::script::SocketOption;
 use retx_units::{Duration, Time};
 
-/// Linux's upper bounds of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and of `TCP_KEEPCNT`.
+/// Linux's maximum of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and, in the next line, of `TCP_KEEPCNT`.
 const KEEP_SECONDS_MAX: i64 = 32_767;
 const KEEP_COUNT_MAX: i64 = 127;
 
@@ -68,7 +68,7 @@ impl Host {
                 return Err("timestamps are played of connections only".into());
             }
         }
-        // Impossible values are refused now, rather than when a connection is opened.
+        // Impossible values are refused here already, not only when a connection is opened.
         settings.configure(&self.config)?;
         Ok(Answer::Done(0))
     }

@@ -78,8 +78,8 @@ impl Default for Settings {
     }
 }
 
-/// Send buffer of the connection, larger than any script fills. The socket limits writes instead,
-/// because its buffer may change while the connection runs.
+/// Send buffer of the connection: larger than any script fills. The socket itself limits writes,
+/// because the size of its buffer may change while the connection runs.
 const UNBOUNDED: Size = Size::Bytes(1 << 30);
 
 impl Settings {
@@ -102,7 +102,7 @@ impl Settings {
         if let Some(bytes) = self.receive_buffer {
             config.receive_buffer = Size::Bytes(bytes);
             if config.buffers == Buffers::Linux {
-                // `SOCK_RCVBUF_LOCK`.
+                // As in Linux, `SO_RCVBUF` disables autotuning (`SOCK_RCVBUF_LOCK`).
                 config.receive_autotuning = None;
             }
         }

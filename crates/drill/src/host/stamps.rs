@@ -14,7 +14,7 @@ pub struct Stamped {
     pub at: Time,
     /// Event that the timestamp belongs to.
     pub what: Stamp,
-    /// Number of the write's last byte, counted from the byte at which the option was set.
+    /// Number of the write's last byte; byte 0 is the first after the option was set.
     pub key: u64,
 }
 

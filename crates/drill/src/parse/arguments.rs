@@ -23,7 +23,8 @@ const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
 const WITHOUT_EFFECT: [&str; 6] =
     ["IP_TOS", "IP_MTU_DISCOVER", "IP_FREEBIND", "SO_ZEROCOPY", "SO_PRIORITY", "SO_MARK"];
 
-/// Supported transmit timestamps: all kinds, numbered by the last byte of a write.
+/// Flags of the only supported set of transmit timestamps: all kinds, each numbered by the last
+/// byte of a write.
 const STAMPS: [&str; 5] = [
     "SOF_TIMESTAMPING_TX_SCHED",
     "SOF_TIMESTAMPING_TX_SOFTWARE",
@@ -106,7 +107,7 @@ impl Arguments {
         }
     }
 
-    /// `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`.
+    /// Parses `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`; if `asked`, `getsockopt`.
     pub fn socket_option(&self, asked: bool) -> Result<Operation, Refusal> {
         let fd = self.fd_of(5)?;
         let level = self.words(1)?;
@@ -142,8 +143,8 @@ impl Arguments {
         Ok(if asked { Operation::GetOption(fd, option) } else { Operation::SetOption(fd, option) })
     }
 
-    /// `[SOF_TIMESTAMPING_TX_SCHED | …]` with all of [`STAMPS`], which returns true, or `[0]`,
-    /// which returns false.
+    /// Value of `SO_TIMESTAMPING`: true for `[SOF_TIMESTAMPING_TX_SCHED | …]` with all of
+    /// [`STAMPS`], false for `[0]`.
     fn stamps(&self) -> Result<bool, Refusal> {
         let refuse = || self.refuse(&format!("expected [0] or [{}]", STAMPS.join(" | ")));
         let Value::List(values) = self.at(3)? else { return Err(refuse()) };
@@ -158,7 +159,7 @@ impl Arguments {
         }
     }
 
-    /// `[0]` or `[ECONNREFUSED]`.
+    /// Value of `SO_ERROR`, such as `[0]` or `[ECONNREFUSED]`.
     fn errno(&self) -> Result<String, Refusal> {
         match self.at(3)? {
             Value::List(values) => match &values[..] {
@@ -181,7 +182,7 @@ impl Arguments {
         }
     }
 
-    /// `{onoff=1, linger=0}`.
+    /// Value of `SO_LINGER`, such as `{onoff=1, linger=0}`; `None` if `onoff` is 0.
     fn linger(&self) -> Result<Option<i64>, Refusal> {
         let refuse = || self.refuse("expected {onoff=1, linger=0}");
         let Value::Record(fields) = self.at(3)? else { return Err(refuse()) };
@@ -195,7 +196,7 @@ impl Arguments {
         }
     }
 
-    /// `poll([{fd=3, events=POLLIN, revents=POLLIN}], 1, 0)`.
+    /// Parses `poll([{fd=3, events=POLLIN, revents=POLLIN}], 1, 0)`.
     pub fn poll(&self) -> Result<Operation, Refusal> {
         self.count(3)?;
         let Value::List(entries) = self.at(0)? else {
@@ -236,7 +237,7 @@ impl Arguments {
         if poll.fd < 0 { Err(refuse()) } else { Ok(poll) }
     }
 
-    /// `POLLIN|POLLOUT`, `EPOLLIN|EPOLLET`.
+    /// Mask of events, such as `POLLIN|POLLOUT` or `EPOLLIN|EPOLLET`.
     pub fn mask(&self, value: &Value) -> Result<u32, Refusal> {
         if *value == Value::Number(0) {
             return Ok(0);

@@ -39,7 +39,7 @@ const CALLS: &[(&str, Lower)] = &[
 ];
 
 impl Parser<'_> {
-    /// `...0.2 connect(3, ..., ...) = 0`, after the event's time.
+    /// Parses a call after its time, such as `...0.2 connect(3, ..., ...) = 0`.
     pub fn call(&mut self, when: When) -> Result<Call, Refusal> {
         let end = self.call_end(when)?;
         let line = self.line();
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(Some(end))
     }
 
-    /// `0`, `-1 EAGAIN (Resource temporarily unavailable)`, `...`.
+    /// Expected result, such as `0`, `-1 EAGAIN (Resource temporarily unavailable)` or `...`.
     fn result(&mut self, name: &str) -> Result<Expected, Refusal> {
         let line = self.line();
         let value = if self.peek() == Kind::Ellipsis {
@@ -175,7 +175,7 @@ impl Arguments {
         self.fd_of(3).map(operation)
     }
 
-    /// Transfer: a descriptor, a buffer and a length; longer calls have flags as well.
+    /// Parses a transfer: a descriptor, a buffer, a length and, for some calls, flags.
     fn transfer(
         &self,
         count: usize,

@@ -16,14 +16,14 @@ const SHAPE: &str =
     "expected {msg_name(...)=..., msg_iov(1)=[{..., 40}], msg_flags=0, msg_control=[...]}";
 
 impl Arguments {
-    /// `sendmsg(4, {…}, MSG_MORE)`.
+    /// Parses `sendmsg(4, {…}, MSG_MORE)`.
     pub fn send_message(&self) -> Result<Operation, Refusal> {
         let fd = self.fd_of(3)?;
         let Message { bytes, .. } = self.message()?;
         Ok(Operation::Write(Transfer { fd, bytes, flags: self.message_flags(2)?.0 }))
     }
 
-    /// `recvmsg(4, {…}, 0)`.
+    /// Parses `recvmsg(4, {…}, 0)`.
     pub fn receive_message(&self) -> Result<Operation, Refusal> {
         let fd = self.fd_of(3)?;
         let Message { bytes, ancillary } = self.message()?;
@@ -34,7 +34,7 @@ impl Arguments {
         Ok(Operation::ReadMessage(Transfer { fd, bytes, flags }, ancillary))
     }
 
-    /// Flags of a transfer; and true if `MSG_ERRQUEUE` is among them.
+    /// Flags of a transfer, and true if `MSG_ERRQUEUE` is among them.
     pub fn message_flags(&self, index: usize) -> Result<(MessageFlags, bool), Refusal> {
         let (mut flags, mut from_errors) = (MessageFlags::default(), false);
         if self.is_number(index, 0) {
@@ -83,7 +83,7 @@ impl Arguments {
         Ok(message)
     }
 
-    /// `{..., 40}`.
+    /// Length of an element of `msg_iov`, such as `{..., 40}`.
     fn part(&self, part: &Value) -> Result<u64, Refusal> {
         let Value::Record(fields) = part else { return Err(self.refuse(SHAPE)) };
         match &fields[..] {
@@ -94,7 +94,7 @@ impl Arguments {
         }
     }
 
-    /// `{cmsg_level=…, cmsg_type=…, cmsg_data=…}`.
+    /// Control message, such as `{cmsg_level=…, cmsg_type=…, cmsg_data=…}`.
     fn ancillary(&self, entry: &Value) -> Result<Ancillary, Refusal> {
         let refuse = || self.refuse("of control messages TCP_CM_INQ and timestamps are played");
         let Value::Record(fields) = entry else { return Err(refuse()) };
@@ -135,7 +135,7 @@ impl Arguments {
         }
     }
 
-    /// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4})`.
+    /// Parses `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4})`.
     pub fn epoll_control(&self) -> Result<Operation, Refusal> {
         let epoll = self.fd_of(4)?;
         let what = match self.words(1)?[..] {
@@ -155,7 +155,7 @@ impl Arguments {
         Ok(Operation::EpollControl { epoll, what, fd, events })
     }
 
-    /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.
+    /// Parses `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`.
     pub fn epoll_wait(&self) -> Result<Operation, Refusal> {
         let epoll = self.fd_of(4)?;
         let Some(Value::Record(fields)) = self.values.get(1) else {

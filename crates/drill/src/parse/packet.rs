@@ -49,7 +49,7 @@ impl Parser<'_> {
         Err(Refusal::new(self.line(), message))
     }
 
-    /// `[ect0]` or `(ect0)`.
+    /// ECN field, such as `[ect0]` or `(ect0)`; `None` if there is none.
     fn ip_information(&mut self) -> Result<Option<EcnMark>, Refusal> {
         let close = match self.peek() {
             Kind::Symbol('[') => ']',
@@ -73,7 +73,7 @@ impl Parser<'_> {
         Ok(Some(mark))
     }
 
-    /// `S`, `S.`, `.`, `P.`, `-`.
+    /// Control bits, such as `S`, `S.`, `.` or `P.`; `-` for none.
     fn control_bits(&mut self) -> Result<Flags, Refusal> {
         let line = self.line();
         let mut flags = Flags::default();
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(if self.accept('.') { flags.with(Flags::ACK) } else { flags })
     }
 
-    /// `1:1001(1000)`: returns first number and length.
+    /// First sequence number and length of a packet, such as `1:1001(1000)`.
     fn range(&mut self) -> Result<(u32, u32), Refusal> {
         let line = self.line();
         let start = self.integer("a sequence number", 0, SEQUENCE_MAX)?;
@@ -205,7 +205,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `val 1 ecr 2`, after `TS`.
+    /// Timestamps after `TS`, such as `val 1 ecr 2`.
     fn timestamps(&mut self) -> Result<Timestamps, Refusal> {
         if !self.accept_word("val") {
             return Err(self.unexpected("TS val NUMBER ecr NUMBER"));

@@ -10,7 +10,7 @@ use retx_units::{Duration, Time};
 const LONGEST_SECONDS: u64 = 1_000_000;
 
 impl Parser<'_> {
-    /// `0.1`, `+.1`, `*`, `0.1~0.2`, `+.1~+.2`.
+    /// Time of an event: `0.1`, `+.1`, `*`, `0.1~0.2` or `+.1~+.2`.
     pub fn when(&mut self) -> Result<When, Refusal> {
         if self.accept('*') {
             return Ok(When::Any);

@@ -132,7 +132,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// `poll`.
+    /// Result of `poll`: the number of ready descriptors, whose events must be the expected ones.
+    /// Waits until `deadline` while none is ready.
     fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<Answer, Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
         let mut ready = Vec::new();
@@ -175,8 +176,8 @@ impl<'a> Player<'a> {
         Ok(Answer::Done(found.is_some().into()))
     }
 
-    /// `TCP_INQ` after a read: number of bytes left to read, or 1 if only the end of the stream is
-    /// left.
+    /// Checks `TCP_INQ` after a read: the number of bytes left to read, or 1 if only the end of the
+    /// stream is left.
     fn check_in_queue(&self, event: &Event, fd: i32, ancillary: &[Ancillary]) -> Result<(), Stop> {
         let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
         let Some(end) = self.host.end_of(fd).map_err(refuse)? else { return Ok(()) };

@@ -5,7 +5,7 @@ use crate::show;
 use retx_units::Duration;
 use retx_wire::{Ecn, Flags, Timestamps};
 
-/// Checks beyond the header.
+/// Rules for the comparison of timestamps.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks {
     /// True to compare echoed timestamps, too.

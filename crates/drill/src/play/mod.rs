@@ -99,7 +99,7 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     }
 }
 
-/// Applies settings that are not part of the configuration.
+/// Applies settings of the machine, which no connection's configuration contains.
 fn set_up(host: &mut Host, setup: &Setup) {
     host.set_unsent_low_water(setup.unsent_low_water);
     host.set_accepts_ecn(setup.accepts_ecn);

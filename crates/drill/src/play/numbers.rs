@@ -29,7 +29,8 @@ impl Numbers {
         self.remote = SeqNr(seq);
     }
 
-    /// Offset of the script's acknowledgment numbers.
+    /// Number to add to an acknowledgment number of the script. The numbers in a SYN's header are
+    /// not relative, so a SYN has a different offset.
     fn ack_offset(&self, syn: bool) -> u32 {
         let local = self.local.unwrap_or_default().0;
         if syn { local.wrapping_sub(self.local_in_script) } else { local }
@@ -88,7 +89,8 @@ impl Numbers {
         }
     }
 
-    /// Learns the mapping from a sent packet, given the `expected` one.
+    /// Records the mapping for a sent packet, which corresponds to the packet `expected` in the
+    /// script.
     pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
         if expected.flags.contains(Flags::SYN) {
             self.local_in_script = expected.seq;

@@ -11,8 +11,8 @@ use retx_tcp::State;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, Segment};
 
-/// Time for which an overdue packet is still awaited, so that the error message can show the
-/// packet.
+/// Time for which the player still waits for an overdue packet, so that the error message can show
+/// the packet.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
@@ -37,7 +37,7 @@ impl Player<'_> {
         {
             return Ok(());
         }
-        // As in packetdrill, a packet without an ECN mark is not ECN-capable; `ect01` stands for
+        // As in packetdrill, a packet without an ECN mark is not ECN-capable, and `ect01` means
         // ECT(0).
         let ecn = match packet.ecn {
             None => Ecn::NotEct,
@@ -82,8 +82,8 @@ impl Player<'_> {
         Err(self.differs(event, differences.join("; "), Some(actual)))
     }
 
-    /// Tolerance of timestamps that packetdrill uses for clock errors: a share of the time since
-    /// the start.
+    /// Tolerance of timestamps, for clock errors. As in packetdrill, it is the relative tolerance
+    /// times the time since the start.
     fn timestamp_tolerance(&self, due: &Due) -> Duration {
         let share = due.begin.as_secs_f64() * self.setup.tolerance_percent / 100.0;
         self.setup.tolerance.max(Duration::from_secs_f64(share))

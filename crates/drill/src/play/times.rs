@@ -7,7 +7,7 @@ use retx_units::{Duration, Time};
 /// Due time of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
-    /// Time that its relative times refer to.
+    /// Time to which the relative times of the event are added.
     pub base: Time,
     /// Earliest time.
     pub begin: Time,
@@ -24,8 +24,8 @@ pub struct Due {
 pub struct Last {
     /// Due time.
     due: Time,
-    /// Due time, if the event is an arrival. If the next event is an arrival with a relative time,
-    /// this time is its base.
+    /// Due time if the event is an arrival, otherwise `None`. It is the base of the next event if
+    /// that is an arrival with a relative time.
     anchor: Option<Time>,
 }
 

@@ -98,7 +98,8 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
     Ok(())
 }
 
-/// `advmss 1460 mtu lock 1500 initcwnd 10`, with headers of `header` bytes.
+/// Applies the attributes of a route, such as `advmss 1460 mtu lock 1500 initcwnd 10`. IP and TCP
+/// headers have `header` bytes.
 fn change_route(attributes: &[&str], header: u32, effects: &mut Effects) -> Result<(), String> {
     let mut mss = u32::MAX;
     let mut left = attributes.iter().filter(|word| **word != "lock");

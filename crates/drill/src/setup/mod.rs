@@ -28,14 +28,14 @@ pub struct Setup {
     pub exact: bool,
     /// True if segments are not joined for comparison.
     pub strict_segments: bool,
-    /// Tick of the clock by which timestamp values are checked.
+    /// Tick of the clock by which timestamp values are checked; `None` if they are not checked.
     pub timestamp_tick: Option<Duration>,
     /// True to compute the actual value of an echoed timestamp that the endpoint never sent, by its
     /// distance from the first timestamp.
     pub scaled_echo: bool,
     /// The endpoint's initial sequence number.
     pub initial_sequence: SeqNr,
-    /// `net.ipv4.tcp_notsent_lowat`, if it is a limit.
+    /// `net.ipv4.tcp_notsent_lowat`, in bytes; `None` if it sets no limit.
     pub unsent_low_water: Option<u64>,
     /// True if the device refuses packets from the start.
     pub device_closed: bool,

@@ -94,7 +94,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
 
-/// Placeholder for `receive_autotuning` if the TCP has it. Otherwise it stands for
+/// Placeholder for the field `receive_autotuning`, if the TCP has it. Otherwise it denotes
 /// `receive_buffer`: a fixed buffer gets the largest size.
 pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 
