@@ -105,9 +105,9 @@ fn attempt(
 }
 
 /// Total rate at which a scenario's flows can send, in bit/s: the sum of the rates of their
-/// bottlenecks. A bottleneck that several flows share counts once, and flows over links without a
-/// rate do not count. A UDP flow with a rate of its own counts with that rate instead, because the
-/// emulator receives all its packets, including those that a queue then drops.
+/// bottlenecks. A bottleneck counts once, even if several flows share it. Flows over links without
+/// a rate do not count. A UDP flow with a rate of its own counts with that rate instead, because
+/// the emulator also receives the packets that a queue then drops.
 pub fn demand_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
     let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
@@ -117,7 +117,7 @@ pub fn demand_bit_s(plan: &Plan) -> f64 {
             Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
             Hop::Stage(_) => None,
         });
-        // Flows that share a bottleneck share its rate.
+        // Inserting a shared bottleneck again does not add its rate again.
         if let Some((pipe, rate)) = pipes.min_by_key(|(_, rate)| *rate) {
             bottlenecks.insert(pipe, rate);
         }

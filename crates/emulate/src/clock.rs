@@ -25,7 +25,8 @@ impl Clock {
 
     /// Converts an instant of the real-time clock to time in the run.
     pub fn of_real_time(self, real: Duration) -> Time {
-        // Difference of the two clocks: one clock is read between two readings of the other.
+        // Difference of the two clocks. The real-time clock is read between two readings of the
+        // monotonic clock, so it is compared with their mean.
         let before = monotonic();
         let difference = nanos(ClockId::CLOCK_REALTIME) - (before + monotonic()) / 2;
         let since_start = real.as_nanos() as u64 - difference;

@@ -38,11 +38,11 @@ impl Default for Lateness {
 impl Lateness {
     /// Adds a packet.
     pub fn record(&mut self, late: Duration) {
-        // The histogram cannot hold 0, so it becomes 1.
+        // The histogram cannot hold 0, so 0 is recorded as 1 ns.
         self.histogram.saturating_record(late.as_nanos().max(1));
     }
 
-    /// Percentile `share` of lateness.
+    /// Lateness that `share` percent of the packets do not exceed.
     pub fn percentile(&self, share: f64) -> Duration {
         Duration::from_nanos(self.histogram.value_at_percentile(share))
     }

@@ -30,7 +30,7 @@ const OTHER_FILES: usize = 100;
 pub struct Launch {
     /// Command that runs [`crate::worker`].
     pub command: Vec<String>,
-    /// True if user programs write to standard error.
+    /// True if the standard output of user programs goes to this process's standard error.
     pub output_to_error: bool,
 }
 
@@ -69,8 +69,8 @@ impl Progress {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// For each UDP flow that has sent its last packet, the number of packets sent, by UDP flow
-    /// index.
+    /// Number of packets of each UDP flow that has sent its last packet, by the flow's index among
+    /// the UDP flows.
     pub fn all_sent(&self) -> BTreeMap<usize, u64> {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -154,7 +154,8 @@ impl Worker {
             sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
-        // This closes this process's copy of the worker's end of the socket.
+        // Closes this process's copy of the worker's end of the socket. Otherwise the socket would
+        // stay open after the end of the worker.
         drop(process);
         worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),

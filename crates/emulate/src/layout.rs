@@ -31,8 +31,8 @@ pub struct Layout {
     pub order: Order,
     /// Index of the route from each host to each other host, at `from × hosts + to`.
     pub routes: Vec<Option<u32>>,
-    /// For each flow, the fixed windows, if any, that are written into the segments of the sender
-    /// and of the receiver.
+    /// For each flow, the fixed windows that are written into the segments of the sender and of the
+    /// receiver; `None` if the windows are not changed.
     pub advertised_windows: Vec<[Option<u32>; 2]>,
 }
 
@@ -127,8 +127,7 @@ fn files(work: &Work, draws: Draws) -> FileOrder {
     }
 }
 
-/// Adds a route from each host to each other host to the plan: the one that a flow between them
-/// would take.
+/// Adds to the plan a route from each host to each other host: that of a flow between the two.
 fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {

@@ -2,7 +2,8 @@
 //! over a Unix socket.
 //!
 //! The worker is a separate process. Only the worker is in the namespaces, and everything in them
-//! ends with it. It passes the devices' descriptors to the emulator, which moves the packets.
+//! ends with it. The worker passes the devices' descriptors to the emulator, which moves the
+//! packets.
 
 mod passing;
 
@@ -170,11 +171,11 @@ impl FileOrder {
             Self::Endless => (number == 0).then_some(u64::MAX),
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
             Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
-            // The number of bytes on a connection is not known in advance.
+            // The number of bytes on a connection is not known in advance; 0 means unknown.
             Self::Exchanges(exchanges) if exchanges.each => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }
-            // All exchanges on one connection.
+            // All exchanges use one connection.
             Self::Exchanges(_) => (number == 0).then_some(0),
         }
     }

@@ -46,8 +46,8 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     rows
 }
 
-/// Gives the first leg of a split flow the results of all its legs, from the first opening of a
-/// connection to the delivery to the receiving program.
+/// Replaces the results of a split flow's first leg by those of the whole flow. They extend from
+/// the opening of the first connection to the delivery to the receiving program.
 fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {

@@ -97,7 +97,7 @@ pub fn emulate(
     let mut report = Started::stop(started)?;
     engine.finish()?;
     let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
-    // Tables number other conversations after the flows.
+    // In the tables, conversations outside the scenario are numbered after the flows.
     outcome.names.flows.extend(seen.names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
     let relays = &mut outcome.relays;
@@ -160,7 +160,7 @@ fn goal(layout: &Layout) -> Goal {
 }
 
 /// Runs `work` in a separate thread, with real-time priority if this is permitted. The returned
-/// flag is true if it was.
+/// flag is true if the thread had this priority.
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -132,7 +132,7 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
 /// only.
 const MOST_LISTED: usize = 3;
 
-/// Lists every field in which the two differ.
+/// Error that lists every field in which the two configurations differ; `Ok` if they are equal.
 fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
     let [requested, possible] =
         [requested, possible].map(|tcp| serde_json::to_value(tcp).expect("a TCP is plain data"));
@@ -176,8 +176,8 @@ fn modelled(module: &str) -> congestion_control::Config {
     presets::linux_module(module).expect("one that is modelled")
 }
 
-/// Refuses changed parameters, because those of the kernel cannot be set, and the variants of RFCs
-/// and papers, because the kernel implements other ones.
+/// Refuses changed parameters, because those of the kernel cannot be set. Also refuses the variants
+/// of RFCs and papers, if the kernel implements a different one.
 fn check_module(requested: &congestion_control::Config, module: &str) -> Result<(), String> {
     let kernels = modelled(module);
     if *requested == kernels {

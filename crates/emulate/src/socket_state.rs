@@ -55,7 +55,7 @@ pub struct SocketState {
     pub timeouts_in_row: u64,
     /// Number of backoffs (doublings of the timeout).
     pub backoff: u32,
-    /// `TCPI_OPT_…`.
+    /// Negotiated options: bits `TCPI_OPT_…`.
     pub options: u64,
     /// Timeout in force, backoff included.
     pub rto: Duration,
@@ -116,10 +116,11 @@ impl SocketState {
             rttvar: sampled(filled.u32(72)),
             ssthresh: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
             cwnd: filled.u32(80),
-            // `tcpi_bytes_sent` includes retransmissions, `tcpi_bytes_retrans`.
+            // `tcpi_bytes_sent` includes the retransmitted bytes (`tcpi_bytes_retrans`), which are
+            // subtracted.
             sent_once: filled.u64(200).saturating_sub(filled.u64(208)),
             not_sent: filled.u32(144),
-            // `tcp_packets_in_flight`.
+            // As in the kernel's `tcp_packets_in_flight`.
             pipe_segments: (unacked + resent).saturating_sub(sacked + lost),
             lost_segments: lost.saturating_sub(resent),
             least_rtt: (least_rtt < u64::from(u32::MAX)).then(|| Duration::from_micros(least_rtt)),
@@ -143,12 +144,12 @@ impl SocketState {
         matches!(self.loss_state, LossState::Recovery | LossState::Loss)
     }
 
-    /// `TCPI_OPT_SACK`.
+    /// True if SACK was negotiated (`TCPI_OPT_SACK`).
     pub const fn has_sack(&self) -> bool {
         self.options & 2 != 0
     }
 
-    /// `TCPI_OPT_ECN`.
+    /// True if ECN was negotiated (`TCPI_OPT_ECN`).
     pub const fn has_ecn(&self) -> bool {
         self.options & 8 != 0
     }

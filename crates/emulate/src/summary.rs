@@ -109,7 +109,7 @@ impl EmulatedRow {
         if let Self::Udp(flow) = self { Some(flow) } else { None }
     }
 
-    /// Bytes delivered, divided by the time taken.
+    /// Goodput in bit/s, as a simulation computes it; `None` if undefined.
     pub const fn goodput_bit_s(&self) -> Option<f64> {
         match self {
             Self::Tcp(flow) => flow.summary.goodput_bit_s,
@@ -131,10 +131,10 @@ pub struct EmulatedDatagrams {
 }
 
 impl EmulatedDatagrams {
-    /// Combines a flow's results from its ends and the observations on the path.
+    /// Combines the reports of a flow's ends with the observations on the path.
     pub fn new(inputs: DatagramInputs, report: DatagramReport, sight: &DatagramSight) -> Self {
-        // The kernel does not report drops of UDP packets at the socket, so they are inferred from
-        // the difference of the two numbers.
+        // The kernel does not report drops of UDP packets at the socket. They are inferred from the
+        // numbers of packets that reached the host and of those that the program read.
         let missing = sight.handed.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
             format!("{missing} packets have reached the host and not the program: it was too slow")
@@ -164,7 +164,7 @@ pub struct EmulatedFlow {
 }
 
 impl EmulatedFlow {
-    /// Combines a flow's results from its ends and the observations on the path.
+    /// Combines the reports of a flow's ends with the observations on the path.
     pub fn new(inputs: FlowInputs, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let inputs = FlowInputs { start, finish, ..inputs };

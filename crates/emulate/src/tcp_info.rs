@@ -124,8 +124,8 @@ impl TcpInfo {
     /// of the later connection.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
-            // The statistics of the first connection are copied. The minimum of the default value
-            // is 0, and no later minimum would be less.
+            // The statistics of the first connection are copied. If they were combined with the
+            // default values, the minimum RTT would always be 0.
             *self = later.clone();
             return;
         }
@@ -174,7 +174,7 @@ mod tests {
         receiver.read_exact(&mut [0; 1000]).expect("it is connected");
         let info = TcpInfo::of(sender.as_fd()).expect("a TCP socket");
         assert_eq!((info.connections, info.data_segs_out, info.total_retrans), (1, 1, 0));
-        // SYN, ACK, data.
+        // The three segments are the SYN, the ACK of the handshake and the data.
         assert_eq!(info.segs_out, 3);
         assert!(info.snd_cwnd >= 10 && info.snd_mss > 1000 && info.rto_us >= 200_000, "{info:?}");
         assert!(info.rtt_us > 0 && info.min_rtt_us <= info.rtt_us, "{info:?}");

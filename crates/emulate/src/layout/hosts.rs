@@ -114,7 +114,7 @@ pub(super) fn hosts(
     Ok(hosts)
 }
 
-/// Name of the TCP that determined each setting of a host.
+/// For each setting of a host, the name of the TCP that determined the value.
 type Owners = BTreeMap<(Ipv4Addr, String), String>;
 
 /// Applies a flow's settings to a host; refuses conflicts with other flows.

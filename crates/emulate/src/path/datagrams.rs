@@ -117,7 +117,7 @@ impl Datagrams {
     }
 
     /// Handles a packet that has reached its host; `is_duplicate` is true if another copy has
-    /// arrived.
+    /// arrived before.
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, is_duplicate: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
@@ -150,8 +150,8 @@ impl Datagrams {
         }
     }
 
-    /// Determines which flows have ended. `all_sent` is the number of packets of each flow that
-    /// sends no more.
+    /// Determines which flows have ended. `all_sent` contains the number of packets of each flow
+    /// that has sent its last packet.
     pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];

@@ -59,7 +59,8 @@ pub struct Flows {
     baseline: Vec<FlowCounters>,
     /// True if a sample is taken at each acknowledgment.
     every_ack: bool,
-    /// For each pipe that is the bottleneck of several flows, their bytes in flight.
+    /// For each pipe that is the bottleneck of several flows, the bytes that these flows have in
+    /// flight.
     in_flight: Vec<u64>,
     /// Number of packets that have no destination host, or are not valid IPv4.
     pub unroutable: u64,
@@ -76,7 +77,7 @@ pub struct Context<'a> {
 
 impl Flows {
     /// Creates the state of flows over a network of `pipes`. The first argument gives each flow's
-    /// opener, TCP, full segment size and limits. With `every_ack` a sample is taken at each
+    /// opener, TCP, full segment size and limiter. With `every_ack` a sample is taken at each
     /// acknowledgment.
     pub fn new<'t>(
         flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32, Limiter)>,

@@ -107,8 +107,9 @@ impl Inspector {
         &self.names
     }
 
-    /// Recognises a packet that a host has sent, and writes the fixed window of its flow into it,
-    /// if any. Returns `None` unless the packet is valid IPv4 and its destination is another host.
+    /// Recognises a packet that a host has sent. If the packet's flow has a fixed window, writes
+    /// this window into the packet. Returns `None` for a packet that is not valid IPv4, or whose
+    /// destination is not another host.
     pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,

@@ -1,9 +1,9 @@
 //! Determines which limit keeps the kernel's sender of an observed flow from sending more.
 //!
 //! *Rule.* The rule of a simulation (`docs/decisions/0018-what-limits-a-flow.md`), applied to
-//! `TCP_INFO`. It is read after each acknowledgment that the kernel has processed. If something
-//! other than an acknowledgment can end the limit (a write of the application, a pacing timer), it
-//! is also read after each segment.
+//! `TCP_INFO`. The socket is queried after each acknowledgment that the kernel has processed. If
+//! something other than an acknowledgment can end the limit (a write of the application, a pacing
+//! timer), the socket is also queried after each segment.
 //!
 //! *Limitation.* The amount of data that a program has not written yet may be unknown. A server of
 //! requests therefore counts as limited by its application while nothing waits in its socket.

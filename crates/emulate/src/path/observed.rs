@@ -125,7 +125,8 @@ impl ObservedFlow {
     }
 
     /// Records a segment that the sender sends; before it, the sender had sent up to `sent_to`.
-    /// Also returns the segment's row in the table, if the table is recorded.
+    /// Returns the kind of transmission and, if the table of segments is recorded, the segment's
+    /// row.
     pub fn sent(
         &mut self,
         now: Time,

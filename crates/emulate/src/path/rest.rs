@@ -2,9 +2,9 @@
 
 use retx_units::{Duration, Time};
 
-/// Reciprocal of the share of time for which the loop should sleep. If a real-time thread never
-/// sleeps, and other threads wait for its processor, the kernel stops it for 50 ms in each second
-/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+/// The loop should sleep for a fraction 1/`REST` of the time. If a real-time thread never sleeps
+/// while other threads wait for its processor, the kernel stops that thread for 50 ms in each
+/// second (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
 const REST: u64 = 10;
 /// Maximum credit that the loop can accumulate in idle times.
 const REST_IN_HAND: Duration = Duration::from_millis(20);

@@ -5,17 +5,18 @@
 //! identifies the event:
 //!
 //! - If the number of timeouts has increased, the retransmission timer has expired.
-//! - If the state is now fast recovery, acknowledgments revealed a loss, or the timer of RACK if no
-//!   acknowledgment has arrived since. The recovery ends when the sender leaves the state.
+//! - If the state is now fast recovery, the sender has detected a loss: by acknowledgments, or by
+//!   the timer of RACK if no acknowledgment has arrived since the previous query. The recovery ends
+//!   when the sender leaves the state.
 //! - A retransmission without either of these is a tail loss probe.
 //!
 //! A probe is an episode only if it repaired a loss, for which the kernel then reduces its window.
 //! This happens when more data are acknowledged than had been sent before the probe
 //! (`tcp_process_tlp_ack`). The episode then ends immediately, as in a simulation.
 //!
-//! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18. They
-//! define the states. They also show that an acknowledgment of everything sent before a recovery
-//! can end it and begin the next one.
+//! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18. These
+//! functions define the states. They also show that an acknowledgment of everything sent before a
+//! recovery can end that recovery and begin the next one.
 //!
 //! *Limitation.* An episode is missed if a probe repairs a loss while the window is at its minimum.
 
@@ -223,7 +224,7 @@ fn loss(
         trigger,
         repaired: false,
         cwnd_before: before.cwnd_bytes(),
-        // A threshold above the window does not raise it.
+        // A threshold above the window does not raise the window.
         cwnd_after: state.target_bytes().min(before.cwnd_bytes()),
         rto: before.rto,
         backoff: before.backoff,

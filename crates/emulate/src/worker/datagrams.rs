@@ -158,8 +158,8 @@ struct Sending {
     socket: UdpSocket,
     feedback: Option<UnixStream>,
     /// Number of packets that the first hop has dropped and that have not been reported to the
-    /// source yet. If each drop were reported immediately, the source would send as many packets
-    /// again at once: it learns of the first drop only after it has sent the others.
+    /// source yet. If each drop were reported immediately, the source would replace all dropped
+    /// packets at once, because it learns of the first drop only after it has sent the others.
     refused: u32,
     /// Time of the next report.
     retry_at: Time,

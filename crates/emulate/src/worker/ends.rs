@@ -57,8 +57,8 @@ impl State {
         }
     }
 
-    /// Handles the end of the sender's work on a connection, which it has shut down; the next
-    /// connection can then begin.
+    /// Called when the sender has shut down its direction of a connection. Keeps the socket until
+    /// the other end has closed, so that the next connection can begin now.
     pub fn leave_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
@@ -119,7 +119,7 @@ pub struct End {
     buffer: Vec<u8>,
 }
 
-/// Establishment of an end's connections.
+/// Method by which an end gets its connections.
 #[derive(Debug)]
 pub enum Way {
     /// Opens connections to this address.
@@ -275,7 +275,7 @@ impl End {
         }
     }
 
-    /// Runs the client.
+    /// Runs the client: sends requests and reads the responses.
     fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
@@ -313,7 +313,7 @@ impl End {
         Ok(())
     }
 
-    /// Runs the server.
+    /// Runs the server: reads requests and sends the responses.
     fn answer(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {

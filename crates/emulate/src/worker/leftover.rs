@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 
-/// Prefix of the argument.
+/// Prefix of the argument that identifies a worker.
 const MARK: &str = "retx-emulator=";
 
 /// Argument of a worker that identifies this process as its emulator.

@@ -15,7 +15,7 @@ use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
 use retx_wire::Flags;
 
-/// One TCP flow: its record, what limits it, and the positions of its connection.
+/// One TCP flow: its record, its limiter, and the positions of its connection.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub opener: Side,
@@ -55,8 +55,8 @@ impl Flow {
         let length = segment.seq_len();
         let end = position + u64::from(length);
         let sent_to = stream.sent_to;
-        // The socket is queried at each retransmission, because its state shows which mechanism
-        // caused it.
+        // The socket is queried at each retransmission, because the socket's state shows which
+        // mechanism caused the retransmission.
         if from == Side::Sender
             && (position < sent_to && length > 0)
             && let Some(state) = context.senders.query(seen.flow)
