@@ -91,7 +91,7 @@ pub struct Retransmission {
     pub from: String,
     /// Mechanism that sent it.
     pub kind: Kind,
-    /// Number of consecutive timeouts, including this one; none unless a timeout sent it.
+    /// Number of consecutive timeouts, including this one; none if no timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// Verdict: needless, needed or unknown.
@@ -167,7 +167,7 @@ pub struct Timeout {
     pub rto_s: f64,
 }
 
-/// A silence of the sender.
+/// Period in which the sender sent nothing.
 #[derive(Debug, Clone, Serialize)]
 pub struct Stall {
     /// Seconds since the flow's first packet.
@@ -188,7 +188,7 @@ pub struct Pattern {
     pub name: &'static str,
     /// Sentence that names the evidence, with frame numbers.
     pub evidence: String,
-    /// Frames to look at.
+    /// Frames that show the pattern.
     pub packets: Vec<u64>,
     /// Probability that the pattern is correct.
     pub confidence: f64,
@@ -241,11 +241,11 @@ pub struct Flow {
     pub receiver_loop_s: Option<f64>,
     /// Time from the first packet to the last, seconds.
     pub life_s: f64,
-    /// Packets of both directions.
+    /// Number of packets in both directions.
     pub packets: u64,
-    /// Payload of the direction with more data; each byte counts once.
+    /// Payload bytes of the direction with more data; each byte counts once.
     pub bytes: i64,
-    /// Goodput of the larger direction.
+    /// Goodput of the direction with more data.
     pub goodput_bit_s: f64,
     /// Name of the RTO estimator that best predicts the flow's timeouts.
     pub timer: &'static str,
@@ -256,7 +256,7 @@ pub struct Flow {
     pub certainty: f64,
     /// Episodes of loss recovery of the direction with more data.
     pub episodes: Vec<Episode>,
-    /// Timeouts of the larger direction.
+    /// Timeouts of the direction with more data.
     pub timeouts: Vec<Timeout>,
     /// Silences of the sender.
     pub stalls: Vec<Stall>,
@@ -285,18 +285,18 @@ pub struct Flow {
     pub picture: Option<Picture>,
 }
 
-/// The capture itself.
+/// Properties of a capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Capture {
     /// Names of the files.
     pub files: Vec<String>,
-    /// Frames.
+    /// Number of frames in the files.
     pub packets: u64,
     /// Faults of the capture; each kind is listed once.
     pub findings: Vec<String>,
 }
 
-/// Answer for a capture.
+/// Diagnosis of a capture and its flows.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
     /// Properties of the capture.

@@ -5,7 +5,8 @@ use serde::Serialize;
 /// Comparison of two captures of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct CaptureComparison {
-    /// Name of the capture nearer to the sender of the data. Frame numbers of the flow refer to it.
+    /// File name of the capture nearer to the sender of the data. Frame numbers of the flow are
+    /// those of this file.
     pub file: String,
     /// File name of the other capture.
     pub other_file: String,

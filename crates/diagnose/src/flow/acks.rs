@@ -18,8 +18,8 @@ pub const DELAYED_SEGMENTS: i64 = 2;
 /// the evidence of all others.
 const THINNED: u32 = 20;
 
-/// Upper bound of the tolerance, when a time is compared with the least round trip between the
-/// capture and the sender.
+/// Maximum of the tolerance with which a time is compared with the least round trip between the
+/// capture and the sender; see [`slack_ns`].
 const LOOP_SLACK_NS: i64 = 500_000;
 
 /// A cumulative acknowledgment.
@@ -197,9 +197,9 @@ impl Direction {
         highest
     }
 
-    /// Evaluates the cumulative acknowledgment. Returns two times for the newest acknowledged data
-    /// that were sent only once: since they passed the capture, and since they would have passed it
-    /// without queues.
+    /// Evaluates the cumulative acknowledgment. Returns two times since the newest acknowledged
+    /// data that were sent only once: since these data passed the capture, and since they would
+    /// have passed it without queues.
     fn cumulative(&mut self, packet: &Packet, ack: i64, now: &PacketContext) -> Option<(i64, i64)> {
         let before = self.highest_ack;
         if ack <= before {
@@ -248,7 +248,7 @@ impl Direction {
             }
         }
         self.retransmitted_bytes = self.retransmitted_bytes.max(0);
-        // Data that waited beyond a gap have no RTT from a cumulative acknowledgment.
+        // A cumulative acknowledgment gives no RTT of data that waited for a gap to be filled.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;

@@ -74,10 +74,9 @@ fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
 }
 
 impl Flow {
-    /// Time from the start of the flow's life to the passage of its first packet at the capture.
-    /// The result is the time that the opener's SYN took to reach the capture, minus the time from
-    /// the data's sender to the capture, because all times in the account are late by this second
-    /// time.
+    /// Time to be added to the account of each direction for the start of the flow: the time that
+    /// the opener's SYN took to reach the capture, minus the time from the data's sender to the
+    /// capture. The second time is subtracted because all times in the account are late by it.
     fn before_ns(&self, sender: usize) -> i64 {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),

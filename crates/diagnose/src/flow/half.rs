@@ -18,7 +18,7 @@ use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{ControlBits, Packet};
 use std::collections::VecDeque;
 
-/// Time and place of a packet.
+/// Context of a packet: its times, and the round trips between the capture and the endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketContext {
     /// Time since the flow's first packet.
@@ -41,8 +41,8 @@ pub struct PacketContext {
 const ETHERNET_MSS: i64 = 1460;
 /// Bytes of the timestamps option, which shortens the payload of every segment.
 const TIMESTAMPS_BYTES: i64 = 12;
-/// The capture is at the receiver's end if the round trip to the receiver is less than this
-/// fraction of the RTT.
+/// The capture is at the receiver's end if the round trip to the receiver is less than the RTT
+/// divided by this number.
 const AT_RECEIVER: i64 = 8;
 
 impl PacketContext {
@@ -98,7 +98,7 @@ pub struct TimeoutRecord {
 pub struct Direction {
     /// Sequence number of position 0, the SYN.
     origin: Option<u32>,
-    /// Sequence space.
+    /// Ranges of the sequence space, with their state.
     pub scoreboard: Scoreboard,
     /// Model of the sender.
     pub sender: Sender,
@@ -108,7 +108,7 @@ pub struct Direction {
     pub episodes: Vec<EpisodeRecord>,
     /// Timeouts so far.
     pub timeouts: Vec<TimeoutRecord>,
-    /// Account of time.
+    /// Time under each limit.
     pub account: Account,
     /// Highest cumulative acknowledgment that has passed the capture.
     pub highest_ack: i64,
@@ -188,8 +188,8 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Position of a sequence number; of the possible ones, that nearest to the highest position
-    /// sent.
+    /// Position of a sequence number. Of the possible positions, this is the one nearest to the
+    /// highest position sent.
     pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
         let origin = *self.origin.get_or_insert_with(|| {
             let first = i64::from(!is_syn);

@@ -1,4 +1,4 @@
-//! Limits of the sender, in the order of docs/decisions/0018.
+//! Limits of the sender, tested in the order of docs/decisions/0018.
 
 use super::account::Limit;
 use super::acks::{self, DELAYED_SEGMENTS};
@@ -188,8 +188,8 @@ impl Direction {
     }
 
     /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in
-    /// flight reached the final estimate of the path's bandwidth-delay product; in other periods a
-    /// send buffer or a clamp of the window may have been.
+    /// flight reached the final estimate of the path's bandwidth-delay product. In other periods
+    /// the limit may have been a send buffer or a clamp of the window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
         let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());
@@ -268,8 +268,8 @@ impl Direction {
     }
 
     /// Limit that ended when these data were sent. At a capture away from the sender, an
-    /// acknowledgment may have reached the sender a little later than assumed. Data that it
-    /// released then end the limit that was in force before it.
+    /// acknowledgment may have reached the sender a little later than assumed. Data that the
+    /// acknowledgment released then end the limit that was in force before it.
     pub(super) fn limit_until(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
@@ -346,14 +346,14 @@ impl Direction {
         self.last_length < self.largest && !fills_window
     }
 
-    /// The peer's window counts as full if it has less room than this: one segment. At the
-    /// receiver's end, the data that the last acknowledgment released are added, because they
-    /// arrive one segment at a time.
+    /// The peer's window counts as full if less than this is free: one segment. At the receiver's
+    /// end, the data that the last acknowledgment released are added, because they arrive one
+    /// segment at a time.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }
 
-    /// True if the peer's window has no room for another segment.
+    /// True if another segment does not fit into the peer's window.
     fn fills_peer_window(&self) -> bool {
         let flight = self.scoreboard.end - self.sender.una;
         self.sender.window.is_some_and(|window| flight + self.room() > window)

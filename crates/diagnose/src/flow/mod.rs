@@ -259,7 +259,7 @@ impl Flow {
         }
     }
 
-    /// Time and place of this packet, for the data that the side `sender` sends.
+    /// Context of this packet for the data that side `sender` sends.
     fn now(&self, packet: &Packet, sender: usize) -> PacketContext {
         PacketContext {
             time_ns: packet.time_ns - self.start_ns,

@@ -25,7 +25,7 @@ pub struct RetransmissionRecord {
     pub previous_value: Option<u32>,
     /// Mechanism that caused the retransmission.
     pub kind: Kind,
-    /// Timeouts in a row.
+    /// Number of consecutive timeouts.
     pub number: u32,
     /// Probability that `kind` is correct.
     pub kind_confidence: f64,

@@ -8,14 +8,14 @@ use super::scoreboard::{SendOrder, Span};
 const TAIL_MIN: i64 = 3;
 /// Largest TCP payload of an Ethernet frame: 1500 bytes without the IP and TCP headers.
 const SEGMENT_MAX: u32 = 1_460;
-/// Maximum time by which data may be captured after their own acknowledgment. If the round trip is
-/// longer, it is the maximum instead.
+/// Maximum time by which data may be captured after their own acknowledgment. A longer round trip
+/// takes its place.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// The capture counts as near the sender if the round trip to the receiver is at least this number
 /// of times as long as that to the sender.
 const NEAR: i64 = 8;
-/// Minimum number of pauses in which no other packet used a number of the IP identification. After
-/// them, it counts as a counter of this connection alone.
+/// Number of pauses without other use of the IP identification after which it counts as a counter
+/// of this connection alone.
 const PAUSES_MIN: u32 = 3;
 /// Longest payload on the wire. Longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
@@ -41,10 +41,10 @@ pub(super) struct Identification {
     small: u32,
     ones: u32,
     packets: u32,
-    /// Packets that are missing before this one.
+    /// Number of packets that are missing before this one, according to skipped numbers.
     skipped: u16,
     last_ns: i64,
-    /// Segments of the last packet.
+    /// Number of segments of the last packet; several if a network card splits it.
     segments: u16,
     /// Number of pauses in which no other packet used a number of the IP identification, and number
     /// of other pauses.
@@ -53,7 +53,7 @@ pub(super) struct Identification {
 
 impl Identification {
     pub(super) fn next(&mut self, id: u16, length: u32, now: &PacketContext) -> Option<u16> {
-        // If a network card splits a packet, each of the segments takes a number of its own.
+        // If a network card splits a packet, each segment gets a number of its own.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);

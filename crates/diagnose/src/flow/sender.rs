@@ -108,7 +108,7 @@ pub struct Classification {
 /// The sender of one direction.
 #[derive(Default)]
 pub struct Sender {
-    /// RTO.
+    /// Estimator of the RTO.
     pub estimator: Estimator,
     /// Highest cumulative acknowledgment that has reached the sender.
     pub una: i64,
@@ -199,7 +199,7 @@ impl Sender {
         Some(ack)
     }
 
-    /// Timeouts in a row.
+    /// Number of consecutive timeouts.
     pub fn backoff(&self) -> u32 {
         self.timeouts
     }
@@ -223,7 +223,7 @@ impl Sender {
         self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
             // An ACK with SACK blocks yields no RTT sample: the data that it acknowledges may have
-            // waited beyond a gap.
+            // waited for a gap to be filled.
             if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }

@@ -88,7 +88,7 @@ pub struct Sample {
     pub srtt_ns: Option<i64>,
     /// RTO, backoff included.
     pub rto_ns: i64,
-    /// Timeouts in a row.
+    /// Number of consecutive timeouts.
     pub backoff: u32,
     /// Name of the state: `open`, `fast_recovery` or `loss`.
     pub state: &'static str,

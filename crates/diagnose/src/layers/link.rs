@@ -29,7 +29,7 @@ pub fn read(link_type: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
     }
 }
 
-/// An Ethernet frame.
+/// Reads an Ethernet frame.
 #[inline]
 pub fn ethernet(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(14)?;
@@ -43,7 +43,7 @@ fn tagged(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     ethertype(kind, view.after(2)?, packet)
 }
 
-/// Contents of this EtherType.
+/// Reads the contents of a frame with this EtherType.
 #[inline]
 pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match kind {

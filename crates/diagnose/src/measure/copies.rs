@@ -280,8 +280,8 @@ impl Builder {
         if is_late && cumulative {
             trace.overtaken.push(overtakers as u32);
         }
-        // Data that waited beyond a gap have no delay of their own, since they are acknowledged
-        // together with the data that fill the gap.
+        // Data that waited for a gap to be filled have no delay of their own, since they are
+        // acknowledged together with the data that fill the gap.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {
             let copy = &mut trace.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);

@@ -100,7 +100,8 @@ pub struct Path {
     pub beyond_queue: delay::ExtraDelays,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
-    /// Cross traffic at the bottleneck while it was busy, in bits per second (frames).
+    /// Cross traffic at the bottleneck while it was busy, in bits per second, counting whole
+    /// frames.
     pub cross_bit_s: Estimate,
     /// Fraction of the data that was overtaken by data sent later.
     pub reordered: Estimate,

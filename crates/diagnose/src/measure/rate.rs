@@ -28,7 +28,7 @@ const CHUNKS_PLAIN: usize = 10;
 const NEAR: f64 = 0.1;
 /// Minimum share of all bytes near a mode of the distribution.
 const MODE_SHARE: f64 = 0.2;
-/// Minimum number of bursts.
+/// Minimum number of bursts for an estimate.
 const PAIRS_MIN: usize = 5;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;

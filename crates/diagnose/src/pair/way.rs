@@ -79,8 +79,8 @@ impl OneWayComparison {
     }
 }
 
-/// Indices of the last copies of data that were acknowledged although the other capture contains no
-/// copy of them; by sequence number.
+/// For each sequence number that was acknowledged although the other capture contains no copy of
+/// the data, the index of the last copy.
 pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =

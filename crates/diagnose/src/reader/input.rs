@@ -5,7 +5,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-/// Bytes asked for at a time.
+/// Number of bytes that are read from the source at a time.
 const CHUNK: usize = 256 << 10;
 
 /// Stream with a buffer of the next bytes.
@@ -115,7 +115,8 @@ pub enum Decompressed<R: Read> {
 impl<R: Read> Decompressed<R> {
     /// Detects the compression from the first bytes.
     ///
-    /// # Errors The first bytes cannot be read.
+    /// # Errors
+    /// The first bytes cannot be read.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut first = Vec::with_capacity(4);
         (&mut source).take(4).read_to_end(&mut first)?;

@@ -45,12 +45,13 @@ enum Resolution {
     Nanoseconds(u64),
     /// A nanosecond has this number of units, for units that are shorter.
     Finer(u64),
-    /// 2^−n s.
+    /// The unit is 2^−n s.
     Binary(u32),
 }
 
 impl Resolution {
-    /// `if_tsresol`: a negative power of 10, or of 2 if the highest bit is set.
+    /// Resolution from the option `if_tsresol`: a negative power of 10, or of 2 if the highest bit
+    /// is set.
     fn new(code: u8) -> Self {
         let exponent = u32::from(code & 0x7f);
         if code & 0x80 != 0 {
@@ -179,7 +180,7 @@ impl Section {
         interface
     }
 
-    /// `isb_ifdrop` and `isb_osdrop`.
+    /// Number of dropped packets: the sum of `isb_ifdrop` and `isb_osdrop`.
     fn dropped(&self, options: &[u8]) -> u64 {
         let options = Options { order: self.order, rest: options };
         let counts = options.filter(|(code, value)| matches!(code, 5 | 7) && value.len() >= 8);

@@ -39,8 +39,8 @@ const SIMILAR: f64 = 0.02;
 /// A range is printed if the ratio of the largest to the smallest of these rates exceeds this (a
 /// convention).
 const WIDE: f64 = 1.1;
-/// Maximum wait before a loss, in bytes at the policer's rate, as a fraction of the tokens used. At
-/// a full queue, packets would wait for all of these bytes.
+/// Maximum median delay before a loss, times the policer's rate, as a fraction of the largest
+/// number of tokens in the bucket. At a full queue of that size the fraction would be 1.
 const WAIT_MAX: f64 = 0.3;
 
 /// Maximum number of samples of the bytes sent; at this number, every second one is discarded.
@@ -104,8 +104,9 @@ impl PolicerDetector {
         self.losses.push(Loss { record, time_ns, sent: sent - length, length });
     }
 
-    /// Pattern of a policer, if one explains the losses. `is_lost` tells which copies were lost;
-    /// `rtts_ns` are the RTTs before losses, and `least_ns` the least RTT.
+    /// Pattern of a policer, if one explains the losses. `is_lost` is true for the records whose
+    /// earlier copy was lost; `rtts_ns` are the RTTs before losses, and `least_ns` is the least
+    /// RTT.
     pub fn finish(
         mut self,
         is_lost: impl Fn(u32) -> bool,

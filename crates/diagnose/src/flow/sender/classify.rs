@@ -28,7 +28,7 @@ impl Sender {
         if attempt.end <= self.una && !was_doubted {
             // The acknowledgment of these data has passed the capture, but had not reached the
             // sender when it retransmitted. Without an indication of a loss, only the timer can
-            // have sent them, because queueing delay was longer than the RTO.
+            // have caused the retransmission: the queueing delay was longer than the RTO.
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0
