@@ -18,12 +18,13 @@ pub struct Maximum {
 pub type Function<'a> = dyn Fn(&[f64]) -> f64 + 'a;
 
 /// Step of the finite differences. The parameters are logits or logarithms, so they are of the
-/// order of 1, and with this step the rounding error of a second difference is smaller than its
+/// order of 1. With this step, the rounding error of a second difference is smaller than its
 /// truncation error.
 const STEP: f64 = 1e-3;
 /// Largest change of a parameter in one iteration.
 const MOVE_MAX: f64 = 2.0;
-/// Absolute logit beyond which a parameter counts as being at the end of its range.
+/// Bound of logits and logarithms during the search. A probability whose logit reaches the bound
+/// counts as 0 or 1.
 pub const LOGIT_MAX: f64 = 18.0;
 const ITERATIONS: usize = 60;
 
@@ -85,8 +86,8 @@ fn derivatives(function: &Function<'_>, at: &[f64], value: f64) -> (Vec<f64>, Ma
     (slope, curve)
 }
 
-/// Solution of (−H + damping)·step = slope. The damping is increased until the matrix is positive
-/// definite. `None` if a derivative is not finite.
+/// Solution of (−H + damping)·step = slope; `None` if a derivative is not finite. The damping is
+/// increased until the matrix is positive definite.
 fn newton_step(slope: &[f64], curve: &Matrix, damping: f64) -> Option<Vec<f64>> {
     let finite = slope.iter().chain(curve.iter().flatten()).all(|it| it.is_finite());
     if !finite {

@@ -35,7 +35,7 @@ pub struct Model {
     pub bic: f64,
     /// Loss rate.
     pub mean_loss: f64,
-    /// Mean number of consecutive losses.
+    /// Mean number of consecutive losses; none if no packet or every packet is lost.
     pub mean_burst: Option<f64>,
     /// Channel of a scenario that behaves like the model, or a list of channels in series.
     pub channel: Value,
@@ -65,7 +65,7 @@ pub struct Answer {
     pub known: usize,
     /// Expected number of losses.
     pub lost: f64,
-    /// Number of runs of losses.
+    /// Number of bursts (runs of consecutive losses).
     pub bursts: usize,
     /// Time from the first copy to the last, seconds.
     pub duration_s: f64,

@@ -85,7 +85,7 @@ fn evenly(names: &[&str]) -> &'static str {
     if both { ": evenly spaced packets see both alike" } else { "" }
 }
 
-/// Warnings about limits of the series.
+/// Warnings about copies whose fate is uncertain or unknown.
 pub fn warnings(series: &Series) -> Vec<String> {
     let mut warnings = Vec::new();
     let soft = series.uncertain_share();

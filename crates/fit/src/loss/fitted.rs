@@ -15,7 +15,7 @@ use crate::numeric::{LOGIT_MAX, Matrix, Maximum, maximise};
 const SIGMAS: f64 = 1.96;
 /// Maximum standard error, on the scale of the search, with which Wald's interval is used.
 const ERROR_MAX: f64 = 1.0;
-/// Number of starting points, the best ones, from which the search is completed.
+/// Number of starting points, the best ones, from which the search is run to its end.
 const FOLLOWED: usize = 2;
 
 /// Model with its maximum-likelihood parameters.

@@ -54,7 +54,7 @@ pub struct TimedRun {
 /// Checked series.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Departures, seconds, in order.
+    /// Transmission times of the copies, seconds, in order.
     pub times_s: Vec<f64>,
     /// IP packet lengths, bytes.
     pub sizes: Vec<f64>,
@@ -62,9 +62,9 @@ pub struct Series {
     pub lost: Vec<f64>,
     /// Distinct pieces of evidence.
     pub kinds: Vec<Evidence>,
-    /// Copies in order, for chains with one step per copy.
+    /// Copies in order, as runs for chains with one step per copy.
     pub runs: Vec<Run>,
-    /// Copies in order, for chains in continuous time.
+    /// Copies in order, as runs for chains in continuous time.
     pub timed_runs: Vec<TimedRun>,
     /// For each copy, the index of its evidence in `kinds`.
     pub kind: Vec<usize>,

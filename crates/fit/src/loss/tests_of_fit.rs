@@ -17,7 +17,7 @@ pub const SIGNIFICANCE_LEVEL: f64 = 0.01;
 /// Maximum number of fates that are drawn in all series of a test together. If the series is long,
 /// fewer series are drawn.
 const COPIES_MOST: usize = 20_000_000;
-/// Minimum excess of the gain of a change over the gains in drawn series.
+/// Minimum excess of the likelihood gain of a change point over the gains in drawn series.
 const CHANGE_SLACK: f64 = 2.0;
 /// Minimum number of drawn series, however long they are.
 const SERIES_LEAST: usize = 119;
@@ -43,7 +43,7 @@ pub struct Test {
 pub struct TestResults {
     /// Each test.
     pub tests: Vec<Test>,
-    /// Gain of a change that only 1 % of the drawn series exceed.
+    /// Likelihood gain of a change point that only 1 % of the drawn series exceed.
     pub change_threshold: f64,
 }
 

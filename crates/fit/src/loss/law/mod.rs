@@ -77,7 +77,7 @@ pub const fn seconds(name: &'static str) -> Parameter {
 pub struct ModelProperties {
     /// Loss rate.
     pub mean_loss: f64,
-    /// Mean number of consecutive losses.
+    /// Mean number of consecutive losses; `None` if no packet or every packet is lost.
     pub mean_burst: Option<f64>,
     /// Expected number of entries into the rarest state during the series; infinite without hidden
     /// states.

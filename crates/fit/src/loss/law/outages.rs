@@ -5,9 +5,9 @@
 //!
 //! *Search.* The likelihood is not smooth, so the search is combinatorial. Candidates for the
 //! period are the distances between groups of losses. The outage is the longest range of phases
-//! around the groups in which nothing arrives. Each of its ends lies between a loss inside and the
-//! next arrival outside; this gap is the interval of the end. The interval of the period contains
-//! the periods whose log likelihood is within 1.92 of the maximum.
+//! around the groups in which nothing arrives. Each end of the outage lies between a loss inside
+//! and the next arrival outside; this gap is the interval of the end. The interval of the period
+//! contains the periods whose log likelihood is within 1.92 of the maximum.
 
 use super::{
     Law, ModelProperties, Parameter, SearchResult, probability, rounded, seconds, time_text,
@@ -33,7 +33,7 @@ struct Fates {
     groups: Vec<Group>,
 }
 
-/// Losses in a row.
+/// Group of consecutive losses.
 #[derive(Clone, Copy)]
 struct Group {
     from: f64,
@@ -183,8 +183,8 @@ impl Schedule {
         self.window(fates).log_likelihood(fates)
     }
 
-    /// Most likely period within `reach`. If several are equally likely, the middle of them is
-    /// taken.
+    /// Most likely period that differs from this one by at most `reach`. If several are equally
+    /// likely, the middle of them is taken.
     fn refined(self, fates: &Fates, reach: f64) -> Self {
         const POINTS: i32 = 80;
         let at = |index: i32| {
@@ -321,8 +321,8 @@ impl Law for Outages {
         let share = (duration / every).min(1.0);
         let per_outage = duration / (series.duration_s() / (series.copies() - 1) as f64);
         let mean_loss = share + (1.0 - share) * loss;
-        // Mean burst: expected losses divided by expected runs of losses, per outage. Runs are the
-        // outage itself, and those of single losses outside of it.
+        // Mean burst length: expected losses divided by expected bursts, both per outage. The
+        // bursts are the outage itself, and those of the independent losses outside of it.
         let outside = per_outage * (1.0 - share) / share * loss;
         let mean_burst = (per_outage + outside) / (1.0 + outside * (1.0 - loss));
         ModelProperties {
