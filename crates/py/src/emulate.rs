@@ -13,8 +13,8 @@ use retx_units::Duration;
 ///
 /// `command` starts a process that calls `emulate_worker`. Each of `programs` is a tuple: a host, a
 /// shell command (`None` for an interactive shell), and true if the run waits until the program
-/// ends. With `programs_to_error` programs write to standard error. `tables`, `segments` and
-/// `capture` have the meaning that they have in `run`.
+/// ends. With `programs_to_error`, programs write their output to standard error. `tables`,
+/// `segments` and `capture` are those of `run`.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, command, backend = "tun", programs = Vec::new(),

@@ -1,4 +1,4 @@
-//! Ends of a process without memory.
+//! End of a process that has run out of memory.
 
 use crate::boundary;
 use pyo3::prelude::*;

@@ -100,8 +100,8 @@ impl RawResult {
         }
     }
 
-    /// Summary as JSON text without rows. Its `flows` and `links` are empty, and so are the lists
-    /// of the scenario, or they are left out.
+    /// Summary as JSON text without rows: `flows`, `links` and the lists of the scenario are empty
+    /// or left out.
     fn head(&self) -> String {
         let Some(summary) = &self.summary else {
             return json(&self.outcome.summary_head(Head(&self.scenario)));

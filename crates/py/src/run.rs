@@ -72,12 +72,12 @@ pub fn run_many(
     Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
 }
 
-/// Environment of a thread that does not call Python.
+/// Runs the work of a thread that does not call Python.
 pub fn within(work: &mut (dyn FnMut() + Send)) {
     work();
 }
 
-/// Environment of a thread that calls user code. The thread is attached to the interpreter once,
+/// Runs the work of a thread that calls user code. The thread is attached to the interpreter once,
 /// which makes the calls much cheaper.
 pub fn prepared(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));

@@ -99,7 +99,7 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// Runs of its rows, in order.
+    /// Runs in the table, in the order of its rows.
     fn runs(&self) -> Runs {
         let each = retx_store::runs_of(&self.columns).into_iter();
         each.map(|(key, ranges)| {
@@ -143,7 +143,7 @@ pub fn parquet_rows(path: PathBuf) -> PyResult<u64> {
     reader.map(|it| it.rows()).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
-/// Merges runs of several of our Parquet files, in the order of `keys`, then of replications.
+/// Merges runs of several Parquet files of retx, in the order of `keys`, then of replications.
 ///
 /// # Errors
 /// `OSError` if a file cannot be read.

@@ -84,7 +84,8 @@ pub fn read_sweep(text: &str) -> PyResult<String> {
     Ok(json!(checked(text)?).to_string())
 }
 
-/// Values of a hypercube as JSON text, from a list of shares for each key.
+/// Values of a hypercube as JSON text. `shares` contains, for each key, a list of fractions of the
+/// key's range.
 #[pyfunction]
 pub fn fill_hypercube(text: &str, shares: Vec<Vec<f64>>) -> PyResult<String> {
     let cube = checked(text)?.hypercube;

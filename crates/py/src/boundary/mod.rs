@@ -15,7 +15,7 @@ const ROOM_BYTES: usize = 256 << 20;
 const REMEDY: &str =
     "fewer flows, shorter runs, fewer recorded tables or fewer processes at once need less";
 
-/// Longest sentence, bytes.
+/// Maximum length of the sentence, bytes.
 const SENTENCE_MAX: usize = 256;
 
 /// Shows the cursor, which a progress bar hides, and leaves the line of the bar.

@@ -32,7 +32,7 @@ impl Code {
         })
     }
 
-    /// Returns the result, or reports the exception.
+    /// Value of the result; `None` after an exception, which is reported to `faults`.
     pub fn or_report<T>(&self, py: Python<'_>, result: PyResult<T>, faults: &Faults) -> Option<T> {
         let report = |error| faults.report(fault(py, &self.class, "as it was made", error));
         result.map_err(report).ok()
@@ -76,7 +76,7 @@ impl Instance {
         })
     }
 
-    /// Returns the result of a call, or reports the exception.
+    /// Value of the result of a call; `None` after an exception, which is reported.
     pub fn or_report<T>(&self, method: &str, py: Python<'_>, result: PyResult<T>) -> Option<T> {
         let report = |error| {
             let place = format!("in {method}, {} s into the run", self.last_call.as_secs_f64());

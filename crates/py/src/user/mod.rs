@@ -17,10 +17,12 @@ use retx_tcp::{congestion_control, loss_cause};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Loader that finds code by a Python object `find`. `find(kind, file, class, parameters)` returns
-/// the full path of the file, a function that creates instances, and the names of the methods to be
-/// called, or raises `CodeRefusedError`. `find.data(file)` returns the text of a data file, or
-/// raises an exception.
+/// Loader that finds code by a Python object `find`:
+///
+/// - `find(kind, file, class, parameters)` returns the full path of the file, a function that
+///   creates instances, and the names of the methods to be called. It raises `CodeRefusedError` to
+///   refuse the code.
+/// - `find.data(file)` returns the text of a data file, or raises an exception.
 pub struct PythonLoader {
     find: Option<Py<PyAny>>,
     /// First exception in user code.
@@ -44,7 +46,7 @@ impl PythonLoader {
     /// Text of a data file that the scenario names.
     ///
     /// # Errors
-    /// The reason for not reading it.
+    /// Reason why the file cannot be read.
     pub fn data(&self, file: &str) -> Result<String, String> {
         let Some(find) = &self.find else {
             return Err("no files can be read here: write the values into the scenario".into());

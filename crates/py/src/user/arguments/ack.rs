@@ -1,4 +1,4 @@
-//! An acknowledgment.
+//! Acknowledgment that the methods of user classes get.
 
 use super::{instant, optional, seconds};
 use pyo3::prelude::*;

@@ -1,4 +1,5 @@
-//! Losses: one whose cause is decided, and one whose cause is to be decided.
+//! Losses that the methods of user classes get: those attributed to congestion, and those whose
+//! cause is to be decided.
 
 use super::window::Window;
 use super::{instant, optional, seconds};

@@ -1,4 +1,4 @@
-//! Data being sent.
+//! Transmission of data that the methods of user classes get.
 
 use super::instant;
 use pyo3::prelude::*;
