@@ -41,8 +41,8 @@ pub struct Machine {
     /// Addresses of each connection.
     flows: Vec<Flow>,
     bound: BTreeMap<i32, Endpoint>,
-    /// A real file for each descriptor, because packetdrill closes descriptors that a script leaves
-    /// open by the C library.
+    /// A real file for each descriptor, because packetdrill calls the C library to close
+    /// descriptors that a script leaves open.
     files: BTreeMap<i32, File>,
     outgoing: VecDeque<(Time, Vec<u8>)>,
 }
@@ -79,7 +79,7 @@ impl Machine {
         Ok((file.as_raw_fd(), file))
     }
 
-    /// `socket`.
+    /// Handles the call `socket`.
     ///
     /// # Errors
     /// The settings do not form a valid configuration.
@@ -91,7 +91,7 @@ impl Machine {
         answer
     }
 
-    /// `bind`.
+    /// Handles the call `bind`.
     ///
     /// # Errors
     /// No such descriptor.
@@ -101,7 +101,7 @@ impl Machine {
         Ok(answer)
     }
 
-    /// `connect`.
+    /// Handles the call `connect`.
     ///
     /// # Errors
     /// No such descriptor, or its options do not form a valid configuration.
@@ -117,7 +117,7 @@ impl Machine {
         answer
     }
 
-    /// `accept`. Returns the new descriptor, and the peer's address.
+    /// Handles the call `accept`. Returns the new descriptor, and the peer's address.
     ///
     /// # Errors
     /// No such descriptor.
@@ -132,7 +132,7 @@ impl Machine {
         Ok((answer, end.map(|end| self.flows[end].remote)))
     }
 
-    /// `write`; `written` bytes of the transfer have been accepted so far.
+    /// Handles the call `write`; `written` bytes of the transfer have been accepted so far.
     ///
     /// # Errors
     /// No such descriptor.
@@ -142,7 +142,7 @@ impl Machine {
         answer
     }
 
-    /// All other calls.
+    /// Handles all other calls.
     ///
     /// # Errors
     /// No such descriptor, or an invalid option.
@@ -158,7 +158,7 @@ impl Machine {
         answer
     }
 
-    /// `ioctl` for the number of bytes that can be read.
+    /// Number of bytes that can be read (`SIOCINQ`); `None` for a socket without a connection.
     ///
     /// # Errors
     /// No such descriptor.
@@ -167,7 +167,8 @@ impl Machine {
         Ok(end.map(|end| self.host.end(end).connection.readable()))
     }
 
-    /// `ioctl` for the number of bytes that are not yet acknowledged.
+    /// Number of bytes that are not yet acknowledged (`SIOCOUTQ`); `None` for a socket without a
+    /// connection.
     ///
     /// # Errors
     /// No such descriptor.
@@ -305,7 +306,7 @@ impl Machine {
 }
 
 /// Removes PSH. Which segment of a write carries PSH depends on the segmentation, which no standard
-/// prescribes, so it is not compared (nor is it by `retx drill`).
+/// prescribes. As in `retx drill`, PSH is therefore not compared.
 fn unpushed(segment: Segment) -> Segment {
     Segment { flags: Flags(segment.flags.0 & !Flags::PSH.0), ..segment }
 }

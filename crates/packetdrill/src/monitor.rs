@@ -18,8 +18,8 @@ const REACTION_TIMEOUT: Duration = Duration::from_secs(600);
 /// polls the clock.
 const CLOCK_COST: Duration = Duration::from_micros(1);
 
-/// Longest real time to wait for the second thread, because it ends without notice when a script
-/// fails.
+/// Longest real time to wait for the second thread. The limit is needed because that thread ends
+/// without notice when a script fails.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Machine, and the blocking call that waits for it.
@@ -124,7 +124,8 @@ impl Monitor {
             if self.is_main() {
                 let next = inner.machine.next_timeout().min(deadline);
                 if next > latest {
-                    // The main thread would wait forever, because only it could end the wait.
+                    // The main thread would wait forever, because no other thread advances the
+                    // clock.
                     return Ok(Answer::Error("EDEADLK"));
                 }
                 inner = self.advance(inner, next);

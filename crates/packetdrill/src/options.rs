@@ -4,7 +4,7 @@ use libc::c_int;
 use retx_drill::SocketOption;
 use retx_drill::host::Errno;
 
-/// Linux's number, which the C library's headers may lack.
+/// Number of the option in Linux; the C library's headers may lack it.
 const TCP_NOTSENT_LOWAT: c_int = 25;
 
 /// Socket option for a level and an option number; `value` is the value to set.

@@ -41,7 +41,7 @@ impl Settings {
         Ok(Self { tcp, own, file, read: String::new() })
     }
 
-    /// Settings of packetdrill's process.
+    /// Settings from `--so_flags` and the environment of packetdrill's process.
     pub fn from_env(flags: &str) -> Result<Self, String> {
         Self::new(flags, std::env::var_os(COMMANDS))
     }

@@ -20,7 +20,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
     })
 }
 
-/// Writes as much of an address as there is room for.
+/// Writes an address, cut to the length of the buffer.
 ///
 /// # Safety
 /// `at` points to `*length` bytes, or either is null.
@@ -34,7 +34,7 @@ pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut s
     if at.is_null() || length.is_null() {
         return;
     }
-    // SAFETY: the caller's promise; no more is written than there is room for.
+    // SAFETY: the caller's promise; at most `*length` bytes are written.
     unsafe {
         let count = size_of::<sockaddr_in>().min(*length as usize);
         at.cast::<u8>().copy_from((&raw const address).cast::<u8>(), count);

@@ -121,7 +121,8 @@ pub unsafe extern "C" fn getsockopt(
 /// `getsockopt` on a descriptor of the machine.
 ///
 /// # Safety
-/// Unless they are null, `length` points to a length and `value` to a buffer of that many bytes.
+/// `length` is null or points to a length; `value` is null or points to a buffer of that many
+/// bytes.
 pub unsafe fn option_of(
     fd: c_int,
     level: c_int,

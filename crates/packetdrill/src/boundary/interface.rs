@@ -53,7 +53,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
     unsafe { table.write(TABLE) };
 }
 
-/// Each function of packetdrill's table.
+/// Table of the functions that packetdrill calls.
 pub const TABLE: Interface = Interface {
     userdata: std::ptr::null_mut(),
     free,
@@ -90,9 +90,9 @@ pub const TABLE: Interface = Interface {
     splice,
 };
 
-/// Sets `errno`.
+/// Sets `errno`, and returns −1.
 pub fn fails(errno: c_int) -> c_int {
-    // SAFETY: the C library's own, for this thread.
+    // SAFETY: the C library returns the address of this thread's `errno`.
     unsafe { *libc::__errno_location() = errno };
     -1
 }

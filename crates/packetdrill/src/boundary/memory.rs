@@ -11,11 +11,12 @@ pub const PARTS_MAX: usize = 1024;
 /// pointer.
 ///
 /// # Safety
-/// Unless it is null, `at` points to `count` values, which nobody changes meanwhile.
+/// `at` is null, or points to `count` values that nobody changes while the slice is used.
 pub unsafe fn values<'a, T>(at: *const T, count: impl TryInto<usize>) -> Result<&'a [T], c_int> {
     match checked(at, count)? {
         0 => Ok(&[]),
-        // SAFETY: `checked` excludes null, misaligned and oversized; the caller promises the rest.
+        // SAFETY: `checked` excludes null and misaligned pointers and excessive sizes; the caller
+        // promises the rest.
         count => Ok(unsafe { slice::from_raw_parts(at, count) }),
     }
 }
@@ -23,14 +24,15 @@ pub unsafe fn values<'a, T>(at: *const T, count: impl TryInto<usize>) -> Result<
 /// Mutable variant of [`values`].
 ///
 /// # Safety
-/// Unless it is null, `at` points to `count` values, which nobody else uses meanwhile.
+/// `at` is null, or points to `count` values that nobody else uses at the same time.
 pub unsafe fn values_mut<'a, T>(
     at: *mut T,
     count: impl TryInto<usize>,
 ) -> Result<&'a mut [T], c_int> {
     match checked(at, count)? {
         0 => Ok(&mut []),
-        // SAFETY: `checked` excludes null, misaligned and oversized; the caller promises the rest.
+        // SAFETY: `checked` excludes null and misaligned pointers and excessive sizes; the caller
+        // promises the rest.
         count => Ok(unsafe { slice::from_raw_parts_mut(at, count) }),
     }
 }
@@ -38,7 +40,7 @@ pub unsafe fn values_mut<'a, T>(
 /// Mutable value at `at`; `EFAULT` for an invalid pointer.
 ///
 /// # Safety
-/// Unless it is null, `at` points to a value that nobody else uses meanwhile.
+/// `at` is null, or points to a value that nobody else uses at the same time.
 pub unsafe fn value_mut<'a, T>(at: *mut T) -> Result<&'a mut T, c_int> {
     checked(at, 1usize)?;
     // SAFETY: neither null nor misaligned, and the caller's promise.

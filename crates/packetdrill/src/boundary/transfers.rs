@@ -146,7 +146,7 @@ pub unsafe extern "C" fn sendmsg(
 /// Parts of a read or a write, and their total length.
 ///
 /// # Safety
-/// Unless it is null, `parts` points to `count` parts.
+/// `parts` is null, or points to `count` parts.
 unsafe fn parts_of<'a>(
     parts: *const iovec,
     count: impl TryInto<usize>,
@@ -163,7 +163,7 @@ unsafe fn parts_of<'a>(
 /// Writes several parts.
 ///
 /// # Safety
-/// Unless it is null, `parts` points to `count` parts.
+/// `parts` is null, or points to `count` parts.
 unsafe fn gather(
     fd: c_int,
     parts: *const iovec,
@@ -177,10 +177,11 @@ unsafe fn gather(
     }
 }
 
-/// Reads into several parts. It writes zeros, because the contents of streams are not kept.
+/// Reads into several parts, and fills them with zeros, because the contents of streams are not
+/// kept.
 ///
 /// # Safety
-/// Unless it is null, `parts` points to `count` buffers; those at null are not written.
+/// `parts` is null, or points to `count` buffers; those at null are not written.
 unsafe fn scatter(
     parts: *const iovec,
     count: impl TryInto<usize>,
