@@ -47,7 +47,7 @@ pub fn decode_packet(bytes: &[u8]) -> Result<Decoded, WireError> {
     Ok(Decoded { packet, payload: start..end })
 }
 
-/// Checks the checksums of the IPv4 header and of the TCP segment or UDP datagram. A UDP checksum
+/// Verifies the checksums of the IPv4 header and of the TCP segment or UDP datagram. A UDP checksum
 /// of zero means that the sender computed none (RFC 768).
 ///
 /// # Errors

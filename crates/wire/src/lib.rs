@@ -1,4 +1,4 @@
-//! Meaning of IPv4, TCP and UDP headers in small structs, and their translation to and from bytes.
+//! IPv4, TCP and UDP headers as small structs, decoded from bytes and encoded to bytes.
 
 mod decode;
 mod encode;

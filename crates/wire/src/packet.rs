@@ -1,4 +1,4 @@
-//! IPv4 packets as headers.
+//! Headers of IPv4 packets.
 
 use crate::{IPV4_HEADER_BYTES, Segment};
 use std::net::Ipv4Addr;

@@ -124,12 +124,12 @@ impl Options {
         fits
     }
 
-    /// Length of the encoded options, padded to 32-bit words. Linux's layout is used: timestamps
-    /// and SACK blocks are each preceded by two NOPs. A set that would then exceed
-    /// [`TCP_OPTIONS_MAX_BYTES`] is encoded without NOPs.
+    /// Length of the encoded options, padded to 32-bit words. In Linux's layout, timestamps and
+    /// SACK blocks are each preceded by two NOPs. Options that would thus exceed
+    /// [`TCP_OPTIONS_MAX_BYTES`] are encoded without NOPs.
     ///
-    /// A length above [`TCP_OPTIONS_MAX_BYTES`] cannot be encoded; SACK blocks added with
-    /// [`Options::push_sack`] never lead to one.
+    /// Options that exceed [`TCP_OPTIONS_MAX_BYTES`] even then cannot be encoded. SACK blocks added
+    /// with [`Options::push_sack`] never lead to such a length.
     pub const fn encoded_bytes(&self) -> u32 {
         let aligned = self.aligned_bytes();
         if aligned > TCP_OPTIONS_MAX_BYTES { self.dense_bytes() } else { aligned }
