@@ -83,9 +83,9 @@ impl Choice {
     }
 }
 
-/// Adds to an error message the path, within the value being read, of the part that is wrong. To
-/// find its tag, a table is buffered, and the position in the source is lost; with the path
-/// ([`split_path`]) the reader of the whole document finds it again.
+/// Adds to an error message the path, within the value being read, of the part that is wrong. A
+/// table is buffered to find its tag, so the position in the source is lost. The reader of the
+/// whole document finds it again by this path ([`split_path`]).
 pub fn at(path: &str, message: &str) -> String {
     // A nested choice has already added its own path, which is appended to this one.
     let (inner, message) = split_path(message);
@@ -142,12 +142,16 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 
 /// Declares a registry from a list of module names.
 ///
-/// Each word is the name of a module with `pub struct State` and `pub struct Config`, which
-/// implements serde's traits, `JsonSchema`, `Clone`, `Debug` and `PartialEq`, and whose doc comment
-/// is shown in listings. The macro declares the modules; `enum Config`, whose variants are named
-/// like the modules, with `NAMES`, `name()` and `schemas()`; `enum State`; and local macros that
-/// match over the list: `dispatch!` over the running forms, `dispatch_config!` over the
-/// configurations, and `dispatch_pair!` over two running forms.
+/// Each word is the name of a module with `pub struct State` and `pub struct Config`. `Config`
+/// implements serde's traits, `JsonSchema`, `Clone`, `Debug` and `PartialEq`, and its doc comment
+/// is shown in listings. The macro declares:
+///
+/// - the modules;
+/// - `enum Config`, whose variants are named like the modules, with `NAMES`, `name()` and
+///   `schemas()`;
+/// - `enum State`;
+/// - local macros that match over the list: `dispatch!` over the running forms, `dispatch_config!`
+///   over the configurations, and `dispatch_pair!` over two running forms.
 ///
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module. The
 /// first token is a literal `$`, which the macro needs to write the local macros. If a word is

@@ -2,8 +2,8 @@
 //! per second, probabilities and distributions, 32-bit sequence numbers, named random streams, and
 //! queue lengths over time.
 //!
-//! Each type is read and written as the text that stands in a scenario file (`"20 ms"`, `"10
-//! Mbit/s"`), so a unit can be neither forgotten nor mixed up.
+//! Each type is read and written in the notation of scenario files (`"20 ms"`, `"10 Mbit/s"`), so
+//! that a unit can be neither forgotten nor mixed up.
 
 pub mod choice;
 mod distance;

@@ -152,7 +152,7 @@ pub struct Time(u64);
 impl Time {
     /// Start of a run.
     pub const ZERO: Self = Self(0);
-    /// Later than any event.
+    /// Instant later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// Instant `nanos` nanoseconds after the start of the run.
