@@ -9,8 +9,8 @@ pub struct ScenarioError {
     pub file: String,
     /// Position in the file; `None` if the error has no single position or lies in an override.
     pub position: Option<Position>,
-    /// Override that causes the error, as `with key = value`. It comes from `--set`, another
-    /// option, or Python.
+    /// Override that causes the error, as `with key = value`; `None` if no override does. The
+    /// override comes from `--set`, another option, or Python.
     pub r#override: Option<String>,
     /// Key in the notation of overrides and sweeps; empty for the file as a whole.
     pub path: String,

@@ -97,7 +97,7 @@ pub enum Initiator {
 pub struct LinkTable {
     /// Name, unique among links.
     pub name: String,
-    /// The two nodes that it joins; forward is from the first to the second.
+    /// The two nodes that the link joins; forward is from the first to the second.
     pub ends: [String; 2],
     /// Rate of both directions; without it transmissions take no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]

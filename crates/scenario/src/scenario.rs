@@ -40,7 +40,7 @@ pub struct Scenario {
     pub relays: Vec<Relay>,
     /// Flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
     pub flows: Vec<Flow>,
-    /// The `[sweep]` table as written.
+    /// The `[sweep]` table as written, if any.
     pub sweep: Option<Map<String, Value>>,
 }
 
@@ -82,7 +82,7 @@ pub struct Direction {
     /// Channel models, which a frame passes in this order; may be empty. The first model that loses
     /// a frame determines the reason of the loss.
     pub channel: Vec<channel::Config>,
-    /// Link-layer repair.
+    /// Link-layer repair, if any.
     pub repair: Option<repair::Config>,
     /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,

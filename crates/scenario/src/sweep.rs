@@ -30,15 +30,15 @@ const OWN_KEYS: [&str; 5] = ["replications", "until", "case", "zip", "latin_hype
 /// Checked `[sweep]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
-    /// Number of runs of each point; with `until`, the initial number.
+    /// Number of runs of each point, if given; with `until`, the initial number.
     pub replications: Option<u64>,
-    /// Stopping rule for the runs of a point.
+    /// Stopping rule for the runs of a point, if any.
     pub until: Option<Until>,
     /// Named points; each is run with all combinations of the other values.
     pub cases: Vec<Case>,
     /// Axes of the grid; all combinations of their values are run.
     pub axes: Vec<Axis>,
-    /// Points of a Latin hypercube over several keys.
+    /// Points of a Latin hypercube over several keys, if any.
     pub hypercube: Option<Hypercube>,
 }
 

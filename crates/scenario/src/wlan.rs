@@ -23,7 +23,7 @@ const RTS_THRESHOLD_DEFAULT: u32 = 2347;
 pub struct WlanTable {
     /// Name, unique among links and wlans.
     pub name: String,
-    /// Nodes that are its stations, at least two.
+    /// Nodes that are the stations of the wlan, at least two.
     #[schemars(length(min = 2, max = 1000))]
     pub stations: Vec<String>,
     /// Standard whose parameters are the defaults.
