@@ -19,9 +19,9 @@ pub struct Difference {
     pub line: u32,
     /// Description of the difference.
     pub message: String,
-    /// Packet or result that the script expects.
+    /// Packet or result that the script expects, if it can be shown.
     pub expected: Option<String>,
-    /// Actual packet or result, in the notation of scripts.
+    /// Actual packet or result in the notation of scripts, if it can be shown.
     pub actual: Option<String>,
 }
 

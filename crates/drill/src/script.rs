@@ -7,7 +7,7 @@ use retx_wire::{Ecn, Flags, SackBlocks, Timestamps};
 /// Parsed script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// Flags (`--name=value`) at its head.
+    /// Flags (`--name=value`) at the head of the script.
     pub flags: Vec<Flag>,
     /// Commands directly after the flags, which configure the endpoint.
     pub commands: Vec<Command>,
@@ -22,7 +22,7 @@ pub struct Flag {
     pub line: u32,
     /// Name without the dashes.
     pub name: String,
-    /// Text after the first `=`.
+    /// Text after the first `=`; `None` without `=`.
     pub value: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub enum Outcome {
     Broken {
         /// Line of the assertion.
         line: u32,
-        /// Text of its condition.
+        /// Text of the assertion's condition.
         text: String,
         /// The script's message, or the values of the operands.
         message: String,

@@ -28,9 +28,9 @@ pub struct Placed {
     pub word: Word,
     /// Line in the script.
     pub line: u32,
-    /// Offset of its first byte.
+    /// Offset of the token's first byte.
     pub from: usize,
-    /// Offset after its last byte.
+    /// Offset after the token's last byte.
     pub to: usize,
 }
 

@@ -31,7 +31,7 @@ pub struct End {
     pub read_shut: bool,
     /// True after `shutdown(SHUT_WR)` or `close`.
     pub write_shut: bool,
-    /// Error that the next call returns.
+    /// Error that the next call returns, if any.
     pub error: Option<Errno>,
     /// Size of the send buffer, bytes.
     pub send_buffer: u64,
@@ -41,7 +41,7 @@ pub struct End {
     pub counts_memory: bool,
     /// MSS offered by this end.
     pub mss: u32,
-    /// `TCP_NOTSENT_LOWAT`: limit of unsent bytes above which writes wait.
+    /// `TCP_NOTSENT_LOWAT`: limit of unsent bytes above which writes wait; `None` without a limit.
     pub unsent_low_water: Option<u64>,
     /// `SO_RCVLOWAT`.
     pub read_low_water: u64,

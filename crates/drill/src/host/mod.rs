@@ -71,7 +71,7 @@ struct Socket {
     kind: Kind,
     settings: Settings,
     nonblocking: bool,
-    /// Time until which a pending `close` waits.
+    /// Time until which a pending `close` waits; `None` if no `close` is pending.
     closing_until: Option<Time>,
 }
 
@@ -143,7 +143,7 @@ impl Host {
         self.unsent_low_water = bytes;
     }
 
-    /// Makes listeners accept ECN, or, with false, follow their configuration.
+    /// Makes listeners accept ECN; with false, they follow their configuration.
     pub fn set_accepts_ecn(&mut self, accepts: bool) {
         self.accepts_ecn = accepts;
     }

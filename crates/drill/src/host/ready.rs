@@ -13,7 +13,7 @@ pub const RDHUP: u32 = 0x2000;
 
 /// Edge-triggered (`EPOLLET`).
 pub const EDGE: u32 = 1 << 31;
-/// Reported once (`EPOLLONESHOT`).
+/// Reported only once (`EPOLLONESHOT`).
 pub const ONE_SHOT: u32 = 1 << 30;
 
 const NAMES: [(&str, u32); 10] = [

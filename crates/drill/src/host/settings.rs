@@ -30,7 +30,8 @@ impl From<KeepAliveOption> for KeepAlive {
     }
 }
 
-/// Socket options that are applied to the configuration of a connection, or to its socket.
+/// Socket options that are applied to the configuration of a connection, or to its socket; `None`
+/// for options that have not been set.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `TCP_NODELAY`.

@@ -115,7 +115,7 @@ struct Player<'a> {
     last: Option<Last>,
     /// Mapping of each connection's numbers to those of the script.
     numbers: Vec<Numbers>,
-    /// Call that waits.
+    /// Call that waits, if any.
     pending: Option<Pending<'a>>,
     program: Program,
     trace: Option<Vec<String>>,

@@ -19,7 +19,7 @@ pub struct Numbers {
     remote: SeqNr,
     /// Timestamps sent by the endpoint: map from the value in the script to the actual one.
     stamps: HashMap<u32, u32>,
-    /// First pair of timestamps: script and actual.
+    /// First pair of timestamps: script and actual; `None` before the first.
     first_stamp: Option<(u32, u32)>,
 }
 

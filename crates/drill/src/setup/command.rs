@@ -5,7 +5,7 @@ use super::{Change, sysctl};
 use crate::fault::Refusal;
 use crate::token::clipped;
 
-/// Effects of commands on the machine under test.
+/// Effects of commands on the machine under test; `None` for settings that they do not change.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
     /// Changes of the configuration.
@@ -89,8 +89,8 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         }
         // 3 enables both tests of HyStart, as in the model.
         ("echo", ["3"]) if command.contains("/tcp_cubic/parameters/hystart_detect") => {}
-        // Commands that create files for `sendfile`, which are not needed because a file is as long
-        // as required, and commands that inspect the machine.
+        // Ignored commands: those that inspect the machine, and those that create files for
+        // `sendfile`. The player needs no such files, because a file is as long as required.
         ("rm" | "dd" | "grep" | "cat", _) => {}
         ("ethtool", ["-K", _, features @ ..]) if only_offloads(features) => {}
         _ => return refuse(),
