@@ -116,7 +116,7 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Started {
     worker: Worker,
-    /// State of the worker, updated from its reports.
+    /// State of the worker, updated from the worker's messages.
     pub progress: Arc<Progress>,
     report: mpsc::Receiver<Report>,
 }

@@ -29,7 +29,8 @@ pub struct Layout {
     pub plan: Plan,
     /// Order for the worker.
     pub order: Order,
-    /// Index of the route from each host to each other host, at `from × hosts + to`.
+    /// Index of the route from each host to each other host, at `from × hosts + to`; `None` if
+    /// there is no route.
     pub routes: Vec<Option<u32>>,
     /// For each flow, the fixed windows that are written into the segments of the sender and of the
     /// receiver; `None` if the windows are not changed.

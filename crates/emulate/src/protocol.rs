@@ -55,7 +55,7 @@ pub struct Order {
     pub backend: Backend,
     /// Hosts to create.
     pub hosts: Vec<HostOrder>,
-    /// TCP flows between them.
+    /// TCP flows between the hosts.
     pub flows: Vec<FlowOrder>,
     /// Proxies between two flows.
     pub proxies: Vec<ProxyOrder>,
@@ -81,7 +81,7 @@ pub struct HostOrder {
     pub sysctls: BTreeMap<String, String>,
     /// Attributes of the route to the other hosts, as in `ip route`.
     pub route: BTreeMap<String, String>,
-    /// Default congestion control.
+    /// Default congestion control; `None` if no flow ends in the host.
     pub congestion_control: Option<DefaultOrder>,
 }
 
@@ -90,7 +90,7 @@ pub struct HostOrder {
 pub struct DefaultOrder {
     /// Name of the congestion control in the kernel.
     pub name: String,
-    /// True if all flows of the host use it.
+    /// True if all flows of the host use this congestion control.
     pub is_of_all: bool,
     /// True if user programs run in the host: they need the default.
     pub is_needed: bool,
@@ -135,7 +135,7 @@ pub struct DatagramOrder {
     pub hosts: [usize; 2],
     /// Port at both ends.
     pub port: u16,
-    /// Source of its packets.
+    /// Source of the flow's packets.
     pub source: SourceOrder,
 }
 
@@ -207,9 +207,11 @@ pub struct SocketOptions {
     pub no_delay: bool,
     /// True to enable TCP's internal pacing, by `SO_MAX_PACING_RATE`.
     pub pacing: bool,
-    /// Value of `SO_SNDBUF`, which the kernel doubles for its own needs.
+    /// Value of `SO_SNDBUF`, which the kernel doubles for its own needs; `None` to keep the
+    /// default.
     pub send_buffer: Option<usize>,
-    /// Value of `SO_RCVBUF`, which the kernel doubles for its own needs.
+    /// Value of `SO_RCVBUF`, which the kernel doubles for its own needs; `None` to keep the
+    /// default.
     pub receive_buffer: Option<usize>,
 }
 
@@ -282,10 +284,11 @@ pub enum WorkerMessage {
 /// Results of a TCP flow, as known to its two ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FlowReport {
-    /// Time at which the flow's first connection was opened.
+    /// Time at which the flow's first connection was opened; `None` if none was.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
-    /// Time at which the last byte of the flow's last file was read.
+    /// Time at which the last byte of the flow's last file was read; `None` if the flow is not
+    /// complete.
     #[serde(with = "crate::nanos::option")]
     pub finish: Option<Time>,
     /// Bytes read.
@@ -331,7 +334,7 @@ pub struct ProxyReport {
 /// Results of a UDP flow, as known to its two ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatagramReport {
-    /// Start of the flow.
+    /// Start of the flow; `None` if the flow has not started.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
     /// Packets read by the receiving program.

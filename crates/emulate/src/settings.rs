@@ -20,7 +20,7 @@ pub struct KernelTcp {
     /// Options of each socket.
     pub socket: SocketOptions,
     /// Window that is written into each segment on the path, because the kernel has no setting for
-    /// a fixed window.
+    /// a fixed window; `None` if the window is not fixed.
     pub advertised_window: Option<u32>,
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Summary of one emulation, as `retx emulate --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulationSummary {
-    /// Resolved scenario, so that it can be run again.
+    /// Resolved scenario, with which the emulation can be repeated.
     pub scenario: serde_json::Value,
     /// Version of retx.
     pub version: String,
@@ -126,7 +126,7 @@ pub struct EmulatedDatagrams {
     pub summary: DatagramSummary,
     /// Always `None`: UDP has no `TCP_INFO`.
     pub kernel: Option<TcpInfo>,
-    /// Message of the system about an error of a socket.
+    /// Message of the system about an error of a socket, if any.
     pub fault: Option<String>,
 }
 
@@ -156,7 +156,7 @@ pub struct EmulatedFlow {
     pub summary: FlowSummary,
     /// The sender's `TCP_INFO` at the end.
     pub kernel: TcpInfo,
-    /// Message of the system about an error of a socket.
+    /// Message of the system about an error of a socket, if any.
     pub fault: Option<String>,
     /// True if proxies split the flow. Its undelivered bytes were then not observed.
     #[serde(skip)]

@@ -54,9 +54,11 @@ pub struct TcpInfo {
     pub sndbuf_limited_us: u64,
     /// `tcpi_total_rto`: timeouts, including those of a SYN; `None` before Linux 6.7.
     pub total_rto: Option<u64>,
-    /// `tcpi_total_rto_recoveries`: number of recoveries that began with a timeout.
+    /// `tcpi_total_rto_recoveries`: number of recoveries that began with a timeout; `None` before
+    /// Linux 6.7.
     pub total_rto_recoveries: Option<u64>,
-    /// `tcpi_total_rto_time` in ms: from the first timeout of each episode to its end.
+    /// `tcpi_total_rto_time` in ms: from the first timeout of each episode to its end; `None`
+    /// before Linux 6.7.
     pub total_rto_time_ms: Option<u64>,
 }
 

@@ -20,7 +20,7 @@ pub struct UnderWay {
     number: u64,
     sent: Time,
     payload_bytes: u32,
-    /// True if the network made this copy.
+    /// True for a copy made by the network.
     is_copy: bool,
 }
 
@@ -53,7 +53,7 @@ struct Flow {
     latest: Time,
     finish: Option<Time>,
     /// Socket on which the fates of the source's packets in the first hop are reported to the
-    /// source.
+    /// source; `None` if the source needs no reports.
     source: Option<UnixStream>,
 }
 
@@ -62,7 +62,7 @@ struct Flow {
 pub struct DatagramSight {
     /// Counters of events after the warm-up.
     pub counters: DatagramCounters,
-    /// Time at which the last packet of a finite flow arrived or was lost.
+    /// Time at which the last packet of a finite flow arrived or was lost; `None` before.
     pub finish: Option<Time>,
     /// Number of packets passed to the receiving host during the whole run.
     pub handed: u64,

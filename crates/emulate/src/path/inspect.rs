@@ -40,7 +40,7 @@ pub struct Seen {
 pub struct Inspector {
     /// Hosts by address.
     hosts: HashMap<Ipv4Addr, usize>,
-    /// Route between each pair of hosts.
+    /// Route between each pair of hosts; `None` if there is no route.
     routes: Vec<Option<u32>>,
     /// TCP flows by listening endpoint.
     listening: HashMap<(Ipv4Addr, u16), u32>,
@@ -60,7 +60,7 @@ struct Flow {
     opener: Side,
     /// Fixed advertised windows of the data sender and the data receiver, if any.
     advertised_windows: [Option<u32>; 2],
-    /// Window scale shifts that the opener and the listener have offered.
+    /// Window scale shifts that the opener and the listener have offered; `None` if not offered.
     scales: [Option<u8>; 2],
 }
 

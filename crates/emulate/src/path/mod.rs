@@ -99,7 +99,8 @@ pub struct Path<'a, 'p> {
     buffer: Vec<u8>,
     /// End of the warm-up; `None` once it has passed.
     warmup: Option<Time>,
-    /// Time of the next sample of the senders, and interval between samples.
+    /// Time of the next sample of the senders, and interval between samples; `None` without
+    /// sampling.
     sampling: Option<(Time, Duration)>,
     rest: Rest,
     /// Retransmissions that the current event has shown to be necessary; empty between events.
@@ -111,7 +112,7 @@ pub struct Path<'a, 'p> {
 struct Kept {
     bytes: Vec<u8>,
     passage: Passage,
-    /// State of a packet of a UDP flow.
+    /// State of a packet of a UDP flow; `None` for other packets.
     datagram: Option<UnderWay>,
 }
 

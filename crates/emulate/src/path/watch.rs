@@ -35,7 +35,7 @@ pub struct Wire {
     pub acked: u64,
     /// Position after the highest one ever sent.
     pub sent_to: u64,
-    /// Start of the retransmission that triggered the query.
+    /// Start of the retransmission that triggered the query; `None` if something else triggered it.
     pub again: Option<u64>,
 }
 
@@ -95,7 +95,7 @@ pub struct Watch {
     /// Fast recovery whose first retransmission has not been observed yet.
     pending: Option<Loss>,
     probe: Option<Probe>,
-    /// Slow start threshold before the open recovery.
+    /// Slow start threshold before the open recovery; `None` if it was not set.
     ssthresh_before: Option<u64>,
 }
 

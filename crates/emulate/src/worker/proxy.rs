@@ -36,7 +36,7 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Passed {
     bytes: u64,
     held: Gauge,
-    /// Bytes relayed and level of the buffer at the end of the warm-up.
+    /// Bytes relayed and level of the buffer at the end of the warm-up; `None` before that time.
     start: Option<(u64, Gauge)>,
 }
 
