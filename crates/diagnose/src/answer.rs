@@ -43,9 +43,9 @@ pub enum Evidence {
     SackedBefore,
     /// A DSACK block reports the duplicate.
     Dsack,
-    /// The ACK of its data echoes a timestamp older than the retransmission (Eifel).
+    /// The ACK of the data echoes a timestamp older than the retransmission (Eifel).
     OlderTimestamp,
-    /// The ACK of its data echoes the retransmission's own timestamp.
+    /// The ACK of the data echoes the retransmission's own timestamp.
     OwnTimestamp,
     /// The ACK arrived sooner than a round trip permits.
     EarlyAck,
@@ -66,12 +66,12 @@ pub enum Evidence {
     LostBetween,
 }
 
-/// Evidence for a verdict, and the frame in which it was found.
+/// Evidence for a verdict, and the frame that contains the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Proof {
     /// Kind of evidence.
     pub evidence: Evidence,
-    /// Frame of the file.
+    /// Number of the frame in the file; none without such a frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet: Option<u64>,
 }
@@ -87,9 +87,9 @@ pub struct Retransmission {
     pub seq: i64,
     /// Number of payload bytes.
     pub length_bytes: u32,
-    /// Endpoint that sent it.
+    /// Endpoint that sent the retransmission.
     pub from: String,
-    /// Mechanism that sent it.
+    /// Mechanism that sent the retransmission.
     pub kind: Kind,
     /// Number of consecutive timeouts, including this one; none if no timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,15 +229,15 @@ pub struct Limits {
 /// Diagnosis of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Flow {
-    /// Number, from 1, for `--flow`.
+    /// Number of the flow, from 1, as for `--flow`.
     pub number: usize,
     /// Both endpoints; the one that sent more data comes first.
     pub name: String,
     /// Place of the capture: `sender` (of the data), `middle`, `receiver` or `unknown`.
     pub place: &'static str,
-    /// Round trip between the capture and the data's sender, seconds.
+    /// Round trip between the capture and the data's sender, seconds; none if unknown.
     pub sender_loop_s: Option<f64>,
-    /// Round trip between the capture and the data's receiver, seconds.
+    /// Round trip between the capture and the data's receiver, seconds; none if unknown.
     pub receiver_loop_s: Option<f64>,
     /// Time from the first packet to the last, seconds.
     pub life_s: f64,

@@ -62,7 +62,7 @@ impl SackBlocks {
     }
 }
 
-/// Options of a segment.
+/// Options of a segment; none for an option that the segment lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Maximum segment size.

@@ -68,7 +68,7 @@ pub(crate) struct CaptureReading {
 /// Flows with additional output, by number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedOutput {
-    /// Flow whose time–sequence picture is kept.
+    /// Number of the flow whose time–sequence picture is kept, if any.
     pub pictured: Option<usize>,
     /// Flows whose packets are kept in order to measure the path.
     pub watched: WatchedFlows,

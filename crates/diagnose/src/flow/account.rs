@@ -78,7 +78,7 @@ pub struct Account {
     plain: [i64; LIMITS],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
-    /// State of the account when all data were last acknowledged.
+    /// State of the account when all data were last acknowledged; none while data are in flight.
     paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
     /// The last intervals.
     recent: VecDeque<Piece>,
@@ -126,7 +126,7 @@ impl Account {
         }
     }
 
-    /// Subtracts from the stored account the time that it counted after `end_ns`.
+    /// Subtracts from the stored account the time after `end_ns`, which it had counted.
     fn take_back(&mut self, end_ns: i64) {
         let Some((since_ns, plain, episodes)) = &mut self.paused else { return };
         for piece in self.recent.iter().rev().take_while(|piece| piece.to_ns > end_ns) {

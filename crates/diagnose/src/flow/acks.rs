@@ -31,7 +31,7 @@ struct Echo {
     is_jump: bool,
     /// Time of the latest transmission of the first data that the ACK covers.
     head_ns: i64,
-    /// Timestamp echo.
+    /// Timestamp echo; none without timestamps.
     echoed: Option<u32>,
 }
 

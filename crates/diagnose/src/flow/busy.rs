@@ -23,7 +23,8 @@ impl BusyPeriod {
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
         let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
         if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {
-            // The bottleneck began to transmit the segment this long before its arrival.
+            // The bottleneck began to transmit the segment `length_ns` before the segment's
+            // arrival.
             self.since_ns = time_ns - length_ns as i64;
         }
         self.last_ns = Some(time_ns);

@@ -50,7 +50,7 @@ const BY_RANK: f64 = 1.7;
 /// Weight of the logarithm of the number of segments lost, up to 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
-/// Minimum number of RTT samples since the previous episode to compute this rank.
+/// Minimum number of RTT samples since the previous episode to compute the rank of an RTT.
 const RANKED_MIN: u32 = 5;
 
 /// Number of iterations in which the share of overflows among the losses is estimated.
@@ -185,7 +185,7 @@ impl Rtts {
         self.recent.iter().copied().min().unwrap_or(0)
     }
 
-    /// Judges a loss by the RTT before it.
+    /// Judges a loss by the RTT before the loss; `None` if there are too few samples.
     pub fn evaluate(&self, rtt_ns: i64) -> Option<LossEvidence> {
         if self.count < SAMPLES_MIN || rtt_ns <= 0 {
             return None;
@@ -214,7 +214,7 @@ impl Rtts {
         Some(LossEvidence { congestion, least_s, rtt_p99_s, above })
     }
 
-    /// Least and median RTT in seconds, once there are enough samples.
+    /// Least and median RTT in seconds; `None` if there are too few samples.
     pub fn least_and_median_s(&self) -> Option<[f64; 2]> {
         let at = |rank| middle(self.quantile(rank)) * 1e-9;
         (self.count >= SAMPLES_MIN).then(|| [at(0), at(self.count / 2)])

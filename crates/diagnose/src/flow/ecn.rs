@@ -8,7 +8,7 @@ use crate::packet::{ControlBits, Packet};
 pub struct Ecn {
     /// True if both ends have agreed to use ECN.
     pub is_agreed: bool,
-    /// Frame of an ACK with ECN-Echo to which the sender has not yet responded.
+    /// Frame of an ACK with ECN-Echo to which the sender has not yet responded, if any.
     echo: Option<u64>,
     reductions: u32,
     first: u64,

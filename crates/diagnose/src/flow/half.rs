@@ -31,9 +31,9 @@ pub struct PacketContext {
     pub tick_ns: i64,
     /// Number of the frame in the capture.
     pub packet: u64,
-    /// Least time from the capture to the sender and back.
+    /// Least time from the capture to the sender and back; none if unknown.
     pub sender_loop: Option<i64>,
-    /// Least time from the capture to the receiver and back.
+    /// Least time from the capture to the receiver and back; none if unknown.
     pub receiver_loop: Option<i64>,
 }
 
@@ -62,19 +62,20 @@ impl PacketContext {
 pub struct EpisodeRecord {
     /// True if the bottleneck was the limit before the episode.
     pub was_bottleneck_limited: bool,
-    /// True if a timeout started it.
+    /// True if a timeout started the episode.
     pub is_timeout: bool,
-    /// Index of its first retransmission.
+    /// Index of the episode's first retransmission.
     pub trigger: u32,
     /// RTT before the first retransmission.
     pub rtt_ns: i64,
-    /// Fraction of the RTTs since the previous episode that are shorter than `rtt_ns`.
+    /// Fraction of the RTTs since the previous episode that are shorter than `rtt_ns`; none if
+    /// there are too few samples.
     pub rank: Option<f64>,
     /// Time of the first retransmission.
     pub start_ns: i64,
     /// Position whose acknowledgment ends the episode.
     pub end_position: i64,
-    /// Time of the end.
+    /// Time of the end; none while the episode lasts.
     pub end_ns: Option<i64>,
     /// True if the sender had reduced its window before this episode.
     pub had_reduced: bool,
@@ -96,7 +97,7 @@ pub struct TimeoutRecord {
 /// State of one direction of a connection.
 #[derive(Default)]
 pub struct Direction {
-    /// Sequence number of position 0, the SYN.
+    /// Sequence number of position 0, the SYN; none before the first packet.
     origin: Option<u32>,
     /// Ranges of the sequence space, with their state.
     pub scoreboard: Scoreboard,
@@ -359,7 +360,7 @@ impl Direction {
         let sent_bytes = self.detectors.policing.sent();
         if start < old_end {
             for span in self.scoreboard.range_mut(start, end.min(old_end)) {
-                // These data were missing until now, so this is their first copy.
+                // The data were missing until now, so this is their first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
                     (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);

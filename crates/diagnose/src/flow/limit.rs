@@ -46,7 +46,7 @@ const fn may_wait(limit: Limit) -> bool {
 }
 
 impl Direction {
-    /// Processes the acknowledgments that take effect at the sender by this time.
+    /// Processes the acknowledgments that take effect at the sender by the time `until_ns`.
     pub fn advance_to(&mut self, until_ns: i64) {
         while let Some(ack) = self.sender.pop(until_ns, self.scoreboard.end) {
             self.take(&ack);
@@ -313,7 +313,7 @@ impl Direction {
     pub(super) fn pipe(&self) -> i64 {
         let flight = self.scoreboard.end - self.sender.una;
         if let State::Loss(until) = self.sender.state {
-            // The timeout has marked everything before it lost (RFC 6675 §5.1).
+            // The timeout has marked all data before the position `until` lost (RFC 6675 §5.1).
             let sent_since = self.scoreboard.end - until.max(self.sender.una);
             return (sent_since + self.retransmitted_bytes).clamp(0, flight);
         }

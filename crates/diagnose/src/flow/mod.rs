@@ -40,7 +40,7 @@ const ECHOES_MAX: usize = 256;
 #[derive(Debug, Default)]
 struct Loop {
     least_ns: Option<i64>,
-    /// The newest sample, from the echo of a timestamp.
+    /// The newest sample, from the echo of a timestamp; none before the first.
     recent_ns: Option<i64>,
     /// Timestamp values that this endpoint has not echoed yet, each with the time of its first
     /// packet.
@@ -96,15 +96,16 @@ pub struct Flow {
     loops: [Loop; 2],
     clocks: [Clock; 2],
     copies: [DuplicateFilter; 2],
-    /// Time at which each end's SYN passed.
+    /// Time at which each end's SYN passed; none if the SYN was not captured.
     syn_ns: [Option<i64>; 2],
     scales: [Option<u8>; 2],
-    /// Options of each end's SYN.
+    /// Options of each end's SYN; none if the SYN was not captured.
     syns: [Option<Options>; 2],
     has_stamps: bool,
     negotiation: Negotiation,
     offers_ecn: bool,
-    /// Time from the capture to each host and back, as measured in the handshake.
+    /// Time from the capture to each host and back, as measured in the handshake; none if the
+    /// handshake was not captured.
     handshake_ns: [Option<i64>; 2],
     is_over: bool,
     fins: [bool; 2],

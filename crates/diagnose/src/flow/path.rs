@@ -46,7 +46,7 @@ pub struct DeliveredData {
     pub time_ns: i64,
     /// Time at which the newest of the data were sent.
     pub sent_ns: i64,
-    /// Bytes in this interval.
+    /// Bytes that the acknowledgment covers for the first time.
     pub bytes: i64,
     /// Least time from the capture to the receiver and back.
     pub least_ns: i64,
@@ -57,7 +57,7 @@ pub struct DeliveredData {
 struct RoundTrips {
     /// Payload of a full segment.
     segment: i64,
-    /// Least round trip of a segment that was acknowledged alone.
+    /// Least round trip of a segment that was acknowledged alone; none before the first.
     single_ns: Option<i64>,
     /// Least time from the first of several segments to their common acknowledgment, and the number
     /// of segments after the first.

@@ -17,11 +17,11 @@ pub struct RetransmissionRecord {
     pub end: i64,
     /// Number of payload bytes.
     pub length_bytes: u32,
-    /// Timestamp value.
+    /// Timestamp value; none without timestamps.
     pub value: Option<u32>,
-    /// Evidence for its place in the order of sending.
+    /// Evidence for the place of the retransmission in the order of sending.
     pub send_order: SendOrder,
-    /// Timestamp value of the previous copy.
+    /// Timestamp value of the previous copy; none if unknown.
     pub previous_value: Option<u32>,
     /// Mechanism that caused the retransmission.
     pub kind: Kind,
@@ -37,16 +37,16 @@ pub struct RetransmissionRecord {
     pub confidence: f64,
     /// Evidence for `needless`.
     pub proof: Proof,
-    /// Index of its episode.
+    /// Index of the retransmission's episode, if any.
     pub episode: Option<usize>,
-    /// True if a DSACK block has been assigned to it.
+    /// True if a DSACK block has been assigned to the retransmission.
     pub has_dsack: bool,
     /// Frame of the acknowledgment that shows the sender, by a DSACK block or its timestamp, that
     /// the retransmission was needless.
     pub sender_knows: Option<u64>,
-    /// Previous retransmission of the same data.
+    /// Index of the previous retransmission of the same data, if any.
     pub previous: Option<u32>,
-    /// True once its data are acknowledged.
+    /// True once the retransmitted data are acknowledged.
     pub is_acked: bool,
 }
 

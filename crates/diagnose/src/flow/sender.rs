@@ -34,7 +34,7 @@ const AT_ONCE_NS: i64 = 1_000_000;
 pub struct Ack {
     /// Number of the frame in the capture.
     pub packet: u64,
-    /// Earliest time at which packets that it releases can pass the capture.
+    /// Earliest time at which packets that the acknowledgment releases can pass the capture.
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
@@ -54,7 +54,7 @@ pub struct Ack {
     pub sacked_from: i64,
     /// Transmission time of the newest data that the ACK acknowledges.
     pub newest_ns: i64,
-    /// RTT sample of the sender from this ACK.
+    /// RTT sample of the sender from this ACK; none if the ACK yields no sample.
     pub rtt_ns: Option<i64>,
 }
 
@@ -125,13 +125,13 @@ pub struct Sender {
     pub is_reduced_by_ecn: bool,
     /// RTT samples.
     pub rtts: Rtts,
-    /// Minimum RTT sample.
+    /// Minimum RTT sample; none before the first.
     pub rtt_min_ns: Option<i64>,
     timer_ns: i64,
     ack_ns: i64,
     sent_ns: i64,
     duplicates: u32,
-    /// Time at which the third duplicate of an acknowledgment took effect.
+    /// Time at which the third duplicate of an acknowledgment took effect, if it did.
     third_ns: Option<i64>,
     /// Time from `third_ns` to the first retransmission: the delay in queues before the capture.
     queue_ns: i64,

@@ -9,7 +9,7 @@ use super::half::Direction;
 pub struct IntervalSinceData {
     /// Limit in force.
     pub limit: Limit,
-    /// Index of the limit's episode.
+    /// Index of the limit's episode; none if the limit belongs to no episode.
     pub episode: Option<usize>,
     /// Length in nanoseconds.
     pub length: i64,

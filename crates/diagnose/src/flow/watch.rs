@@ -37,7 +37,7 @@ pub struct CapturedData {
     pub end: i64,
     /// Payload length, bytes.
     pub payload_bytes: u32,
-    /// Timestamp value.
+    /// Timestamp value; none without timestamps.
     pub value: Option<u32>,
     /// Index of the record, if the packet is a retransmission.
     pub record: Option<usize>,
@@ -76,7 +76,7 @@ pub struct PacketLog {
 /// State of the sender after an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Earliest time at which packets that it releases can pass the capture.
+    /// Earliest time at which packets that the acknowledgment releases can pass the capture.
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
@@ -84,7 +84,7 @@ pub struct Sample {
     pub flight: i64,
     /// Receive window, if its scale is known.
     pub window: Option<i64>,
-    /// Smoothed RTT.
+    /// Smoothed RTT; none before the first sample.
     pub srtt_ns: Option<i64>,
     /// RTO, backoff included.
     pub rto_ns: i64,
@@ -118,13 +118,15 @@ pub struct Observed {
     pub watch: PacketLog,
     /// Verdicts, by the index in [`CapturedData::record`].
     pub verdicts: Vec<Verdict>,
-    /// Options of the SYN of the data's sender, and of the SYN of the receiver.
+    /// Options of the SYN of the data's sender, and of the SYN of the receiver; none if not
+    /// captured.
     pub syns: [Option<Options>; 2],
-    /// Times of these SYNs since the flow's first packet.
+    /// Times of these SYNs since the flow's first packet; none if not captured.
     pub syn_ns: [Option<i64>; 2],
-    /// Time from the capture to each host and back, as measured in the handshake.
+    /// Time from the capture to each host and back, as measured in the handshake; none if the
+    /// handshake was not captured.
     pub handshake_ns: [Option<i64>; 2],
-    /// Least time from the capture to each endpoint and back.
+    /// Least time from the capture to each endpoint and back; none if unknown.
     pub loops_ns: [Option<i64>; 2],
     /// True if the flow uses IPv6, whose header has 40 bytes.
     pub is_ipv6: bool,

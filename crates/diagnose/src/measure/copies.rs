@@ -31,7 +31,7 @@ pub struct SegmentCopy {
     pub sent_ns: Option<i64>,
     /// Time at which the copy passed the capture, or should have passed it.
     pub time_ns: i64,
-    /// Position of its first byte.
+    /// Position of the copy's first byte.
     pub start: i64,
     /// Bytes on the wire.
     pub wire_bytes: u32,

@@ -31,18 +31,20 @@ pub struct Endpoints {
     pub timestamps: bool,
     /// True if both ends offer window scaling; none if a SYN was not captured.
     pub window_scaling: Option<bool>,
-    /// Segments sent before the first acknowledgment of data.
+    /// Number of segments sent before the first acknowledgment of data; none if unknown.
     pub initial_window: Option<u32>,
-    /// First receive window after the handshake, and largest receive window, bytes.
+    /// First receive window after the handshake, and largest receive window, bytes; none if
+    /// unknown.
     pub receive_window: Option<(i64, i64)>,
-    /// Median receive window, bytes, including windows of 0.
+    /// Median receive window, bytes, including windows of 0; none if unknown.
     pub median_window: Option<i64>,
     /// Maximum number of bytes in flight that a send buffer, or a clamp of the congestion window,
     /// permitted; none if neither was ever the limit.
     pub window_bound: Option<i64>,
-    /// Median number of segments that an acknowledgment covers.
+    /// Median number of segments that an acknowledgment covers; none if unknown.
     pub segments_per_ack: Option<u32>,
-    /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds.
+    /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds;
+    /// none if there are too few delayed acknowledgments.
     pub ack_delay_s: Option<f64>,
     /// Fraction of the window that remains after fast recovery.
     pub reduction: Estimate,

@@ -105,7 +105,7 @@ pub struct Path {
     pub cross_bit_s: Estimate,
     /// Fraction of the data that was overtaken by data sent later.
     pub reordered: Estimate,
-    /// Median number of segments that overtook a reordered segment.
+    /// Median number of segments that overtook a reordered segment; none without reordering.
     pub overtakers: Option<u32>,
     /// Fraction of acknowledgments lost.
     pub acks_lost: Estimate,

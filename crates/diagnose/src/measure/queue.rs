@@ -50,7 +50,7 @@ pub enum Kind {
 pub struct Queue {
     /// Limit, in bytes on the wire.
     pub bytes: Estimate,
-    /// Limit in full segments.
+    /// Limit in full segments; none if unknown.
     pub packets: Option<f64>,
     /// Kind of the queue.
     pub kind: Kind,

@@ -126,8 +126,9 @@ fn near_mode(chunks: &[Chunk]) -> f64 {
     near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
-/// Highest rate with a large share of the bytes nearby. Without cross traffic nearly all bytes are
-/// nearby. With cross traffic, only the fastest intervals show the bottleneck's rate.
+/// Highest rate near which a large share of the bytes was delivered. Without cross traffic nearly
+/// all bytes are delivered near one rate. With cross traffic, only the fastest intervals show the
+/// bottleneck's rate.
 fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
     let (mut first, mut end, mut weight) = (0, 0, 0.0);

@@ -42,11 +42,11 @@ impl Key {
 
 /// The packets of one direction, matched.
 pub struct Matches {
-    /// Packets at the capture that they pass first.
+    /// Packets at the capture that this direction passes first.
     pub sent: Vec<Entry>,
     /// Packets at the other capture.
     pub arrived: Vec<Entry>,
-    /// For each packet in `sent`, its index in `arrived`.
+    /// For each packet in `sent`, its index in `arrived`; none if the packet did not arrive.
     pub partner: Vec<Option<usize>>,
     /// Pairs of indices into `sent` and `arrived`, in the order of `sent`.
     pub pairs: Vec<(usize, usize)>,

@@ -49,7 +49,7 @@ pub struct FlowPackets {
     ends: [Endpoint; 2],
     sides: [Vec<Entry>; 2],
     mss: Option<u32>,
-    /// Each end's SYN.
+    /// Each end's SYN; none if it was not captured.
     syns: [Option<Packet>; 2],
 }
 

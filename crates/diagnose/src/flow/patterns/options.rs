@@ -4,7 +4,7 @@ use super::list;
 use crate::answer::Pattern;
 use crate::packet::{ControlBits, Options, Packet};
 
-/// Number of segments without the agreed timestamps that proves their removal.
+/// Number of segments without the agreed timestamps that proves the removal of the option.
 const BARE_MIN: u32 = 3;
 
 /// Options of a connection.

@@ -7,7 +7,7 @@ use crate::flow::record::RetransmissionRecord;
 /// Number of consecutive timeouts from which on a series counts as an outage.
 const IN_A_ROW: u32 = 3;
 
-/// The longest outage.
+/// The longest outage; `None` without outages.
 pub fn longest(timeouts: &[TimeoutRecord], records: &[RetransmissionRecord]) -> Option<Pattern> {
     let number = |it: &TimeoutRecord| records[it.index as usize].number;
     // A timeout with the number 1 is the first of a series and begins a new group.

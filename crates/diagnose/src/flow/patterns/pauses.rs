@@ -42,11 +42,12 @@ impl Total {
 /// Pauses of one direction.
 #[derive(Debug, Default)]
 pub struct Pauses {
-    /// Time and frame of the packet that closed the window.
+    /// Time and frame of the packet that closed the window; none while the window is open.
     closed: Option<(i64, u64)>,
-    /// Time and frame of the ACK that acknowledged all data.
+    /// Time and frame of the ACK that acknowledged all data; none while data are in flight.
     idle: Option<(i64, u64)>,
-    /// Time and frame of a request: data that the other end sent while all data were acknowledged.
+    /// Time and frame of a request, if one waits for its response: data that the other end sent
+    /// while all data were acknowledged.
     request: Option<(i64, u64)>,
     windows: Total,
     answers: Total,

@@ -54,7 +54,7 @@ struct Loss {
     /// Index of the retransmission that repairs the loss.
     record: u32,
     time_ns: i64,
-    /// Bytes sent before it.
+    /// Bytes that the sender had sent before this copy.
     sent: i64,
     length: i64,
 }
