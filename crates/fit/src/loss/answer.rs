@@ -39,7 +39,7 @@ pub struct Model {
     pub mean_burst: Option<f64>,
     /// Channel of a scenario that behaves like the model, or a list of channels in series.
     pub channel: Value,
-    /// Reason why the model cannot be chosen.
+    /// Reason why the model cannot be chosen; none if it can.
     pub refused: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Answer {
     pub chosen: Option<&'static str>,
     /// Names of the models that the data do not distinguish from the best one.
     pub contenders: Vec<&'static str>,
-    /// Reason why no model is chosen.
+    /// Reason why no model is chosen; none if one is.
     pub reason: Option<String>,
     /// Tests of the best model, and of the models that were requested.
     pub tests: Vec<Test>,

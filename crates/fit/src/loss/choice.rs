@@ -21,11 +21,11 @@ const SOFT_MUCH: f64 = 0.05;
 
 /// Result of the choice.
 pub struct ModelChoice {
-    /// Chosen model.
+    /// Chosen model; `None` if no model is chosen.
     pub chosen: Option<&'static str>,
     /// Names of the models that the data do not distinguish from the best one.
     pub contenders: Vec<&'static str>,
-    /// Reason why no model is chosen.
+    /// Reason why no model is chosen; `None` if one is.
     pub reason: Option<String>,
 }
 
