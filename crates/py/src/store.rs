@@ -7,7 +7,8 @@ use pyo3::types::{PyBytes, PyDict};
 use retx_store::{Columns, Source, Value, file};
 use std::path::PathBuf;
 
-/// Runs by the key of their point, as ranges of replications: the first one, and their number.
+/// Runs by the key of their point, as ranges of replications. A range is given by its first
+/// replication and its length.
 type Runs = Vec<(String, Vec<(u64, u64)>)>;
 /// Value of a run: point, replication, name, value.
 type Named = (u64, u64, String, f64);
