@@ -39,7 +39,8 @@ struct Inner {
     /// Number of events so far.
     events: u64,
     waiter: Option<Waiter>,
-    /// Thread whose blocking call has returned and which has not read the clock since.
+    /// Thread whose blocking call has returned and which has not read the clock since; `None` if
+    /// there is no such thread.
     returned: Option<ThreadId>,
 }
 
