@@ -94,7 +94,7 @@ impl SackBlocks {
     }
 }
 
-/// Options that retx's TCP sends and understands.
+/// Options that retx's TCP sends and understands; `None` for an option that the segment lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Maximum segment size (RFC 9293 §3.2), on SYNs.
