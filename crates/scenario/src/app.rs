@@ -143,7 +143,7 @@ pub struct RequestResponse {
     pub write: Option<u32>,
 }
 
-/// Reuse of connections.
+/// Number of connections that carry the exchanges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {

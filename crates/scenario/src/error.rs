@@ -21,7 +21,7 @@ pub struct ScenarioError {
 /// Position in a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Line.
+    /// Line number.
     pub line: u32,
     /// Column, in characters.
     pub column: u32,

@@ -81,8 +81,9 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// The TOML text.
     pub text: &'a str,
-    /// `--set key=value`: keys as in messages (`link.cloud.forward.channel.p`, list elements by
-    /// their `name`); values as in TOML, bare words as strings. Applied in order.
+    /// Overrides from `--set key=value`, in order of application. Keys are written as in messages
+    /// (`link.cloud.forward.channel.p`, list elements by their `name`), and values as in TOML; a
+    /// bare word is a string.
     pub overrides: &'a [(String, String)],
 }
 

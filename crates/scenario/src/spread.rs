@@ -10,7 +10,7 @@ use serde_json::Value;
 /// An amount: `"1 s"` or `1500` for a constant one, or a table with a `law`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread<T> {
-    /// Constant.
+    /// Constant amount.
     Constant(T),
     /// Drawn anew for each use.
     Drawn(Drawn<T>),
