@@ -42,7 +42,7 @@ pub struct Event {
     pub line: u32,
     /// Time of the event.
     pub when: When,
-    /// Action.
+    /// Action of the event.
     pub action: Action,
 }
 
@@ -72,7 +72,7 @@ pub enum Action {
     Call(Box<Call>),
     /// A command in the middle of a script.
     Command(String),
-    /// Assertions.
+    /// A code block with assertions.
     Code(Vec<Statement>),
 }
 

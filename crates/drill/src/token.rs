@@ -194,7 +194,7 @@ fn is_word(c: char) -> bool {
 }
 
 impl Kind<'_> {
-    /// Description for messages.
+    /// Description of the token for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Word(text) | Self::Integer(text) | Self::Decimal(text) | Self::Address(text) => {

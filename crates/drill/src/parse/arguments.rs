@@ -84,7 +84,7 @@ impl Arguments {
         descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
     }
 
-    /// Descriptor of a call with `count` arguments.
+    /// Checks that the call has `count` arguments, and returns the first one as a descriptor.
     pub fn fd_of(&self, count: usize) -> Result<i32, Refusal> {
         self.count(count)?;
         self.fd()

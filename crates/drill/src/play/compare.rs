@@ -12,7 +12,7 @@ pub struct Checks {
     pub exact: bool,
     /// Tick of the clock with which timestamp values are compared; `None` if they are not compared.
     pub timestamp_tick: Option<Duration>,
-    /// Tolerance of timestamps.
+    /// Maximum difference between expected and actual timestamps.
     pub timestamp_tolerance: Duration,
 }
 

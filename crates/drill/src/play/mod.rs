@@ -21,7 +21,7 @@ use times::{Due, Last};
 use variables::Variables;
 pub use variables::tcp_info;
 
-/// Options of playing.
+/// Options for playing scripts.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Preset for scripts without `--retx-tcp`.
@@ -44,7 +44,7 @@ impl Default for Options {
 /// Result of playing a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Played {
-    /// Verdict.
+    /// Verdict on the endpoint.
     pub verdict: Verdict,
     /// Output of the script's code blocks.
     pub printed: Vec<String>,

@@ -22,7 +22,7 @@ pub struct Due {
 /// Previous event.
 #[derive(Debug, Clone, Copy)]
 pub struct Last {
-    /// Due time.
+    /// Due time of the event.
     due: Time,
     /// Due time if the event is an arrival, otherwise `None`. It is the base of the next event if
     /// that is an arrival with a relative time.

@@ -8,7 +8,7 @@ use crate::token::clipped;
 /// Effects of commands on the machine under test; `None` for settings that they do not change.
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
-    /// Changes of the configuration.
+    /// Changes of the endpoint's configuration.
     pub changes: Vec<Change>,
     /// New state of the device: true if it refuses packets.
     pub device_closed: Option<bool>,

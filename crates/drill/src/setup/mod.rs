@@ -14,7 +14,7 @@ pub use command::{Effects, effects};
 /// Field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);
 
-/// Setup of a script.
+/// Configuration of the endpoint, and rules of the comparison, for one script.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The endpoint's configuration.
