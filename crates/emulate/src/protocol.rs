@@ -291,7 +291,7 @@ pub struct FlowReport {
     /// complete.
     #[serde(with = "crate::nanos::option")]
     pub finish: Option<Time>,
-    /// Bytes read.
+    /// Bytes read by the receiving program.
     pub bytes_delivered: u64,
     /// Bytes read before the end of the warm-up.
     pub bytes_in_warmup: u64,

@@ -171,7 +171,7 @@ fn module_of(config: &Config) -> Result<&'static str, String> {
     })
 }
 
-/// Model of a module.
+/// Model of a kernel module in retx.
 fn modelled(module: &str) -> congestion_control::Config {
     presets::linux_module(module).expect("one that is modelled")
 }

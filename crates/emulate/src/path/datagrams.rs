@@ -165,7 +165,7 @@ impl Datagrams {
         }
     }
 
-    /// Begins statistics.
+    /// Begins statistics, at the end of the warm-up.
     pub fn begin_statistics(&mut self) {
         for flow in &mut self.flows {
             flow.accounting.counters = DatagramCounters::default();

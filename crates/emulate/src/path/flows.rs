@@ -108,7 +108,7 @@ impl Flows {
         self.flows.iter_mut().for_each(|flow| flow.observed.record.record_limit_history());
     }
 
-    /// Begins statistics.
+    /// Begins statistics, at the end of the warm-up.
     pub fn begin_statistics(&mut self, now: Time) {
         let flows = self.flows.iter_mut();
         self.baseline = flows.map(|flow| flow.observed.record.begin_statistics(now)).collect();

@@ -94,7 +94,7 @@ pub struct Path<'a, 'p> {
     senders: Senders,
     datagrams: Datagrams,
     lateness: Lateness,
-    /// Packets in flight.
+    /// Packets in flight, by their id in the engine.
     packets: Vec<Kept>,
     buffer: Vec<u8>,
     /// End of the warm-up; `None` once it has passed.

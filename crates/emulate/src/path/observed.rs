@@ -22,7 +22,7 @@ use retx_tcp::rto::{self, Estimator, Limits};
 use retx_units::{Duration, Time};
 use round_trips::RoundTrips;
 
-/// Observed flow.
+/// State of a flow that is observed on the path.
 #[derive(Debug)]
 pub struct ObservedFlow {
     /// Record of the flow.
@@ -42,7 +42,7 @@ pub struct ObservedFlow {
     findings: Vec<Finding>,
 }
 
-/// Open connection.
+/// State of the open connection.
 #[derive(Debug)]
 struct Open {
     received: Received,
@@ -115,7 +115,7 @@ impl ObservedFlow {
         self.answers = true;
     }
 
-    /// Begins a connection.
+    /// Begins the observation of a new connection.
     pub fn begin_connection(&mut self, now: Time, tables: &mut Tables) {
         self.end_watch(now, tables);
         self.earlier_bytes += self.open.acked_bytes();

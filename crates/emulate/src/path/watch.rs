@@ -42,7 +42,7 @@ pub struct Wire {
 /// Loss detected by the sender, real or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// Kind of detection.
+    /// Kind of the episode that the loss begins.
     pub kind: EpisodeKind,
     /// Time of detection.
     pub at: Time,
@@ -65,7 +65,7 @@ pub struct Loss {
     pub same_window: bool,
 }
 
-/// Finding of a query.
+/// Event that a query has revealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// A recovery begins.

@@ -58,7 +58,7 @@ impl State {
     }
 
     /// Called when the sender has shut down its direction of a connection. Keeps the socket until
-    /// the other end has closed, so that the next connection can begin now.
+    /// the other end has closed, so that the next connection need not wait for that.
     pub fn leave_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
