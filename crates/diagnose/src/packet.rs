@@ -135,7 +135,7 @@ pub struct Packet {
     pub ecn: u8,
     /// Control bits.
     pub control: ControlBits,
-    /// Interface in the file.
+    /// Number of the interface in the file, from 0.
     pub interface: u32,
     /// Fingerprint of the link-layer headers of the packet, such as addresses and tags.
     pub link: u32,

@@ -40,7 +40,7 @@ pub struct Recorder {
     acks: Course,
 }
 
-/// The picture of a flow.
+/// Time–sequence diagram of a flow.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Picture {
     /// Data packets: time in seconds, first position, position after the last byte.

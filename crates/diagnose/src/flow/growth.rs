@@ -1,9 +1,9 @@
 //! Detection of a bound on the bytes in flight: a send buffer, or a clamp of the congestion window.
 //! A capture does not distinguish the two.
 //!
-//! *Rule.* A congestion window that was never reduced grows as long as the sender uses all of it:
-//! by the acknowledged bytes in slow start, and by half a segment per round trip or more after an
-//! early exit from slow start. If the bytes in flight return to the same maximum for
+//! *Rule.* A congestion window that was never reduced grows as long as the sender uses all of it.
+//! In slow start it grows by the acknowledged bytes; after an early exit from slow start, by half a
+//! segment per round trip or more. If the bytes in flight return to the same maximum for
 //! [`ROUNDS_MIN`] rounds, and do not exceed it, something else bounds them.
 //!
 //! *Limitations.* After a reduction, CUBIC keeps its window nearly constant for seconds, and a

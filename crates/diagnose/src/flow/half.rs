@@ -90,7 +90,7 @@ pub struct TimeoutRecord {
     pub index: u32,
     /// Time since the timer was set.
     pub waited_ns: i64,
-    /// RTO predicted.
+    /// RTO that was predicted for this timeout.
     pub rto_ns: i64,
 }
 
@@ -101,7 +101,7 @@ pub struct Direction {
     origin: Option<u32>,
     /// Ranges of the sequence space, with their state.
     pub scoreboard: Scoreboard,
-    /// Model of the sender.
+    /// Model of the sender of this direction's data.
     pub sender: Sender,
     /// Retransmissions so far.
     pub records: Records,

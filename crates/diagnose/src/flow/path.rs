@@ -22,10 +22,10 @@ const ARRIVALS_MIN: i64 = 4;
 /// convention).
 const BURSTS_MIN: f32 = 4.0;
 
-/// Estimates of the path.
+/// Estimates of the path's rate and round trip.
 #[derive(Debug, Default)]
 pub struct Path {
-    /// Bytes by rate.
+    /// Bytes delivered, in bins by rate.
     bytes: Vec<f32>,
     /// Seconds that these bytes took, in bins by rate.
     seconds: Vec<f32>,

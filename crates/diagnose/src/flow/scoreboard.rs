@@ -48,7 +48,7 @@ pub struct Span {
     pub copies: u32,
     /// Frame of the first copy, or the frame that revealed the hole.
     pub packet: u64,
-    /// Stamp of the last copy, or of the packet that revealed the hole.
+    /// Evidence for the sending order of the last copy, or of the packet that revealed the hole.
     pub stamp: SendOrder,
     /// True if a SACK block covers the span.
     pub sacked: bool,

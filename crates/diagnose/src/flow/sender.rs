@@ -40,13 +40,13 @@ pub struct Ack {
     pub ack: i64,
     /// True for a duplicate ACK.
     pub is_duplicate: bool,
-    /// True if it advances after the receiver has reported a gap. Such an acknowledgment is not
-    /// delayed (RFC 5681 §4.2).
+    /// True if this ACK advances after the receiver has reported a gap. Such an acknowledgment is
+    /// not delayed (RFC 5681 §4.2).
     pub fills_gap: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
-    /// Lowest end of a segment that was sent only once and that it acknowledges for the first time;
-    /// `i64::MAX` without such data.
+    /// Lowest end of a segment that was sent only once and that this ACK acknowledges for the first
+    /// time; `i64::MAX` without such data.
     pub original_end: i64,
     /// Receive window in bytes, scaled.
     pub window: i64,

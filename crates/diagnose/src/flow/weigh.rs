@@ -33,7 +33,7 @@ pub struct UndecidedTimes {
 }
 
 impl UndecidedTimes {
-    /// Adds an interval.
+    /// Adds `length` nanoseconds under this decision.
     pub fn add(&mut self, decision: TentativeLimit, episode: Option<usize>, length: i64) {
         // Only these limits depend on the bandwidth-delay product.
         let is_open = matches!(

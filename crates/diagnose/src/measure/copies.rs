@@ -33,7 +33,7 @@ pub struct SegmentCopy {
     pub time_ns: i64,
     /// Position of the copy's first byte.
     pub start: i64,
-    /// Bytes on the wire.
+    /// Bytes of the copy's frame on the wire.
     pub wire_bytes: u32,
     /// Time from transmission to delivery; none if it contains other delays than those of the path.
     pub delay_ns: Option<i64>,
@@ -50,7 +50,7 @@ pub struct Delivery {
     pub wire_bytes: u64,
     /// Index of the newest copy.
     pub newest: usize,
-    /// Number of segments.
+    /// Number of segments that are delivered.
     pub segments: u32,
     /// True if the delivered segments are consecutive, were sent once each, and directly follow
     /// those of the previous delivery.

@@ -44,7 +44,7 @@ pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) 
         let own = transmission_ns(copy.wire_bytes, Some(rate));
         let waits = free_ns - sent;
         // A packet that a full queue dropped was not transmitted; a packet that the channel lost
-        // was.
+        // was transmitted.
         if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
             free_ns += own;
         }

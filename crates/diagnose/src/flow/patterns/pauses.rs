@@ -46,8 +46,8 @@ pub struct Pauses {
     closed: Option<(i64, u64)>,
     /// Time and frame of the ACK that acknowledged all data; none while data are in flight.
     idle: Option<(i64, u64)>,
-    /// Time and frame of a request, if one waits for its response: data that the other end sent
-    /// while all data were acknowledged.
+    /// Time and frame of an unanswered request, if any. A request consists of data that the other
+    /// end sends while all data are acknowledged.
     request: Option<(i64, u64)>,
     windows: Total,
     answers: Total,
