@@ -33,7 +33,7 @@ pub struct Model {
     pub log_likelihood: f64,
     /// Bayesian information criterion: the smaller, the better.
     pub bic: f64,
-    /// Loss rate.
+    /// Loss rate under the model.
     pub mean_loss: f64,
     /// Mean number of consecutive losses; none if no packet or every packet is lost.
     pub mean_burst: Option<f64>,

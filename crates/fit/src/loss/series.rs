@@ -51,7 +51,7 @@ pub struct TimedRun {
     pub count: u32,
 }
 
-/// Checked series.
+/// Checked series of packet transmissions (copies).
 #[derive(Debug, Clone)]
 pub struct Series {
     /// Transmission times of the copies, seconds, in order.

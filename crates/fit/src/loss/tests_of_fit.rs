@@ -41,7 +41,7 @@ pub struct Test {
 
 /// Results of all tests of a law.
 pub struct TestResults {
-    /// Each test.
+    /// Result of each test.
     pub tests: Vec<Test>,
     /// Likelihood gain of a change point that only 1 % of the drawn series exceed.
     pub change_threshold: f64,

@@ -26,7 +26,7 @@ pub struct DiscreteChain<const N: usize> {
     pub chain: fn(&[f64]) -> Option<Chain<N>>,
     /// Parameter values of a chain.
     pub values: fn(&Chain<N>) -> Vec<f64>,
-    /// Starting points.
+    /// Starting points of the search.
     pub starting_points: fn(&Series) -> Vec<Chain<N>>,
     /// Channel for these values.
     pub channel: fn(&[f64]) -> Value,

@@ -75,7 +75,7 @@ pub const fn seconds(name: &'static str) -> Parameter {
 /// Properties of a model with given parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelProperties {
-    /// Loss rate.
+    /// Loss rate under the model.
     pub mean_loss: f64,
     /// Mean number of consecutive losses; `None` if no packet or every packet is lost.
     pub mean_burst: Option<f64>,
