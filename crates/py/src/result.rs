@@ -230,7 +230,7 @@ impl RawResult {
             .expect("the texts are short and nothing is cut");
         py.detach(|| write_atomically(&path, |file| pcapng::write(capture, &about, file))).map_err(
             |error| match error.source.raw_os_error() {
-                // With number and path, Python chooses the right subclass of OSError.
+                // With the error number and the path, Python chooses the right subclass of OSError.
                 Some(number) => {
                     let text = error.source.to_string();
                     PyOSError::new_err((number, text, error.path))

@@ -46,7 +46,7 @@ pub struct Instance {
     methods: Vec<String>,
     object: Py<PyAny>,
     faults: Arc<Faults>,
-    /// Time of its last call.
+    /// Time of the instance's last call.
     pub last_call: Time,
 }
 

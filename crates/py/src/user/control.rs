@@ -9,7 +9,7 @@ use retx_tcp::congestion_control::{self as model, CongestionControl};
 use retx_tcp::user::UserControl;
 use retx_units::{Duration, Rate, Time};
 
-/// Bound methods.
+/// Methods of the user class, bound to an instance.
 #[derive(Debug)]
 struct Methods {
     on_ack: Method,

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use retx_tcp::congestion_control as model;
 use retx_units::Duration;
 
-/// An acknowledgment.
+/// Acknowledgment, as a method of a user class gets it.
 #[pyclass(frozen, module = "retx")]
 #[derive(Debug)]
 pub struct Ack {
