@@ -47,9 +47,9 @@ struct Inner {
 /// Waiting call.
 #[derive(Debug, Clone, Copy)]
 struct Waiter {
-    /// Number of events it has seen.
+    /// Number of events that the call has seen.
     seen: u64,
-    /// Time at which it stops waiting.
+    /// Time at which the call stops waiting.
     deadline: Time,
 }
 
@@ -175,7 +175,7 @@ impl Monitor {
         inner
     }
 
-    /// Reads the clock.
+    /// Reads the virtual clock. In the main thread, a reading takes [`CLOCK_COST`].
     pub fn read_clock(&self) -> Time {
         let mut inner = self.lock();
         if self.is_main() {

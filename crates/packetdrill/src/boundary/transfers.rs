@@ -197,7 +197,7 @@ unsafe fn scatter(
     for part in parts {
         let bytes = left.min(part.iov_len);
         if !part.iov_base.is_null() {
-            // SAFETY: within the buffer.
+            // SAFETY: at most `iov_len` bytes of the part are written.
             unsafe { part.iov_base.cast::<u8>().write_bytes(0, bytes) };
         }
         left -= bytes;
