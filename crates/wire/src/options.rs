@@ -12,7 +12,7 @@ pub struct OptionBytes {
 }
 
 impl OptionBytes {
-    /// The bytes.
+    /// Encoded options, padding included.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

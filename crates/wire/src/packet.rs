@@ -60,9 +60,9 @@ pub enum Transport {
 /// The headers of an IPv4 packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Packet {
-    /// Sender.
+    /// Source address and port.
     pub source: Endpoint,
-    /// Receiver.
+    /// Destination address and port.
     pub destination: Endpoint,
     /// IPv4 header.
     pub ip: Ipv4Header,
