@@ -17,22 +17,22 @@ pub struct Batch {
 /// Runs of one point of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfPoint {
-    /// The point.
+    /// Number of the point.
     pub point: u64,
     /// Number of runs.
     pub runs: u64,
-    /// Events of the last run.
+    /// Number of events that the engine handled in the last run.
     pub last_events: u64,
-    /// Events of all runs.
+    /// Number of events that the engine handled in all runs.
     pub events: u64,
 }
 
 /// A derived quantity of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// The run's point.
+    /// Number of the run's point.
     pub point: u64,
-    /// The run's replication.
+    /// Number of the run's replication.
     pub replication: u64,
     /// Name of the quantity.
     pub name: String,

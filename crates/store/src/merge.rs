@@ -21,9 +21,9 @@ pub type Runs = Vec<(String, Vec<Range>)>;
 /// File, and the runs to copy from it.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Runs to take.
+    /// Runs to copy from the file.
     pub runs: Runs,
 }
 
