@@ -142,7 +142,7 @@ pub struct Call {
     /// Operation with its arguments.
     pub what: Operation,
     /// Latest time at which the call returns, if it may wait: `+0...0.2`. A relative time refers to
-    /// the previous event, as in [`When`].
+    /// the previous event, as in [`EventTime`].
     pub end: Option<Duration>,
     /// Expected result.
     pub expected: Expected,

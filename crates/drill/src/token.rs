@@ -40,7 +40,7 @@ pub struct Token<'a> {
     pub line: u32,
 }
 
-/// Splits a text into tokens; the last is [`Kind::End`].
+/// Splits a text into tokens; the last is [`TokenKind::End`].
 ///
 /// # Errors
 /// An unterminated comment, string, command or code block.

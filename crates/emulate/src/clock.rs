@@ -14,7 +14,7 @@ pub struct Clock {
 
 impl Clock {
     /// Creates the clock of a run that starts after `wait`.
-    pub fn beginning_in(wait: Duration) -> Self {
+    pub fn starting_after(wait: Duration) -> Self {
         Self { epoch: monotonic() + wait.as_nanos() as u64 }
     }
 
@@ -24,7 +24,7 @@ impl Clock {
     }
 
     /// Converts an instant of the real-time clock to time in the run.
-    pub fn of_real_time(self, real: Duration) -> Time {
+    pub fn from_real_time(self, real: Duration) -> Time {
         // Difference of the two clocks. The real-time clock is read between two readings of the
         // monotonic clock, so it is compared with their mean.
         let before = monotonic();

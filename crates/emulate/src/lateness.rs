@@ -65,7 +65,7 @@ impl Lateness {
 }
 
 /// Formats a measured duration for messages, with three digits and the micro sign in its unit.
-pub fn shown(duration: Duration) -> String {
+pub fn format_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     let step = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
     let rounded = Duration::from_nanos((nanos + step / 2) / step * step);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn durations_in_messages_have_three_digits() {
-        let of = |nanos| shown(Duration::from_nanos(nanos));
+        let of = |nanos| format_duration(Duration::from_nanos(nanos));
         assert_eq!(of(73_023), "73 µs");
         assert_eq!(of(7_664), "7.66 µs");
         assert_eq!(of(999_960), "1 ms");

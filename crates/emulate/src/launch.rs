@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::protocol::{
-    Command, DatagramReport, FlowReport, Order, ProxyReport, WorkerMessage, receive,
+    Command, DatagramReport, FlowReport, ProxyReport, WorkerMessage, WorkerSetup, receive,
     receive_descriptor, send, send_descriptor,
 };
 use crate::worker;
@@ -27,7 +27,7 @@ const OTHER_FILES: usize = 100;
 
 /// Parameters for starting a worker.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct LaunchOptions {
     /// Command that runs [`crate::worker`].
     pub command: Vec<String>,
     /// True if the standard output of user programs goes to this process's standard error.
@@ -57,7 +57,7 @@ pub struct Worker {
 pub struct Progress {
     flows_done: AtomicUsize,
     programs_done: AtomicUsize,
-    all_sent: Mutex<BTreeMap<usize, u64>>,
+    final_packet_counts: Mutex<BTreeMap<usize, u64>>,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
     lost: AtomicBool,
     refusal: Mutex<Option<String>>,
@@ -71,8 +71,8 @@ impl Progress {
 
     /// Number of packets of each UDP flow that has sent its last packet, by the flow's index among
     /// the UDP flows.
-    pub fn all_sent(&self) -> BTreeMap<usize, u64> {
-        self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn final_packet_counts(&self) -> BTreeMap<usize, u64> {
+        self.final_packet_counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Number of programs that have ended, without those in the background.
@@ -81,16 +81,16 @@ impl Progress {
     }
 
     /// True if the worker has ended.
-    pub fn is_lost(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
     /// Reason why the worker has ended; `None` while it runs.
-    pub fn loss(&self) -> Option<EmulateError> {
+    pub fn end_reason(&self) -> Option<EmulateError> {
         let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
         let gone =
             || EmulateError::io_error("the worker has gone")(io::ErrorKind::BrokenPipe.into());
-        self.is_lost().then(|| refusal.map_or_else(gone, EmulateError::Machine))
+        self.has_ended().then(|| refusal.map_or_else(gone, EmulateError::Machine))
     }
 
     /// Exit code of each program that has ended, by its index.
@@ -101,7 +101,7 @@ impl Progress {
 
 /// Final report of a worker.
 #[derive(Debug)]
-pub struct Report {
+pub struct WorkerReport {
     /// Report of each TCP flow.
     pub flows: Vec<FlowReport>,
     /// Report of each proxy.
@@ -114,11 +114,11 @@ pub struct Report {
 
 /// Worker whose flows are running.
 #[derive(Debug)]
-pub struct Started {
+pub struct RunningWorker {
     worker: Worker,
     /// State of the worker, updated from the worker's messages.
     pub progress: Arc<Progress>,
-    report: mpsc::Receiver<Report>,
+    report: mpsc::Receiver<WorkerReport>,
 }
 
 impl Worker {
@@ -126,10 +126,10 @@ impl Worker {
     ///
     /// # Errors
     /// The machine lacks something that the worker needs, or does not allow it.
-    pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
+    pub fn launch(launch: &LaunchOptions, setup: &WorkerSetup) -> Result<Self, EmulateError> {
         // A worker left over from a killed emulator would compete for the processor.
-        worker::clean();
-        allow_files(order)?;
+        worker::kill_orphans();
+        allow_files(setup)?;
         let lost = || EmulateError::io_error("the worker cannot be started");
         // Messages and sockets have separate channels, so that messages do not wait behind sockets
         // that the main loop has not received yet.
@@ -157,18 +157,18 @@ impl Worker {
         // Closes this process's copy of the worker's end of the socket. Otherwise the socket would
         // stay open after the end of the worker.
         drop(process);
-        worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
+        worker.set_up(setup, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),
             other => other,
         })?;
         Ok(worker)
     }
 
-    fn set_up(&mut self, order: &Order, senders: BorrowedFd<'_>) -> Result<(), EmulateError> {
+    fn set_up(&mut self, setup: &WorkerSetup, senders: BorrowedFd<'_>) -> Result<(), EmulateError> {
         let lost = || EmulateError::io_error("the worker has gone");
-        send(&self.socket, order).map_err(lost())?;
+        send(&self.socket, setup).map_err(lost())?;
         send_descriptor(&self.socket, senders).map_err(lost())?;
-        if order.has_input {
+        if setup.has_input {
             send_descriptor(&self.socket, io::stdin().as_fd()).map_err(lost())?;
         }
         match receive::<WorkerMessage>(&self.socket).map_err(lost())? {
@@ -179,10 +179,10 @@ impl Worker {
             WorkerMessage::Refused(sentence) => return Err(EmulateError::Machine(sentence)),
             other => unreachable!("{other:?} before it is ready"),
         }
-        for _ in &order.hosts {
+        for _ in &setup.hosts {
             self.devices.push(receive_descriptor(&self.socket).map_err(lost())?);
         }
-        for flow in &order.datagrams {
+        for flow in &setup.datagrams {
             self.sources.push(match flow.source.fills_first_hop() {
                 true => Some(receive_descriptor(&self.socket).map_err(lost())?),
                 false => None,
@@ -203,7 +203,7 @@ impl Worker {
     ///
     /// # Errors
     /// The worker has ended.
-    pub fn start(self, clock: Clock, warmup: Time) -> Result<Started, EmulateError> {
+    pub fn start(self, clock: Clock, warmup: Time) -> Result<RunningWorker, EmulateError> {
         let lost = || EmulateError::io_error("the worker has gone");
         send(&self.socket, &Command::Start { clock, warmup }).map_err(lost())?;
         let progress = Arc::new(Progress::default());
@@ -211,7 +211,7 @@ impl Worker {
         let socket = self.socket.try_clone().map_err(lost())?;
         let shared = Arc::clone(&progress);
         thread::spawn(move || listen(&socket, &shared, &sender));
-        Ok(Started { worker: self, progress, report })
+        Ok(RunningWorker { worker: self, progress, report })
     }
 }
 
@@ -231,12 +231,12 @@ impl Drop for Worker {
     }
 }
 
-impl Started {
+impl RunningWorker {
     /// Ends the run.
     ///
     /// # Errors
     /// The worker has ended.
-    pub fn stop(self) -> Result<Report, EmulateError> {
+    pub fn stop(self) -> Result<WorkerReport, EmulateError> {
         let lost = || EmulateError::io_error("the worker has gone");
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
@@ -246,10 +246,10 @@ impl Started {
 }
 
 /// Raises the limit of open files of this process and the worker to what the flows need.
-fn allow_files(order: &Order) -> Result<(), EmulateError> {
+fn allow_files(setup: &WorkerSetup) -> Result<(), EmulateError> {
     // Each flow needs at most four descriptors: a listener, two ends, and a second descriptor of
     // the sender.
-    let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
+    let needed = (4 * (setup.flows.len() + setup.hosts.len()) + OTHER_FILES) as u64;
     // The limit of this process is raised because the worker, which needs the most files, inherits
     // it.
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
@@ -263,12 +263,12 @@ fn allow_files(order: &Order) -> Result<(), EmulateError> {
             EmulateError::Machine(format!(
                 "{} flows need {needed} open files, and this process may have {hard}: raise the \
                  limit (ulimit -n), or emulate fewer",
-                order.flows.len()
+                setup.flows.len()
             ))
         })
 }
 
-fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report>) {
+fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<WorkerReport>) {
     loop {
         match receive::<WorkerMessage>(socket) {
             Ok(WorkerMessage::FlowDone) => {
@@ -282,11 +282,12 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
                 progress.programs_done.fetch_add(1, Ordering::Relaxed);
             }
             Ok(WorkerMessage::AllSent { flow, packets }) => {
-                let mut all = progress.all_sent.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut all =
+                    progress.final_packet_counts.lock().unwrap_or_else(PoisonError::into_inner);
                 all.insert(flow, packets);
             }
             Ok(WorkerMessage::Report { flows, proxies, datagrams, device_drops }) => {
-                let _ = sender.send(Report { flows, proxies, datagrams, device_drops });
+                let _ = sender.send(WorkerReport { flows, proxies, datagrams, device_drops });
             }
             Ok(WorkerMessage::Refused(sentence)) => {
                 let mut refusal = progress.refusal.lock().unwrap_or_else(PoisonError::into_inner);

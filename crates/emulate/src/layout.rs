@@ -4,11 +4,11 @@ mod hosts;
 
 use crate::error::EmulateError;
 use crate::protocol::{
-    Backend, DatagramOrder, Draws, ExchangeOrder, FileOrder, FlowOrder, HostOrder, Order, Program,
-    ProxyOrder, SourceOrder,
+    Backend, DatagramSetup, ExchangeSetup, FlowSetup, FlowStreamKey, HostSetup, Program,
+    ProxySetup, SourceSetup, WorkerSetup, Workload,
 };
 use crate::settings::KernelTcp;
-use hosts::{host_orders, hosts, kernels};
+use hosts::{host_setups, hosts, kernels};
 use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
 use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
@@ -28,7 +28,7 @@ pub struct Layout {
     /// Stages and flows, and a route for each pair of hosts.
     pub plan: Plan,
     /// Order for the worker: everything that the worker sets up.
-    pub order: Order,
+    pub setup: WorkerSetup,
     /// Index of the route from each host to each other host, at `from × hosts + to`; `None` if
     /// there is no route.
     pub routes: Vec<Option<u32>>,
@@ -52,7 +52,7 @@ pub struct HostProgram {
 ///
 /// # Errors
 /// A setting that no kernel supports, conflicting settings of a host, or too many hosts or flows.
-pub fn lay(
+pub fn compute_layout(
     scenario: &Scenario,
     programs: &[HostProgram],
     (backend, replication): (Backend, u64),
@@ -61,14 +61,14 @@ pub fn lay(
     let kernels = kernels(&plan)?;
     let nodes = scenario.nodes();
     let hosts = hosts(&plan, programs, &nodes)?;
-    let orders = host_orders(scenario, (&plan, &kernels), &hosts, programs)?;
+    let setups = host_setups(scenario, (&plan, &kernels), &hosts, programs)?;
     // Only nodes at which flows end or programs run become hosts; other nodes exist only in the
     // engine.
     let index_of = |node: u32| index_of(&hosts, node);
     let ends = |flow: &FlowPlan| ends(flow, &kernels);
-    let draws = |name: &str| Draws { seed: plan.seed, replication, name: name.to_owned() };
+    let draws = |name: &str| FlowStreamKey { seed: plan.seed, replication, name: name.to_owned() };
     let port = |index: usize| FIRST_PORT + index as u16;
-    let flows = plan.flows.iter().enumerate().map(|(index, flow)| FlowOrder {
+    let flows = plan.flows.iter().enumerate().map(|(index, flow)| FlowSetup {
         hosts: flow.nodes.map(index_of),
         sender_opens: flow.initiator == Side::Sender,
         port: port(index),
@@ -78,23 +78,24 @@ pub fn lay(
         write_size: flow.write_size.into(),
         sockets: ends(flow).map(|kernel| kernel.socket.clone()),
     });
-    let datagrams = plan.datagrams.iter().enumerate().map(|(index, flow)| DatagramOrder {
+    let datagrams = plan.datagrams.iter().enumerate().map(|(index, flow)| DatagramSetup {
         hosts: flow.nodes.map(index_of),
         port: port(plan.flows.len() + index),
-        source: SourceOrder::new(flow, draws(&flow.name)),
+        source: SourceSetup::new(flow, draws(&flow.name)),
     });
     let proxies = plan
         .proxies
         .iter()
-        .map(|proxy| ProxyOrder { legs: proxy.legs.map(|leg| leg as usize), buffer: proxy.buffer });
+        .map(|proxy| ProxySetup { legs: proxy.legs.map(|leg| leg as usize), buffer: proxy.buffer });
     let (flows, datagrams, proxies) = (flows.collect(), datagrams.collect(), proxies.collect());
     let windows = |flow| ends(flow).map(|kernel| kernel.advertised_window);
     let advertised_windows = plan.flows.iter().map(windows).collect();
-    let routes = routes(scenario, &mut plan, &orders);
-    let programs = programs_at(programs, &orders);
+    let routes = routes(scenario, &mut plan, &setups);
+    let programs = programs_at(programs, &setups);
     let has_input = programs.iter().any(|program| program.command.is_none());
-    let order = Order { backend, hosts: orders, flows, proxies, datagrams, programs, has_input };
-    Ok(Layout { plan, order, routes, advertised_windows })
+    let setup =
+        WorkerSetup { backend, hosts: setups, flows, proxies, datagrams, programs, has_input };
+    Ok(Layout { plan, setup, routes, advertised_windows })
 }
 
 fn index_of(hosts: &[u32], node: u32) -> usize {
@@ -106,7 +107,7 @@ fn ends<'k>(flow: &FlowPlan, kernels: &'k [KernelTcp]) -> [&'k KernelTcp; 2] {
     [flow.tcp, flow.receiver_tcp].map(|tcp| &kernels[tcp as usize])
 }
 
-fn programs_at(programs: &[HostProgram], hosts: &[HostOrder]) -> Vec<Program> {
+fn programs_at(programs: &[HostProgram], hosts: &[HostSetup]) -> Vec<Program> {
     let position = |program: &HostProgram| {
         let host = hosts.iter().position(|host| host.name == program.host);
         let HostProgram { command, background, .. } = program.clone();
@@ -115,21 +116,21 @@ fn programs_at(programs: &[HostProgram], hosts: &[HostOrder]) -> Vec<Program> {
     programs.iter().map(position).collect()
 }
 
-fn files(work: &Work, draws: Draws) -> FileOrder {
+fn files(work: &Work, draws: FlowStreamKey) -> Workload {
     match work {
-        Work::Bulk => FileOrder::Endless,
+        Work::Bulk => Workload::Endless,
         Work::Files { sizes: Sizes::Equal { count, bytes }, pause } => {
-            FileOrder::Equal { count: *count, bytes: *bytes, pause: pause.as_nanos() }
+            Workload::Equal { count: *count, bytes: *bytes, pause: pause.as_nanos() }
         }
         Work::Files { sizes: Sizes::Each(bytes), pause } => {
-            FileOrder::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
+            Workload::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
         }
-        Work::Exchanges(plan) => FileOrder::Exchanges(ExchangeOrder::new(plan, draws)),
+        Work::Exchanges(plan) => Workload::Exchanges(ExchangeSetup::new(plan, draws)),
     }
 }
 
 /// Adds to the plan a route from each host to each other host: that of a flow between the two.
-fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Option<u32>> {
+fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostSetup]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {
         for to in hosts {
@@ -198,13 +199,13 @@ mod tests {
     #[test]
     fn hosts_are_where_flows_end_or_programs_run() {
         let scenario = scenario(["small", "small"]);
-        let layout = lay(&scenario, &[], TUN).expect("kernels can");
-        let names: Vec<&str> = layout.order.hosts.iter().map(|host| host.name.as_str()).collect();
+        let layout = compute_layout(&scenario, &[], TUN).expect("kernels can");
+        let names: Vec<&str> = layout.setup.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
-        assert_eq!(layout.order.hosts[1].address, Ipv4Addr::new(10, 0, 0, 3));
-        assert_eq!(layout.order.hosts[0].mtu, 1480);
-        assert_eq!(layout.order.hosts[0].route["advmss"], "1400");
-        let [x, y] = &layout.order.flows[..] else { panic!("two flows") };
+        assert_eq!(layout.setup.hosts[1].address, Ipv4Addr::new(10, 0, 0, 3));
+        assert_eq!(layout.setup.hosts[0].mtu, 1480);
+        assert_eq!(layout.setup.hosts[0].route["advmss"], "1400");
+        let [x, y] = &layout.setup.flows[..] else { panic!("two flows") };
         assert_eq!((x.hosts, x.sender_opens, x.port), ([0, 1], true, 20_001));
         assert_eq!((y.hosts, y.sender_opens, y.port), ([1, 0], false, 20_002));
         let found: Vec<bool> = layout.routes.iter().map(Option::is_some).collect();
@@ -215,17 +216,18 @@ mod tests {
             command: Some("ping a".into()),
             background: false,
         };
-        let layout = lay(&scenario, std::slice::from_ref(&ping), TUN).expect("it can");
-        assert_eq!(layout.order.hosts.len(), 3);
-        assert_eq!(layout.order.programs[0].host, 1);
+        let layout = compute_layout(&scenario, std::slice::from_ref(&ping), TUN).expect("it can");
+        assert_eq!(layout.setup.hosts.len(), 3);
+        assert_eq!(layout.setup.programs[0].host, 1);
         let nowhere = HostProgram { host: "c".into(), ..ping };
-        let error = lay(&scenario, &[nowhere], TUN).expect_err("there is no c");
+        let error = compute_layout(&scenario, &[nowhere], TUN).expect_err("there is no c");
         assert_eq!(error.to_string(), "unknown host \"c\"; the scenario's nodes are a, middle, b");
     }
 
     #[test]
     fn one_host_has_one_setting() {
-        let error = lay(&scenario(["small", "plain"]), &[], TUN).expect_err("they differ");
+        let error =
+            compute_layout(&scenario(["small", "plain"]), &[], TUN).expect_err("they differ");
         assert!(
             error.to_string().starts_with(
                 "flows \"x\" and \"y\" share the host \"b\", which can have one tcp_sack only, and \
@@ -233,7 +235,7 @@ mod tests {
             ),
             "{error}"
         );
-        let error = lay(&scenario(["small", "other"]), &[], TUN).expect_err("no kernel");
+        let error = compute_layout(&scenario(["small", "other"]), &[], TUN).expect_err("no kernel");
         assert!(error.to_string().starts_with("tcp.other: no kernel"), "{error}");
     }
 
@@ -271,22 +273,22 @@ mod tests {
         "#;
         let scenario = parse(&Source { name: "test", text, overrides: &[] }).expect("sound");
         let programs = [HostProgram { host: "middle".into(), command: None, background: false }];
-        let Layout { order, .. } = lay(&scenario, &programs, TUN).expect("kernels can");
-        let hosts: Vec<[usize; 2]> = order.flows.iter().map(|flow| flow.hosts).collect();
+        let Layout { setup, .. } = compute_layout(&scenario, &programs, TUN).expect("kernels can");
+        let hosts: Vec<[usize; 2]> = setup.flows.iter().map(|flow| flow.hosts).collect();
         assert_eq!(hosts, [[0, 1], [1, 2]]);
-        assert_eq!((order.proxies[0].legs, order.proxies[0].buffer), ([0, 1], 30_000));
+        assert_eq!((setup.proxies[0].legs, setup.proxies[0].buffer), ([0, 1], 30_000));
         let of =
-            |flow: usize, end: usize| order.flows[flow].sockets[end].congestion_control.clone();
+            |flow: usize, end: usize| setup.flows[flow].sockets[end].congestion_control.clone();
         assert_eq!([of(0, 0), of(0, 1), of(1, 0), of(1, 1)], ["cubic", "cubic", "reno", "cubic"]);
         // Programs use the congestion control of the first flow that ends in their host.
         let default =
-            |host: usize| order.hosts[host].congestion_control.clone().expect("flows end");
+            |host: usize| setup.hosts[host].congestion_control.clone().expect("flows end");
         assert_eq!((default(0).name.as_str(), default(0).is_needed), ("cubic", false));
         let middle = default(1);
         assert_eq!((middle.name.as_str(), middle.is_of_all), ("cubic", false));
         assert!(middle.is_needed);
-        assert_eq!((order.datagrams[0].hosts, order.datagrams[0].port), ([1, 2], 20_003));
-        assert!(order.datagrams[0].source.fills_first_hop());
-        assert_eq!(order.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1500, 1700, 1700]);
+        assert_eq!((setup.datagrams[0].hosts, setup.datagrams[0].port), ([1, 2], 20_003));
+        assert!(setup.datagrams[0].source.fills_first_hop());
+        assert_eq!(setup.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1500, 1700, 1700]);
     }
 }

@@ -12,27 +12,27 @@
 #![cfg(target_os = "linux")]
 
 mod boundary;
-mod calibrate;
 pub mod clock;
 mod error;
 pub mod lateness;
 pub mod launch;
 pub mod layout;
 mod nanos;
-mod orders;
 pub mod path;
 pub mod protocol;
+mod rate_trials;
 mod results;
 mod run;
 pub mod settings;
+mod setups;
 pub mod socket_state;
 pub mod summary;
 pub mod tcp_info;
 pub mod worker;
 
-pub use calibrate::{Trial, calibrate};
 pub use error::EmulateError;
-pub use launch::Launch;
+pub use launch::LaunchOptions;
 pub use layout::HostProgram;
 pub use protocol::Backend;
-pub use run::{Emulated, LATENESS_BOUND, Settings, emulate};
+pub use rate_trials::{Trial, run_rate_trials};
+pub use run::{EmulationResult, LATENESS_BOUND, Settings, emulate};

@@ -7,9 +7,9 @@
 
 mod passing;
 
-pub use crate::orders::{Draws, ExchangeOrder, SourceOrder};
+pub use crate::setups::{ExchangeSetup, FlowStreamKey, SourceSetup};
 pub use passing::{
-    receive, receive_descriptor, receive_sender, send, send_descriptor, send_sender,
+    receive, receive_descriptor, receive_sender_socket, send, send_descriptor, send_sender_socket,
 };
 
 use crate::clock::Clock;
@@ -48,19 +48,19 @@ impl Backend {
     }
 }
 
-/// Order: everything that the worker sets up.
+/// Everything that the worker sets up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
+pub struct WorkerSetup {
     /// Method of exchanging packets with the hosts.
     pub backend: Backend,
     /// Hosts to create.
-    pub hosts: Vec<HostOrder>,
+    pub hosts: Vec<HostSetup>,
     /// TCP flows between the hosts.
-    pub flows: Vec<FlowOrder>,
+    pub flows: Vec<FlowSetup>,
     /// Proxies between two flows.
-    pub proxies: Vec<ProxyOrder>,
+    pub proxies: Vec<ProxySetup>,
     /// UDP flows.
-    pub datagrams: Vec<DatagramOrder>,
+    pub datagrams: Vec<DatagramSetup>,
     /// Programs to run.
     pub programs: Vec<Program>,
     /// True if the emulator also passes its standard input, for the programs. This descriptor
@@ -70,7 +70,7 @@ pub struct Order {
 
 /// Host: a network namespace with one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostOrder {
+pub struct HostSetup {
     /// Name of the node.
     pub name: String,
     /// IPv4 address.
@@ -82,12 +82,12 @@ pub struct HostOrder {
     /// Attributes of the route to the other hosts, as in `ip route`.
     pub route: BTreeMap<String, String>,
     /// Default congestion control; `None` if no flow ends in the host.
-    pub congestion_control: Option<DefaultOrder>,
+    pub congestion_control: Option<DefaultCongestionControl>,
 }
 
 /// Default congestion control of a host, for sockets that set none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DefaultOrder {
+pub struct DefaultCongestionControl {
     /// Name of the congestion control in the kernel.
     pub name: String,
     /// True if all flows of the host use this congestion control.
@@ -98,7 +98,7 @@ pub struct DefaultOrder {
 
 /// TCP flow between two programs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FlowOrder {
+pub struct FlowSetup {
     /// Indices of the hosts that send and receive the data.
     pub hosts: [usize; 2],
     /// True if the data sender opens the connections.
@@ -109,7 +109,7 @@ pub struct FlowOrder {
     #[serde(with = "crate::nanos")]
     pub start: Time,
     /// Data to send.
-    pub files: FileOrder,
+    pub files: Workload,
     /// Rate at which the receiving program reads, bit/s; `None` without a limit.
     pub read_rate: Option<u64>,
     /// Maximum number of bytes that a program writes at once.
@@ -121,7 +121,7 @@ pub struct FlowOrder {
 /// Proxy between two flows, the legs of a split flow. It is the receiver of the first leg and the
 /// sender of the second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ProxyOrder {
+pub struct ProxySetup {
     /// Indices of the flows.
     pub legs: [usize; 2],
     /// Maximum number of bytes that the proxy holds.
@@ -130,18 +130,18 @@ pub struct ProxyOrder {
 
 /// UDP flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DatagramOrder {
+pub struct DatagramSetup {
     /// Indices of the hosts that send and receive.
     pub hosts: [usize; 2],
     /// Port at both ends.
     pub port: u16,
     /// Source of the flow's packets.
-    pub source: SourceOrder,
+    pub source: SourceSetup,
 }
 
 /// Files that a flow sends, each over a separate connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum FileOrder {
+pub enum Workload {
     /// Endless file.
     Endless,
     /// Files of one size.
@@ -161,10 +161,10 @@ pub enum FileOrder {
         pause: u64,
     },
     /// Responses to requests.
-    Exchanges(ExchangeOrder),
+    Exchanges(ExchangeSetup),
 }
 
-impl FileOrder {
+impl Workload {
     /// Size of the file of this number; `None` after the last file.
     pub fn bytes(&self, number: u32) -> Option<u64> {
         match self {
@@ -226,7 +226,7 @@ pub struct Program {
     pub background: bool,
 }
 
-/// Commands of the emulator after the order.
+/// Commands of the emulator after the setup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Command {
     /// Starts the run.
@@ -264,7 +264,7 @@ pub enum WorkerMessage {
         /// Number of packets sent.
         packets: u64,
     },
-    /// A program has ended; its index in the order, and its exit code.
+    /// A program has ended; its index in the setup, and its exit code.
     ProgramDone(usize, i32),
     /// A program has ended that does not run in the background; the emulation waits for its end.
     Awaited,

@@ -1,8 +1,8 @@
 //! Results of flows and proxies, combined from the reports of their ends and from the observations
 //! on the path.
 
-use crate::launch::Report;
-use crate::path::Sights;
+use crate::launch::WorkerReport;
+use crate::path::Observations;
 use crate::protocol::{FlowReport, ProxyReport};
 use crate::summary::{EmulatedDatagrams, EmulatedFlow, EmulatedRow};
 use retx_record::datagrams::DatagramInputs;
@@ -13,9 +13,14 @@ use retx_sim::plan::{Plan, ProxyPlan, Work};
 use retx_units::Time;
 
 /// Results of the flows up to the time `to`, in the order of the scenario.
-pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<EmulatedRow> {
+pub fn flow_rows(
+    plan: &Plan,
+    mut report: WorkerReport,
+    seen: &Observations,
+    to: Time,
+) -> Vec<EmulatedRow> {
     record_end_to_end(&plan.proxies, &mut report.flows);
-    let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
+    let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counters).enumerate();
     let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
         let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
         let inputs = FlowInputs { name, tcp, start: None, finish: None, from: plan.warmup, to };
@@ -30,17 +35,17 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     });
     let mut rows = Vec::with_capacity(plan.flows.len() + plan.datagrams.len());
     let udp = plan.datagrams.iter().zip(report.datagrams).zip(&seen.datagrams);
-    for (before, ((flow, report), sight)) in udp.enumerate() {
+    for (before, ((flow, report), observations)) in udp.enumerate() {
         let of_tcp = rows.len() - before;
         rows.extend(tcp.by_ref().take(flow.flows_before as usize - of_tcp));
         let inputs = DatagramInputs {
             name: flow.name.clone(),
             start: report.start,
-            finish: sight.finish,
+            finish: observations.finish,
             from: plan.warmup,
             to,
         };
-        rows.push(EmulatedRow::Udp(EmulatedDatagrams::new(inputs, report, sight)));
+        rows.push(EmulatedRow::Udp(EmulatedDatagrams::new(inputs, report, observations)));
     }
     rows.extend(tcp);
     rows
@@ -91,7 +96,7 @@ fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
 }
 
 /// Table of exchanges in the order of their ends; `None` without exchanges.
-pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
+pub fn exchange_table(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
     if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
         return None;
     }

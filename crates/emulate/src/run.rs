@@ -1,14 +1,14 @@
 //! Emulation of a scenario, from start to results.
 
 use crate::boundary;
-use crate::calibrate::demand_bit_s;
 use crate::clock::Clock;
 use crate::error::EmulateError;
-use crate::lateness::shown;
-use crate::launch::{Launch, Started, Worker};
-use crate::layout::{HostProgram, Layout, lay};
-use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Limiter, Path, Senders};
+use crate::lateness::format_duration;
+use crate::launch::{LaunchOptions, RunningWorker, Worker};
+use crate::layout::{HostProgram, Layout, compute_layout};
+use crate::path::{Datagrams, Devices, EndCondition, Flows, Inspector, Limiter, Path, Senders};
 use crate::protocol::Backend;
+use crate::rate_trials::offered_load_bit_s;
 use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
@@ -25,7 +25,7 @@ pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
 /// Time from the command that starts the flows to time 0 of the run.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
 /// Lowest real-time priority, which is above all threads without one.
-pub const PRIORITY: i32 = 1;
+pub const REALTIME_PRIORITY: i32 = 1;
 
 /// Settings of an emulation.
 #[derive(Debug, Clone)]
@@ -40,14 +40,14 @@ pub struct Settings {
     /// Bound of lateness; see [`LATENESS_BOUND`].
     pub lateness_bound: Duration,
     /// Rate in bit/s that this machine can sustain; `None` if unknown.
-    pub rate_max: Option<f64>,
+    pub max_rate_bit_s: Option<f64>,
     /// Parameters for starting a worker.
-    pub launch: Launch,
+    pub launch: LaunchOptions,
 }
 
 /// Results of an emulation.
 #[derive(Debug)]
-pub struct Emulated {
+pub struct EmulationResult {
     /// Printed summary.
     pub summary: EmulationSummary,
     /// Tables and capture. Results of the flows are only in the summary.
@@ -62,39 +62,39 @@ pub fn emulate(
     scenario: &Scenario,
     settings: &Settings,
     control: &Control,
-) -> Result<Emulated, EmulateError> {
+) -> Result<EmulationResult, EmulateError> {
     let replication = settings.record.replication;
-    let mut layout = lay(scenario, &settings.programs, (settings.backend, replication))?;
+    let mut layout = compute_layout(scenario, &settings.programs, (settings.backend, replication))?;
     check_demand(&layout.plan, settings)?;
     if settings.programs.iter().any(|program| program.command.is_none()) {
         // An interactive shell lasts until its user ends it, so the duration does not apply.
         layout.plan.end = Time::from_nanos(u64::MAX / 2);
     }
-    let mut worker = Worker::launch(&settings.launch, &layout.order)?;
+    let mut worker = Worker::launch(&settings.launch, &layout.setup)?;
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
     let mut engine = Engine::for_external_packets(&layout.plan, &settings.record)?;
     let flows = observed_flows(&layout.plan, &engine);
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
-    let senders = Senders::coming(worker.senders.take());
+    let senders = Senders::from_channel(worker.senders.take());
     // Time 0 lies in the future, so that all hosts receive the clock before it.
-    let clock = Clock::beginning_in(RUN_UP);
+    let clock = Clock::starting_after(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
     let parts = (flows, senders, datagrams);
     let mut path = Path::new(&mut engine, clock, devices, Inspector::new(&layout), parts);
     if layout.plan.warmup > Time::ZERO {
-        path.warm_up_until(layout.plan.warmup);
+        path.set_warmup_end(layout.plan.warmup);
     }
     if let Sampling::Every(interval) = layout.plan.sampling {
-        path.sample_every(interval);
+        path.set_sample_interval(interval);
     }
     let first = in_a_thread_that_runs_first(|| path.run(goal(&layout), &started.progress, control));
     let (first, result) = first;
-    result.map_err(|error| started.progress.loss().unwrap_or(EmulateError::Run(error)))?;
-    let seen = path.seen();
+    result.map_err(|error| started.progress.end_reason().unwrap_or(EmulateError::Run(error)))?;
+    let seen = path.into_observations();
     let codes = started.progress.exit_codes();
-    let mut report = Started::stop(started)?;
+    let mut report = RunningWorker::stop(started)?;
     engine.finish()?;
     let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
     // In the tables, conversations outside the scenario are numbered after the flows.
@@ -103,18 +103,18 @@ pub fn emulate(
     let relays = &mut outcome.relays;
     results::add_proxies(relays, layout.plan.proxies.iter().zip(&report.proxies));
     if let Some(limits) = &mut outcome.tables.limits {
-        let histories = (0..).zip(seen.counts.iter().map(|counts| counts.limited_by.history()));
+        let histories = (0..).zip(seen.counters.iter().map(|counts| counts.limited_by.history()));
         histories.for_each(|(flow, history)| {
             history.iter().for_each(|it| limits.push(flow, it.spans()))
         });
     }
     if settings.record.drops {
-        outcome.tables.exchanges = results::exchanges(&layout.plan, &report.flows);
+        outcome.tables.exchanges = results::exchange_table(&layout.plan, &report.flows);
     }
     let device_drops = std::mem::take(&mut report.device_drops);
-    let flows = results::flows(&layout.plan, report, &seen, to);
+    let flows = results::flow_rows(&layout.plan, report, &seen, to);
     let emulation = emulation(settings, (first, set), (seen, &device_drops), &codes);
-    Ok(Emulated { summary: summary(scenario, &outcome, flows, emulation), outcome })
+    Ok(EmulationResult { summary: summary(scenario, &outcome, flows, emulation), outcome })
 }
 
 fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
@@ -128,17 +128,17 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let every_ack = plan.sampling == Sampling::EveryAck;
     let mut flows = Flows::new((0..).zip(&plan.flows).map(of), plan.pipes.len(), every_ack);
     for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.sends_requests()) {
-        flows.answer_requests(index);
+        flows.mark_as_server(index);
     }
     if plan.sampling != Sampling::Off {
-        flows.record_courses();
+        flows.record_limit_histories();
     }
     flows
 }
 
 fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
-    let demand = demand_bit_s(plan);
-    match settings.rate_max {
+    let demand = offered_load_bit_s(plan);
+    match settings.max_rate_bit_s {
         Some(most) if demand > most => Err(EmulateError::Scenario(format!(
             "the flows can send at {} Mbit/s together, and by its calibration this machine \
              holds {} Mbit/s on the backend {}: lower the links' rates, or calibrate again",
@@ -150,13 +150,13 @@ fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
     }
 }
 
-fn goal(layout: &Layout) -> Goal {
-    let finite = layout.order.flows.iter().filter(|flow| flow.files.is_finite()).count()
+fn goal(layout: &Layout) -> EndCondition {
+    let finite = layout.setup.flows.iter().filter(|flow| flow.files.is_finite()).count()
         + layout.plan.datagrams.iter().filter(|flow| flow.limits.has_limit()).count();
-    let programs = layout.order.programs.iter().filter(|program| !program.background).count();
+    let programs = layout.setup.programs.iter().filter(|program| !program.background).count();
     // Without a finite flow or a program to wait for, only the duration ends the run.
     let to_the_end = layout.plan.runs_to_end || finite + programs == 0;
-    Goal { flows: (!to_the_end).then_some(finite), programs }
+    EndCondition { flows: (!to_the_end).then_some(finite), programs }
 }
 
 /// Runs `work` in a separate thread, with real-time priority if this is permitted. The returned
@@ -164,7 +164,7 @@ fn goal(layout: &Layout) -> Goal {
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let first = boundary::run_first(PRIORITY).is_ok();
+            let first = boundary::set_realtime_priority(REALTIME_PRIORITY).is_ok();
             // With the minimum timer slack, sleeps end on time.
             let _ = nix::sys::prctl::set_timerslack(1);
             (first, work())
@@ -178,28 +178,28 @@ type Set = (BTreeMap<String, BTreeMap<String, String>>, Vec<String>);
 fn emulation(
     settings: &Settings,
     (first, (sysctls, offloads_off)): (bool, Set),
-    (seen, device_drops): (crate::path::Sights, &[u64]),
+    (seen, device_drops): (crate::path::Observations, &[u64]),
     codes: &BTreeMap<usize, i32>,
 ) -> Emulation {
     let bound = settings.lateness_bound;
-    let device_drops = device_drops.iter().sum::<u64>() + seen.refused;
+    let device_drops = device_drops.iter().sum::<u64>() + seen.failed_writes;
     let mut faults = Vec::new();
     let late = seen.lateness.percentile(99.0);
     if late > bound {
         faults.push(format!(
             "one packet in a hundred left more than {} late, and {} is allowed: the machine was \
              too busy, or the scenario is too fast for it",
-            shown(late),
-            shown(bound)
+            format_duration(late),
+            format_duration(bound)
         ));
     }
     if device_drops > 0 {
         faults.push(format!("{device_drops} packets were dropped that no model has dropped"));
     }
-    if seen.unwatched > 0 {
+    if seen.unqueried_senders > 0 {
         faults.push(format!(
             "the recoveries of {} connections are not known: their sockets could not be taken over",
-            seen.unwatched
+            seen.unqueried_senders
         ));
     }
     let programs = settings.programs.iter().enumerate().map(|(number, program)| ProgramSummary {

@@ -5,7 +5,7 @@
 //! Linux's `mdev_us`, the mean deviation before a lower bound is applied.
 
 use crate::boundary;
-use crate::tcp_info::Filled;
+use crate::tcp_info::TcpInfoBytes;
 use retx_units::Duration;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -33,7 +33,7 @@ pub enum LossState {
 
 impl LossState {
     /// Converts the kernel's number.
-    pub const fn of(number: u64) -> Self {
+    pub const fn from_kernel(number: u64) -> Self {
         match number {
             0 => Self::Open,
             1 => Self::Disorder,
@@ -52,7 +52,7 @@ pub struct SocketState {
     /// Loss recovery state.
     pub loss_state: LossState,
     /// Consecutive timeouts.
-    pub timeouts_in_row: u64,
+    pub consecutive_timeouts: u64,
     /// Number of backoffs (doublings of the timeout).
     pub backoff: u32,
     /// Negotiated options: bits `TCPI_OPT_…`.
@@ -70,16 +70,16 @@ pub struct SocketState {
     /// Congestion window, in segments.
     pub cwnd: u64,
     /// Bytes of data sent for the first time.
-    pub sent_once: u64,
+    pub unique_bytes_sent: u64,
     /// Bytes written to the socket and not sent yet.
-    pub not_sent: u64,
+    pub notsent_bytes: u64,
     /// Segments estimated to be in the network: sent, and neither selectively acknowledged nor
     /// marked lost.
     pub pipe_segments: u64,
     /// Segments marked lost and not retransmitted.
     pub lost_segments: u64,
     /// Smallest RTT; `None` before the first sample.
-    pub least_rtt: Option<Duration>,
+    pub min_rtt: Option<Duration>,
     /// Window advertised by the peer, in bytes; `None` before Linux 5.4.
     pub snd_wnd: Option<u64>,
     /// Number of timeouts, including those of a SYN; `None` before Linux 6.7.
@@ -91,25 +91,25 @@ impl SocketState {
     ///
     /// # Errors
     /// Not a TCP socket.
-    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+    pub fn from_socket(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         let length = boundary::tcp_info(socket, &mut bytes)?;
-        Ok(Self::read(&Filled(&bytes[..length])))
+        Ok(Self::read(&TcpInfoBytes(&bytes[..length])))
     }
 
-    fn read(filled: &Filled<'_>) -> Self {
+    fn read(filled: &TcpInfoBytes<'_>) -> Self {
         let srtt = filled.u32(68);
         // Before the first sample the kernel reports its initial values.
         let sampled = |micros| (srtt > 0).then(|| Duration::from_micros(micros));
         let ssthresh = filled.u32(76);
         let [unacked, sacked, lost, resent] = [24, 28, 32, 36].map(|offset| filled.u32(offset));
-        let least_rtt = filled.u32(148);
+        let min_rtt = filled.u32(148);
         Self {
-            tcp_state: filled.number(0, 1).unwrap_or(0),
-            loss_state: LossState::of(filled.number(1, 1).unwrap_or(0)),
-            timeouts_in_row: filled.number(2, 1).unwrap_or(0),
-            backoff: filled.number(4, 1).unwrap_or(0) as u32,
-            options: filled.number(5, 1).unwrap_or(0),
+            tcp_state: filled.integer(0, 1).unwrap_or(0),
+            loss_state: LossState::from_kernel(filled.integer(1, 1).unwrap_or(0)),
+            consecutive_timeouts: filled.integer(2, 1).unwrap_or(0),
+            backoff: filled.integer(4, 1).unwrap_or(0) as u32,
+            options: filled.integer(5, 1).unwrap_or(0),
             rto: Duration::from_micros(filled.u32(8)),
             mss: filled.u32(16),
             srtt: sampled(srtt),
@@ -118,19 +118,19 @@ impl SocketState {
             cwnd: filled.u32(80),
             // `tcpi_bytes_sent` includes the retransmitted bytes (`tcpi_bytes_retrans`), which are
             // subtracted.
-            sent_once: filled.u64(200).saturating_sub(filled.u64(208)),
-            not_sent: filled.u32(144),
+            unique_bytes_sent: filled.u64(200).saturating_sub(filled.u64(208)),
+            notsent_bytes: filled.u32(144),
             // As in the kernel's `tcp_packets_in_flight`.
             pipe_segments: (unacked + resent).saturating_sub(sacked + lost),
             lost_segments: lost.saturating_sub(resent),
-            least_rtt: (least_rtt < u64::from(u32::MAX)).then(|| Duration::from_micros(least_rtt)),
-            snd_wnd: filled.number(228, 4),
-            timeouts: filled.number(240, 2),
+            min_rtt: (min_rtt < u64::from(u32::MAX)).then(|| Duration::from_micros(min_rtt)),
+            snd_wnd: filled.integer(228, 4),
+            timeouts: filled.integer(240, 2),
         }
     }
 
     /// True during the handshake (`TCP_SYN_SENT`, `TCP_SYN_RECV`).
-    pub const fn is_opening(&self) -> bool {
+    pub const fn in_handshake(&self) -> bool {
         matches!(self.tcp_state, 2 | 3)
     }
 
@@ -140,7 +140,7 @@ impl SocketState {
     }
 
     /// True during the recovery from a loss.
-    pub const fn is_repairing(&self) -> bool {
+    pub const fn is_recovering(&self) -> bool {
         matches!(self.loss_state, LossState::Recovery | LossState::Loss)
     }
 
@@ -159,7 +159,7 @@ impl SocketState {
         match (self.timeouts, before.timeouts) {
             // The kernel's counter has 16 bits.
             (Some(now), Some(then)) => u64::from((now as u16).wrapping_sub(then as u16)),
-            _ => self.timeouts_in_row.saturating_sub(before.timeouts_in_row),
+            _ => self.consecutive_timeouts.saturating_sub(before.consecutive_timeouts),
         }
     }
 
@@ -169,7 +169,7 @@ impl SocketState {
     }
 
     /// Window at which a recovery ends (the slow start threshold), in bytes.
-    pub fn target_bytes(&self) -> u64 {
+    pub fn recovery_target_bytes(&self) -> u64 {
         self.ssthresh.unwrap_or(self.cwnd) * self.mss
     }
 }
@@ -189,21 +189,21 @@ mod tests {
             .expect("somebody listens");
         let _receiver = listener.accept().expect("somebody has connected");
         sender.write_all(&[0; 1000]).expect("it is connected");
-        let state = SocketState::of(sender.as_fd()).expect("a TCP socket");
+        let state = SocketState::from_socket(sender.as_fd()).expect("a TCP socket");
         assert_eq!((state.tcp_state, state.loss_state), (1, LossState::Open));
-        assert_eq!((state.sent_once, state.backoff, state.ssthresh), (1000, 0, None));
+        assert_eq!((state.unique_bytes_sent, state.backoff, state.ssthresh), (1000, 0, None));
         assert!(state.cwnd >= 10 && state.rto >= Duration::from_millis(200), "{state:?}");
         assert!(state.snd_wnd.is_none_or(|window| window > 1000), "{state:?}");
         sender.shutdown(std::net::Shutdown::Both).expect("it is connected");
-        assert!(!SocketState::of(sender.as_fd()).expect("a TCP socket").is_opening());
+        assert!(!SocketState::from_socket(sender.as_fd()).expect("a TCP socket").in_handshake());
     }
 
     #[test]
     fn an_older_kernel_counts_timeouts_in_a_row_alone() {
         let mut bytes = [0; 228];
-        let before = SocketState::read(&Filled(&bytes));
+        let before = SocketState::read(&TcpInfoBytes(&bytes));
         bytes[2] = 2;
-        let state = SocketState::read(&Filled(&bytes));
+        let state = SocketState::read(&TcpInfoBytes(&bytes));
         assert_eq!((state.timeouts, state.snd_wnd, state.timeouts_since(&before)), (None, None, 2));
         assert_eq!(before.timeouts_since(&state), 0);
         let after = SocketState { timeouts: Some(1), ..before };

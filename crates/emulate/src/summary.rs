@@ -3,7 +3,7 @@
 //! A value that was not observed is null.
 
 use crate::lateness::LatenessSummary;
-use crate::path::DatagramSight;
+use crate::path::DatagramObservations;
 use crate::protocol::{DatagramReport, FlowReport};
 use crate::tcp_info::TcpInfo;
 use retx_record::datagrams::{DatagramInputs, DatagramSummary};
@@ -132,15 +132,19 @@ pub struct EmulatedDatagrams {
 
 impl EmulatedDatagrams {
     /// Combines the reports of a flow's ends with the observations on the path.
-    pub fn new(inputs: DatagramInputs, report: DatagramReport, sight: &DatagramSight) -> Self {
+    pub fn new(
+        inputs: DatagramInputs,
+        report: DatagramReport,
+        observations: &DatagramObservations,
+    ) -> Self {
         // The kernel does not report drops of UDP packets at the socket. They are inferred from the
         // numbers of packets that reached the host and of those that the program read.
-        let missing = sight.handed.saturating_sub(report.received);
+        let missing = observations.packets_delivered.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
             format!("{missing} packets have reached the host and not the program: it was too slow")
         });
         Self {
-            summary: DatagramSummary::new(inputs, &sight.counters),
+            summary: DatagramSummary::new(inputs, &observations.counters),
             kernel: None,
             fault: report.fault.or(unread),
         }

@@ -63,11 +63,11 @@ pub struct TcpInfo {
 }
 
 /// Bytes filled by the kernel.
-pub(crate) struct Filled<'a>(pub &'a [u8]);
+pub(crate) struct TcpInfoBytes<'a>(pub &'a [u8]);
 
-impl Filled<'_> {
+impl TcpInfoBytes<'_> {
     /// Integer of `size` bytes at `offset`; `None` if the kernel has not filled these bytes.
-    pub fn number(&self, offset: usize, size: usize) -> Option<u64> {
+    pub fn integer(&self, offset: usize, size: usize) -> Option<u64> {
         let field = self.0.get(offset..offset + size)?;
         let mut bytes = [0; 8];
         bytes[..size].copy_from_slice(field);
@@ -75,11 +75,11 @@ impl Filled<'_> {
     }
 
     pub fn u32(&self, offset: usize) -> u64 {
-        self.number(offset, 4).unwrap_or(0)
+        self.integer(offset, 4).unwrap_or(0)
     }
 
     pub fn u64(&self, offset: usize) -> u64 {
-        self.number(offset, 8).unwrap_or(0)
+        self.integer(offset, 8).unwrap_or(0)
     }
 }
 
@@ -88,16 +88,16 @@ impl TcpInfo {
     ///
     /// # Errors
     /// Not a TCP socket.
-    pub fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+    pub fn from_socket(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         let length = boundary::tcp_info(socket, &mut bytes)?;
-        Ok(Self::read(&Filled(&bytes[..length])))
+        Ok(Self::read(&TcpInfoBytes(&bytes[..length])))
     }
 
-    fn read(filled: &Filled<'_>) -> Self {
+    fn read(filled: &TcpInfoBytes<'_>) -> Self {
         Self {
             connections: 1,
-            backoff: filled.number(4, 1).unwrap_or(0),
+            backoff: filled.integer(4, 1).unwrap_or(0),
             rto_us: filled.u32(8),
             snd_mss: filled.u32(16),
             rtt_us: filled.u32(68),
@@ -116,9 +116,9 @@ impl TcpInfo {
             bytes_retrans: filled.u64(208),
             dsack_dups: filled.u32(216),
             reord_seen: filled.u32(220),
-            total_rto: filled.number(240, 2),
-            total_rto_recoveries: filled.number(242, 2),
-            total_rto_time_ms: filled.number(244, 4),
+            total_rto: filled.integer(240, 2),
+            total_rto_recoveries: filled.integer(242, 2),
+            total_rto_time_ms: filled.integer(244, 4),
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let (mut receiver, _) = listener.accept().expect("somebody has connected");
         sender.write_all(&[0; 1000]).expect("it is connected");
         receiver.read_exact(&mut [0; 1000]).expect("it is connected");
-        let info = TcpInfo::of(sender.as_fd()).expect("a TCP socket");
+        let info = TcpInfo::from_socket(sender.as_fd()).expect("a TCP socket");
         assert_eq!((info.connections, info.data_segs_out, info.total_retrans), (1, 1, 0));
         // The three segments are the SYN, the ACK of the handshake and the data.
         assert_eq!(info.segs_out, 3);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_older_kernel_fills_less() {
         let bytes = [1; 232];
-        let info = TcpInfo::read(&Filled(&bytes));
+        let info = TcpInfo::read(&TcpInfoBytes(&bytes));
         assert_eq!((info.backoff, info.total_rto), (1, None));
     }
 }

@@ -5,7 +5,9 @@ use crate::errors::{EmulationRefusedError, RunError, run_failed};
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use retx_emulate::{Backend, EmulateError, HostProgram, LATENESS_BOUND, Launch, Settings, worker};
+use retx_emulate::{
+    Backend, EmulateError, HostProgram, LATENESS_BOUND, LaunchOptions, Settings, worker,
+};
 use retx_sim::Options;
 use retx_units::Duration;
 
@@ -57,8 +59,8 @@ pub fn emulate(
         backend,
         programs,
         lateness_bound: lateness_bound_s.map_or(LATENESS_BOUND, Duration::from_secs_f64),
-        rate_max: rate_max_bit_s,
-        launch: Launch { command, output_to_error: programs_to_error },
+        max_rate_bit_s: rate_max_bit_s,
+        launch: LaunchOptions { command, output_to_error: programs_to_error },
     };
     control.expect(1, scenario.inner.duration.as_nanos());
     let emulated = py
@@ -94,10 +96,10 @@ pub fn emulate_calibrate(
     command: Vec<String>,
     backend: &str,
 ) -> PyResult<String> {
-    let launch = Launch { command, output_to_error: true };
+    let launch = LaunchOptions { command, output_to_error: true };
     let backend = backend_named(backend)?;
     let trials = py
-        .detach(|| retx_emulate::calibrate(&launch, backend, &control.inner))
+        .detach(|| retx_emulate::run_rate_trials(&launch, backend, &control.inner))
         .map_err(|error| emulation_failed(py, &error))?;
     Ok(serde_json::to_string(&trials).expect("plain data"))
 }
@@ -113,5 +115,5 @@ pub fn emulate_worker(py: Python<'_>, command: Vec<String>, inner: bool) -> i32 
 /// Ends workers whose emulator no longer exists; returns the number of ended processes.
 #[pyfunction]
 pub fn emulate_clean(py: Python<'_>) -> usize {
-    py.detach(worker::clean)
+    py.detach(worker::kill_orphans)
 }

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 #[cfg(target_os = "linux")]
-use retx_emulate::Emulated;
+use retx_emulate::EmulationResult;
 use retx_record::pcapng::{self, CaptureMetadata, SnapLength};
 use retx_record::{FlowRow, Table, write_atomically};
 use retx_scenario::Head;
@@ -51,7 +51,7 @@ impl RawResult {
 
     /// Result of an emulation.
     #[cfg(target_os = "linux")]
-    pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
+    pub fn emulated(scenario: &Scenario, emulated: EmulationResult) -> Self {
         let summary = serde_json::to_value(&emulated.summary);
         let summary = summary.expect("a summary is plain data");
         Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }

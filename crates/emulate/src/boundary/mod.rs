@@ -78,7 +78,7 @@ pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> 
 ///
 /// # Errors
 /// The system does not allow it.
-pub fn run_first(priority: i32) -> Result<()> {
+pub fn set_realtime_priority(priority: i32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameter` is a whole `struct sched_param`; 0 stands for this thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) })
@@ -118,7 +118,7 @@ pub fn tcp_info(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<usize> {
 ///
 /// # Errors
 /// Not a TCP socket.
-pub fn reset(socket: BorrowedFd<'_>) -> Result<()> {
+pub fn reset_connection(socket: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: all zeros are a `struct sockaddr`.
     let mut nobody: libc::sockaddr = unsafe { std::mem::zeroed() };
     nobody.sa_family = libc::AF_UNSPEC as libc::sa_family_t;
@@ -136,7 +136,7 @@ pub fn reset(socket: BorrowedFd<'_>) -> Result<()> {
 ///
 /// # Errors
 /// Not a TCP socket.
-pub fn unacknowledged(socket: BorrowedFd<'_>) -> Result<u64> {
+pub fn unacknowledged_bytes(socket: BorrowedFd<'_>) -> Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: `SIOCOUTQ`, which is `TIOCOUTQ`, writes one int, which outlives the call.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
@@ -147,7 +147,7 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// Not a TCP socket.
-pub fn pace(socket: BorrowedFd<'_>) -> Result<()> {
+pub fn enable_pacing(socket: BorrowedFd<'_>) -> Result<()> {
     // `sock_setsockopt`: any value but all ones switches pacing on.
     let rate = u64::MAX - 1;
     // SAFETY: the kernel reads the eight bytes of `rate`.

@@ -2,7 +2,7 @@
 
 use super::{FLOWS_MAX, HOSTS_MAX, HostProgram, ends, index_of};
 use crate::error::EmulateError;
-use crate::protocol::{DefaultOrder, HostOrder};
+use crate::protocol::{DefaultCongestionControl, HostSetup};
 use crate::settings::{KernelTcp, kernel_tcp};
 use retx_record::capture::node_address;
 use retx_scenario::Scenario;
@@ -14,18 +14,18 @@ use std::net::Ipv4Addr;
 /// Sysctl that sets the receive buffers of a host.
 const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
 
-/// Orders for all hosts.
-pub(super) fn host_orders(
+/// Setups of all hosts.
+pub(super) fn host_setups(
     scenario: &Scenario,
     (plan, kernels): (&Plan, &[KernelTcp]),
     hosts: &[u32],
     programs: &[HostProgram],
-) -> Result<Vec<HostOrder>, EmulateError> {
+) -> Result<Vec<HostSetup>, EmulateError> {
     let nodes = scenario.nodes();
     let mtu = mtu(scenario);
-    let mut orders: Vec<HostOrder> = hosts
+    let mut setups: Vec<HostSetup> = hosts
         .iter()
-        .map(|node| HostOrder {
+        .map(|node| HostSetup {
             name: nodes[*node as usize].to_owned(),
             address: node_address(*node),
             mtu,
@@ -44,23 +44,23 @@ pub(super) fn host_orders(
                 // the other leg, where it is the receiver.
                 kernel.sysctls.remove(RECEIVE_BUFFERS);
             }
-            set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
+            set_host(&mut setups[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
         }
     }
     for program in programs {
-        let host = orders.iter_mut().find(|host| host.name == program.host);
+        let host = setups.iter_mut().find(|host| host.name == program.host);
         if let Some(default) = host.and_then(|host| host.congestion_control.as_mut()) {
             default.is_needed = true;
         }
     }
     for flow in &plan.datagrams {
         for node in flow.nodes {
-            let host = &mut orders[index_of(hosts, node)];
+            let host = &mut setups[index_of(hosts, node)];
             // The models do not fragment UDP packets, so the MTU must be large enough for them.
             host.mtu = host.mtu.max(largest(flow));
         }
     }
-    Ok(orders)
+    Ok(setups)
 }
 
 /// Kernel settings of each TCP of the plan; default settings for a TCP that no flow uses.
@@ -119,13 +119,13 @@ type Owners = BTreeMap<(Ipv4Addr, String), String>;
 
 /// Applies a flow's settings to a host; refuses conflicts with other flows.
 fn set_host(
-    host: &mut HostOrder,
+    host: &mut HostSetup,
     flow: &FlowPlan,
     kernel: &KernelTcp,
     owners: &mut Owners,
 ) -> Result<(), EmulateError> {
     let name = &kernel.socket.congestion_control;
-    let default = host.congestion_control.get_or_insert_with(|| DefaultOrder {
+    let default = host.congestion_control.get_or_insert_with(|| DefaultCongestionControl {
         name: name.clone(),
         is_of_all: true,
         is_needed: false,

@@ -1,6 +1,6 @@
 //! UDP flows as observed on the path. The simulator's accounting is updated from packets.
 
-use super::Seen;
+use super::InspectedPacket;
 use crate::protocol::first_hop;
 use retx_record::datagrams::DatagramCounters;
 use retx_sim::Transmission;
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 
 /// Datagram in flight.
 #[derive(Debug, Clone, Copy)]
-pub struct UnderWay {
+pub struct DatagramState {
     /// Index among the UDP flows.
     flow: u32,
     number: u64,
@@ -24,10 +24,10 @@ pub struct UnderWay {
     is_copy: bool,
 }
 
-impl UnderWay {
+impl DatagramState {
     /// Copy made by the network.
     #[must_use]
-    pub const fn copied(self) -> Self {
+    pub const fn network_copy(self) -> Self {
         Self { is_copy: true, ..self }
     }
 }
@@ -39,7 +39,7 @@ pub struct Datagrams {
     first: u32,
     flows: Vec<Flow>,
     /// Number of flows that have ended.
-    pub finished: usize,
+    pub finished_flows: usize,
 }
 
 #[derive(Debug, Default)]
@@ -59,13 +59,13 @@ struct Flow {
 
 /// Observations of a UDP flow.
 #[derive(Debug, Clone)]
-pub struct DatagramSight {
+pub struct DatagramObservations {
     /// Counters of events after the warm-up.
     pub counters: DatagramCounters,
     /// Time at which the last packet of a finite flow arrived or was lost; `None` before.
     pub finish: Option<Time>,
     /// Number of packets passed to the receiving host during the whole run.
-    pub handed: u64,
+    pub packets_delivered: u64,
 }
 
 impl Datagrams {
@@ -82,16 +82,16 @@ impl Datagrams {
             Flow { source, ..Flow::default() }
         };
         let flows = sources.into_iter().map(flow).collect();
-        Self { first: first as u32, flows, finished: 0 }
+        Self { first: first as u32, flows, finished_flows: 0 }
     }
 
     /// Handles a packet. If one of these flows sent it, returns the packet as the engine needs it,
     /// and the state to keep until the packet leaves; otherwise `None`.
-    pub fn arriving<'s>(
+    pub fn on_sent<'s>(
         &mut self,
         now: Time,
-        seen: &'s Seen,
-    ) -> Option<(ExternalPacket<'s>, UnderWay)> {
+        seen: &'s InspectedPacket,
+    ) -> Option<(ExternalPacket<'s>, DatagramState)> {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
         flow.sent += 1;
@@ -113,13 +113,16 @@ impl Datagrams {
         };
         let payload_bytes = seen.segment.payload_bytes;
         let number = flow.sent;
-        Some((arriving, UnderWay { flow: index, number, sent: now, payload_bytes, is_copy: false }))
+        Some((
+            arriving,
+            DatagramState { flow: index, number, sent: now, payload_bytes, is_copy: false },
+        ))
     }
 
     /// Handles a packet that has reached its host; `is_duplicate` is true if another copy has
     /// arrived before.
-    pub fn delivered(&mut self, now: Time, packet: &UnderWay, is_duplicate: bool) {
-        let UnderWay { number, sent, payload_bytes, .. } = *packet;
+    pub fn on_delivered(&mut self, now: Time, packet: &DatagramState, is_duplicate: bool) {
+        let DatagramState { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
         // The receiving program may read fewer packets. `EmulatedDatagrams::new` compares the
         // number that it reports with this one.
@@ -129,7 +132,13 @@ impl Datagrams {
     }
 
     /// Handles a packet that was dropped. `lost` is true if no copy of it arrives.
-    pub fn dropped(&mut self, now: Time, packet: &UnderWay, lost: bool, in_first_hop: bool) {
+    pub fn on_dropped(
+        &mut self,
+        now: Time,
+        packet: &DatagramState,
+        lost: bool,
+        in_first_hop: bool,
+    ) {
         let flow = &mut self.flows[packet.flow as usize];
         if lost {
             flow.latest = now;
@@ -144,23 +153,23 @@ impl Datagrams {
     }
 
     /// Handles a packet that has passed the first hop.
-    pub fn passed_first_hop(&mut self, packet: &UnderWay) {
+    pub fn on_passed_first_hop(&mut self, packet: &DatagramState) {
         if !packet.is_copy {
             self.flows[packet.flow as usize].report(first_hop::PASSED);
         }
     }
 
-    /// Determines which flows have ended. `all_sent` contains the number of packets of each flow
-    /// that has sent its last packet.
-    pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
-        for (flow, packets) in all_sent {
+    /// Determines which flows have ended. `final_packet_counts` contains the number of packets of
+    /// each flow that has sent its last packet.
+    pub fn mark_ended(&mut self, final_packet_counts: &BTreeMap<usize, u64>) {
+        for (flow, packets) in final_packet_counts {
             let flow = &mut self.flows[*flow];
             // The worker's report may arrive before the last packets have been read from the
             // device.
             let is_over = flow.sent >= *packets && flow.accounting.all_fates_known();
             if flow.finish.is_none() && is_over {
                 flow.finish = Some(flow.latest);
-                self.finished += 1;
+                self.finished_flows += 1;
             }
         }
     }
@@ -173,11 +182,11 @@ impl Datagrams {
     }
 
     /// Observations of each flow.
-    pub fn seen(self) -> Vec<DatagramSight> {
-        let seen = |flow: Flow| DatagramSight {
+    pub fn into_observations(self) -> Vec<DatagramObservations> {
+        let seen = |flow: Flow| DatagramObservations {
             counters: flow.accounting.counters,
             finish: flow.finish,
-            handed: flow.handed,
+            packets_delivered: flow.handed,
         };
         self.flows.into_iter().map(seen).collect()
     }

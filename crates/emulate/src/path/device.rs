@@ -23,7 +23,7 @@ pub struct Devices {
     frame: Vec<u8>,
     room: Vec<u8>,
     /// Number of packets that a device refused.
-    pub refused: u64,
+    pub failed_writes: u64,
 }
 
 /// Packet that was read.
@@ -33,7 +33,7 @@ pub struct Received {
     pub bytes: Range<usize>,
     /// Time at which the kernel received the packet, on the real-time clock; `None` if not
     /// reported.
-    pub stamp: Option<std::time::Duration>,
+    pub timestamp: Option<std::time::Duration>,
 }
 
 impl Devices {
@@ -46,7 +46,7 @@ impl Devices {
         frame[6..12].copy_from_slice(&HARDWARE_ADDRESS);
         frame[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
         let room = nix::cmsg_space!(TimeSpec);
-        Self { backend, open, frame, room, refused: 0 }
+        Self { backend, open, frame, room, failed_writes: 0 }
     }
 
     /// Number of devices.
@@ -60,7 +60,7 @@ impl Devices {
         match self.backend {
             Backend::Tun => {
                 let length = read(&self.open[host], buffer).ok()?;
-                Some(Received { bytes: 0..length, stamp: None })
+                Some(Received { bytes: 0..length, timestamp: None })
             }
             Backend::Precise => self.receive(host, buffer),
         }
@@ -75,7 +75,7 @@ impl Devices {
             ControlMessageOwned::ScmTimestampns(stamp) => Some(stamp.into()),
             _ => None,
         });
-        Some(Received { bytes: LINK_HEADER..message.bytes.max(LINK_HEADER), stamp })
+        Some(Received { bytes: LINK_HEADER..message.bytes.max(LINK_HEADER), timestamp: stamp })
     }
 
     /// Writes a packet to a host.
@@ -92,7 +92,7 @@ impl Devices {
         };
         // This drop is not the work of a model. It invalidates the result, but does not end the
         // run.
-        self.refused += u64::from(written.is_err());
+        self.failed_writes += u64::from(written.is_err());
     }
 
     /// Waits up to `most` for a packet; returns true if one can be read.

@@ -2,7 +2,7 @@
 
 mod flow;
 
-use super::Seen;
+use super::InspectedPacket;
 use super::limits::Limiter;
 use super::observed::{Acknowledgment, ObservedFlow};
 use super::senders::Senders;
@@ -21,16 +21,16 @@ use retx_wire::Flags;
 /// State of a packet in flight, kept because the record of its flow needs it when the packet
 /// leaves.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Passage {
+pub struct PacketState {
     /// Destination host.
     pub host: usize,
     /// TCP packet; `None` if the packet belongs to none of the scenario's TCP flows.
     packet: Option<TcpPacket>,
 }
 
-impl Passage {
+impl PacketState {
     /// State of a packet that belongs to no TCP flow.
-    pub const fn of_none(host: usize) -> Self {
+    pub const fn without_flow(host: usize) -> Self {
         Self { host, packet: None }
     }
 }
@@ -99,12 +99,12 @@ impl Flows {
     }
 
     /// Marks the sender of a flow as answering requests.
-    pub fn answer_requests(&mut self, flow: u32) {
-        self.flows[flow as usize].observed.answer_requests();
+    pub fn mark_as_server(&mut self, flow: u32) {
+        self.flows[flow as usize].observed.mark_as_server();
     }
 
     /// Makes each flow also record its limit over time.
-    pub fn record_courses(&mut self) {
+    pub fn record_limit_histories(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.observed.record.record_limit_history());
     }
 
@@ -115,7 +115,7 @@ impl Flows {
     }
 
     /// Counters of each flow, from the end of the warm-up until now.
-    pub fn counts(&mut self, now: Time) -> Vec<FlowCounters> {
+    pub fn counters_since_warmup(&mut self, now: Time) -> Vec<FlowCounters> {
         let flows = self.flows.iter_mut().zip(&self.baseline);
         flows
             .map(|(flow, start)| {
@@ -127,12 +127,12 @@ impl Flows {
 
     /// Records a packet that a host has sent. Returns the packet as the engine needs it, and the
     /// state to keep until it leaves.
-    pub fn arriving<'s>(
+    pub fn on_sent<'s>(
         &mut self,
         now: Time,
-        seen: &'s Seen,
+        seen: &'s InspectedPacket,
         context: &mut Context<'_>,
-    ) -> (ExternalPacket<'s>, Passage) {
+    ) -> (ExternalPacket<'s>, PacketState) {
         let mut arriving = ExternalPacket {
             route: seen.route,
             flow: seen.flow,
@@ -146,27 +146,27 @@ impl Flows {
             transmission: Transmission::First,
             row: None,
         };
-        let mut passage = Passage { host: seen.host, packet: None };
+        let mut packet_state = PacketState { host: seen.host, packet: None };
         // The socket is received first, because recording the packet needs the state of the socket
         // that sent it.
         if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
-            let content = flow.sent((now, seen), &mut arriving, context);
+            let content = flow.on_sent((now, seen), &mut arriving, context);
             // Some limits, such as an idle application, end when a segment is sent, not when an ACK
             // arrives.
             if matches!(content, Some(Content::Segment(_)))
-                && flow.may_be_released()
+                && flow.limit_may_have_ended()
                 && let Some(state) = context.senders.query(seen.flow)
             {
                 flow.note_limit(now, &state, &mut self.in_flight);
             }
             let connection = arriving.connection;
-            passage.packet =
+            packet_state.packet =
                 content.map(|content| TcpPacket { flow: seen.flow, connection, content });
         }
-        (arriving, passage)
+        (arriving, packet_state)
     }
 
     /// Flow of a packet; `None` if the packet does not belong to the flow's open connection.
@@ -176,8 +176,13 @@ impl Flows {
     }
 
     /// Handles a packet that has reached its host.
-    pub fn delivered(&mut self, now: Time, passage: &Passage, context: &mut Context<'_>) {
-        let Some(packet) = passage.packet else { return };
+    pub fn on_delivered(
+        &mut self,
+        now: Time,
+        packet_state: &PacketState,
+        context: &mut Context<'_>,
+    ) {
+        let Some(packet) = packet_state.packet else { return };
         let every_ack = self.every_ack;
         let flow = &mut self.flows[packet.flow as usize];
         // This is a late packet of an earlier connection.
@@ -185,14 +190,14 @@ impl Flows {
             return;
         }
         match packet.content {
-            Content::Segment(copy) => flow.arrived(now, copy),
+            Content::Segment(copy) => flow.on_arrived(now, copy),
             Content::Ack(ack) => {
                 let state = context.senders.query(packet.flow);
-                let sent_to = flow.streams[Side::Sender as usize].sent_to;
+                let snd_max = flow.streams[Side::Sender as usize].snd_max;
                 let tables = &mut *context.tables;
                 // The kernel has already processed the acknowledgment, because a write to a device
                 // returns only after that.
-                flow.observed.acknowledged(now, (&ack, sent_to), state.as_ref(), tables);
+                flow.observed.on_acknowledged(now, (&ack, snd_max), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);
                 }
@@ -205,21 +210,21 @@ impl Flows {
 
     /// Handles the drop of a packet if no copy of it has arrived or can still arrive. Appends to
     /// `necessary` the flow and number of each retransmission that turns out to be necessary.
-    pub fn lost(
+    pub fn on_lost(
         &mut self,
-        passage: &Passage,
+        packet_state: &PacketState,
         cause: Cause,
         tables: &mut Tables,
         necessary: &mut Vec<(u32, u64)>,
     ) {
-        let Some(packet) = passage.packet else { return };
+        let Some(packet) = packet_state.packet else { return };
         let Some(flow) = self.flow(packet) else { return };
         match packet.content {
             Content::Segment(copy) => {
-                let found = flow.observed.dropped(copy, cause, tables);
+                let found = flow.observed.on_dropped(copy, cause, tables);
                 necessary.extend(found.into_iter().map(|number| (packet.flow, number)));
             }
-            Content::Ack(ack) => flow.observed.record.ack_dropped(ack.to),
+            Content::Ack(ack) => flow.observed.record.ack_dropped(ack.cumulative),
         }
     }
 
@@ -238,9 +243,9 @@ impl Flows {
 
     /// True if the worker may have passed the sender's socket by now. It passes the socket before
     /// the first transmission.
-    fn may_have_been_passed(&self, seen: &Seen, senders: &Senders) -> bool {
+    fn may_have_been_passed(&self, seen: &InspectedPacket, senders: &Senders) -> bool {
         let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
-        sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))
+        sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has_socket(seen.flow))
     }
 
     /// Receives the sockets that have been passed.
@@ -249,7 +254,7 @@ impl Flows {
             let state = context.senders.query(index);
             let flow = &mut self.flows[index as usize];
             // A flow has one open socket, so a new one means that the previous connection is over.
-            flow.observed.end_watch(now, context.tables);
+            flow.observed.end_observation(now, context.tables);
             if let Some(state) = state {
                 flow.on_state(now, None, &state, context.tables);
             }
@@ -273,10 +278,10 @@ mod tests {
         Limiter::new(Shared::from(Work::Bulk), None, tcp)
     }
 
-    fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> Seen {
+    fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> InspectedPacket {
         let segment =
             Segment { seq: SeqNr(seq), payload_bytes: payload, flags, ..Segment::default() };
-        Seen {
+        InspectedPacket {
             route: 0,
             flow: 0,
             to,
@@ -300,7 +305,7 @@ mod tests {
         let start = u32::MAX - 1000;
         let mut position = |seq, payload, flags| {
             let seen = seen(Side::Receiver, seq, payload, flags);
-            let (arriving, _) = flows.arriving(Time::ZERO, &seen, context);
+            let (arriving, _) = flows.on_sent(Time::ZERO, &seen, context);
             (arriving.position, arriving.transmission, arriving.connection)
         };
         let first = start.wrapping_add(1);
@@ -315,9 +320,9 @@ mod tests {
         assert_eq!(position(77, 0, Flags::SYN), (0, Transmission::First, 2));
         for (seq, flags) in [(5, Flags::ACK.with(Flags::SYN)), (6, Flags::ACK)] {
             let seen = seen(Side::Sender, seq, 0, flags);
-            flows.arriving(Time::ZERO, &seen, context);
+            flows.on_sent(Time::ZERO, &seen, context);
         }
-        let counts = flows.counts(Time::ZERO).remove(0);
+        let counts = flows.counters_since_warmup(Time::ZERO).remove(0);
         let expected = FlowCounters {
             frames_sent: 7,
             segments_sent: 3,
@@ -346,7 +351,7 @@ mod tests {
             let mut seen = seen(to, seq, payload, flags);
             seen.segment.ack = SeqNr(ack);
             seen.window_bytes = 4096;
-            flows.arriving(Time::ZERO, &seen, context).1
+            flows.on_sent(Time::ZERO, &seen, context).1
         };
         pass(Side::Receiver, 100, 0, Flags::SYN, 0);
         pass(Side::Sender, 7, 0, Flags::SYN.with(Flags::ACK), 101);
@@ -354,7 +359,7 @@ mod tests {
         pass(Side::Receiver, 1001, 900, Flags::ACK, 8);
         let ack = pass(Side::Sender, 8, 0, Flags::ACK, 1001);
         let heard = Time::from_nanos(5);
-        flows.delivered(heard, &ack, context);
+        flows.on_delivered(heard, &ack, context);
         let segments = tables.segments.expect("it is kept");
         assert_eq!([0, 1, 2].map(|row| segments.acked_at(row)), [heard, heard, Time::NEVER]);
         let numbers: Vec<u64> = segments.rows().map(|(row, _)| row.packet_number).collect();

@@ -14,7 +14,7 @@ const OTHERS_MAX: usize = 4096;
 
 /// Recognised packet.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct InspectedPacket {
     /// Route: an index into the plan's routes.
     pub route: u32,
     /// Flow: an index into the plan's flows. Higher indices stand for other conversations.
@@ -70,12 +70,12 @@ type Conversation = (u8, [(Ipv4Addr, u16); 2]);
 impl Inspector {
     /// Creates the recogniser of a layout.
     pub fn new(layout: &Layout) -> Self {
-        let order = &layout.order;
-        let hosts = order.hosts.iter().enumerate().map(|(index, host)| (host.address, index));
-        let listening = order.flows.iter().enumerate().map(|(index, flow)| {
+        let setup = &layout.setup;
+        let hosts = setup.hosts.iter().enumerate().map(|(index, host)| (host.address, index));
+        let listening = setup.flows.iter().enumerate().map(|(index, flow)| {
             // The end that does not open the connection listens.
             let listener = flow.hosts[usize::from(flow.sender_opens)];
-            ((order.hosts[listener].address, flow.port), index as u32)
+            ((setup.hosts[listener].address, flow.port), index as u32)
         });
         let flows = layout.plan.flows.iter().zip(&layout.advertised_windows);
         let flow = |(flow, windows): (&retx_sim::plan::FlowPlan, &[Option<u32>; 2])| Flow {
@@ -85,10 +85,10 @@ impl Inspector {
             scales: [None; 2],
         };
         let first = layout.plan.flows.len();
-        let planned = order.datagrams.iter().zip(&layout.plan.datagrams).enumerate();
+        let planned = setup.datagrams.iter().zip(&layout.plan.datagrams).enumerate();
         let datagrams = planned.map(|(index, (flow, plan))| {
             let end =
-                |host: usize| Endpoint { address: order.hosts[host].address, port: flow.port };
+                |host: usize| Endpoint { address: setup.hosts[host].address, port: flow.port };
             (flow.hosts.map(end), ((first + index) as u32, plan.route))
         });
         Self {
@@ -110,7 +110,7 @@ impl Inspector {
     /// Recognises a packet that a host has sent. If the packet's flow has a fixed window, writes
     /// this window into the packet. Returns `None` for a packet that is not valid IPv4, or whose
     /// destination is not another host.
-    pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
+    pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<InspectedPacket> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,
             // Fragments and packets of other protocols have no known ports. They take the route
@@ -140,7 +140,7 @@ impl Inspector {
         // whether that is the data sender.
         let to = if from_opener { flow.opener.other() } else { flow.opener };
         let segment = flow.hold_window((segment, shift), to.other(), packet);
-        Some(Seen {
+        Some(InspectedPacket {
             route: flow.routes[usize::from(to == Side::Sender)],
             flow: index,
             to,
@@ -154,10 +154,15 @@ impl Inspector {
     }
 
     /// Recognises a packet of one of the scenario's UDP flows.
-    fn datagram(&self, packet: &[u8], decoded: &Decoded, header: UdpHeader) -> Option<Seen> {
+    fn datagram(
+        &self,
+        packet: &[u8],
+        decoded: &Decoded,
+        header: UdpHeader,
+    ) -> Option<InspectedPacket> {
         let ends = [decoded.packet.source, decoded.packet.destination];
         let (flow, route) = *self.datagrams.get(&ends)?;
-        Some(Seen {
+        Some(InspectedPacket {
             route,
             flow,
             to: Side::Receiver,
@@ -171,7 +176,12 @@ impl Inspector {
     }
 
     /// Packet of none of the flows.
-    fn other(&mut self, from: usize, packet: &[u8], decoded: Option<&Decoded>) -> Option<Seen> {
+    fn other(
+        &mut self,
+        from: usize,
+        packet: &[u8],
+        decoded: Option<&Decoded>,
+    ) -> Option<InspectedPacket> {
         let address = |at: usize| {
             let octets: [u8; 4] = packet[at..at + 4].try_into().expect("four bytes");
             Ipv4Addr::from(octets)
@@ -189,7 +199,7 @@ impl Inspector {
             Some(Transport::Tcp(segment)) => segment,
             _ => Segment::default(),
         };
-        Some(Seen {
+        Some(InspectedPacket {
             route,
             flow,
             to: if backwards { Side::Sender } else { Side::Receiver },

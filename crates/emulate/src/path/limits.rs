@@ -29,7 +29,7 @@ pub struct Limiter {
     /// Number of the current file, from 0.
     file: u32,
     /// Time at which the last segment reached the receiver.
-    arrived: Time,
+    on_arrived: Time,
     /// Position that the receiver has acknowledged last.
     last_ack_sent: u64,
     /// True if the client is connected, and the sender waits for the first request.
@@ -47,7 +47,7 @@ struct Load {
 
 /// State of a sender at one time.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment<'s> {
+pub struct SenderSnapshot<'s> {
     /// Current time.
     pub now: Time,
     /// State of the socket.
@@ -55,7 +55,7 @@ pub struct Moment<'s> {
     /// Bytes sent and not acknowledged cumulatively.
     pub flight_size: u64,
     /// First unacknowledged position.
-    pub acked: u64,
+    pub snd_una: u64,
 }
 
 impl Limiter {
@@ -70,7 +70,7 @@ impl Limiter {
             path,
             paces: tcp.paces(),
             file: 0,
-            arrived: Time::ZERO,
+            on_arrived: Time::ZERO,
             last_ack_sent: 0,
             client_asks: false,
         }
@@ -84,7 +84,7 @@ impl Limiter {
     /// Handles the opening of a connection; `number` counts from 1.
     pub fn begin_connection(&mut self, number: u32) {
         self.file = number.saturating_sub(1);
-        (self.arrived, self.last_ack_sent, self.client_asks) = (Time::ZERO, 0, false);
+        (self.on_arrived, self.last_ack_sent, self.client_asks) = (Time::ZERO, 0, false);
         if let Some(path) = &mut self.path {
             path.begin_connection();
         }
@@ -92,24 +92,29 @@ impl Limiter {
 
     /// Position after the flow's last byte; `None` if another connection sends it, or if it is
     /// unknown.
-    pub fn last_end(&self) -> Option<u64> {
+    pub fn end_of_flow(&self) -> Option<u64> {
         let bytes = self.work.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
         self.work.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
     }
 
     /// Records the limit now in force. `in_flight` contains the bytes in flight over each
     /// bottleneck.
-    pub fn note(&mut self, moment: &Moment<'_>, in_flight: &mut [u64], record: &mut FlowRecord) {
-        if !moment.state.is_closed() {
-            let limit = self.limit(moment, in_flight, record);
-            record.limited_by(moment.now, limit);
+    pub fn record_limit(
+        &mut self,
+        snapshot: &SenderSnapshot<'_>,
+        in_flight: &mut [u64],
+        record: &mut FlowRecord,
+    ) {
+        if !snapshot.state.is_closed() {
+            let limit = self.limit(snapshot, in_flight, record);
+            record.limited_by(snapshot.now, limit);
         }
     }
 
     /// Handles the end of the handshake at a receiver that opened the connection. The sender then
     /// waits for a request, so its limit is the application, as on a connection that was already
     /// open.
-    pub fn client_connected(&mut self, now: Time, record: &mut FlowRecord) {
+    pub fn on_client_connected(&mut self, now: Time, record: &mut FlowRecord) {
         if self.work.sends_requests() && !self.client_asks {
             self.client_asks = true;
             if record.counters.limited_by.limit() == FlowLimit::Handshake {
@@ -119,15 +124,15 @@ impl Limiter {
     }
 
     /// Handles the arrival of a segment.
-    pub fn arrived(&mut self, now: Time, record: &mut FlowRecord) {
-        self.arrived = now;
+    pub fn on_arrived(&mut self, now: Time, record: &mut FlowRecord) {
+        self.on_arrived = now;
         record.note_arrival(now);
     }
 
     /// Handles an acknowledgment of everything before `acked`, sent by the receiver. At this time
     /// the sender has received the acknowledgment of everything before `snd_una`, and has sent
     /// everything before `snd_max`.
-    pub fn acknowledged(
+    pub fn on_ack_sent(
         &mut self,
         now: Time,
         acked: u64,
@@ -138,30 +143,30 @@ impl Limiter {
             path.note_ack_sent(now, acked);
         }
         let before = std::mem::replace(&mut self.last_ack_sent, acked);
-        if now.since(self.arrived) > PROMPT {
+        if now.since(self.on_arrived) > PROMPT {
             record.note_delayed_ack(now, before..acked, sender);
         }
     }
 
     fn limit(
         &mut self,
-        moment: &Moment<'_>,
+        snapshot: &SenderSnapshot<'_>,
         in_flight: &mut [u64],
         record: &FlowRecord,
     ) -> FlowLimit {
-        let state = moment.state;
-        if state.is_opening() {
+        let state = snapshot.state;
+        if state.in_handshake() {
             return if self.client_asks { FlowLimit::Application } else { FlowLimit::Handshake };
         }
-        let load = self.load(moment, in_flight);
+        let load = self.load(snapshot, in_flight);
         let limits = &record.counters.limited_by;
         let recovers = state.loss_state == LossState::Recovery;
         let repairs = if recovers { limits.recovery() } else { limits.window() };
         // A window that keeps the bottleneck busy does not limit the flow, whatever its size.
         let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
         // No data wait in the socket, so no window is the limit.
-        if state.not_sent == 0 {
-            return if state.is_repairing() {
+        if state.notsent_bytes == 0 {
+            return if state.is_recovering() {
                 filled(repairs)
             } else if !self.has_more(state) {
                 FlowLimit::Application
@@ -171,12 +176,12 @@ impl Limiter {
                 FlowLimit::SendBuffer
             };
         }
-        let needed = state.not_sent.min(state.mss);
+        let needed = state.notsent_bytes.min(state.mss);
         let has_room = state.pipe_segments < state.cwnd;
         // Lost segments lie within the window that the peer has offered, so only the congestion
         // window can delay their retransmission.
         let waits_to_repair = state.lost_segments > 0 && !has_room;
-        let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(moment.flight_size);
+        let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(snapshot.flight_size);
         if offered < needed && !waits_to_repair {
             return if load.by_itself { FlowLimit::Bottleneck } else { FlowLimit::ReceiveWindow };
         }
@@ -186,7 +191,7 @@ impl Limiter {
             filled(FlowLimit::Pacing)
         } else if recovers {
             filled(repairs)
-        } else if state.not_sent < state.mss {
+        } else if state.notsent_bytes < state.mss {
             if !self.has_more(state) {
                 FlowLimit::Nagle
             } else if load.by_itself {
@@ -202,24 +207,24 @@ impl Limiter {
     /// True if the application has data that are not in the socket yet.
     fn has_more(&self, state: &SocketState) -> bool {
         let whole = self.work.file_bytes(self.file).unwrap_or(0);
-        state.sent_once + state.not_sent < whole
+        state.unique_bytes_sent + state.notsent_bytes < whole
     }
 
-    fn load(&mut self, moment: &Moment<'_>, in_flight: &mut [u64]) -> Load {
-        let state = moment.state;
+    fn load(&mut self, snapshot: &SenderSnapshot<'_>, in_flight: &mut [u64]) -> Load {
+        let state = snapshot.state;
         let Some(path) = self.path.as_deref_mut() else {
             // `Connection::waits_in_queues` is the same condition for a simulated sender.
-            let waits = state.srtt.zip(state.least_rtt).is_some_and(|(srtt, least)| {
+            let waits = state.srtt.zip(state.min_rtt).is_some_and(|(srtt, least)| {
                 // True if the SRTT is at least 1.5 times the minimum RTT, in integer arithmetic.
                 srtt.as_nanos() / 3 >= least.as_nanos() / 2 && least > Duration::ZERO
             });
             return Load { by_itself: waits, with_others: waits };
         };
-        path.ack_arrived(moment.now, || moment.acked);
+        path.ack_arrived(snapshot.now, || snapshot.snd_una);
         let flight = state.pipe_segments * state.mss;
-        let by_itself = path.is_filled(moment.now, flight);
+        let by_itself = path.is_filled(snapshot.now, flight);
         let all = path.share.update_in_flight(flight, in_flight);
-        let with_others = all.map_or(by_itself, |all| path.is_filled(moment.now, all));
+        let with_others = all.map_or(by_itself, |all| path.is_filled(snapshot.now, all));
         Load { by_itself, with_others }
     }
 }

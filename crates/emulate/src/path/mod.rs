@@ -17,18 +17,18 @@ mod rewrite;
 mod senders;
 mod watch;
 
-pub use datagrams::{DatagramSight, Datagrams};
+pub use datagrams::{DatagramObservations, Datagrams};
 pub use device::Devices;
-pub use flows::{Context, Flows, Passage};
-pub use inspect::{Inspector, Seen};
+pub use flows::{Context, Flows, PacketState};
+pub use inspect::{InspectedPacket, Inspector};
 pub use limits::Limiter;
 pub use senders::Senders;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
-use datagrams::UnderWay;
-use rest::Rest;
+use datagrams::DatagramState;
+use rest::SleepBudget;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
 use retx_sim::engine::{Engine, ExternalEvent};
@@ -48,7 +48,7 @@ const PACKET_MAX: usize = 65_535 + 14;
 
 /// Condition that ends a run before its end time.
 #[derive(Debug, Clone, Copy)]
-pub struct Goal {
+pub struct EndCondition {
     /// Number of finite TCP and UDP flows that must complete; `None` if the end of flows does not
     /// end the run.
     pub flows: Option<usize>,
@@ -56,9 +56,9 @@ pub struct Goal {
     pub programs: usize,
 }
 
-impl Goal {
+impl EndCondition {
     fn is_reached(self, progress: &Progress, datagrams: &Datagrams) -> bool {
-        let done = progress.flows_done() + datagrams.finished;
+        let done = progress.flows_done() + datagrams.finished_flows;
         let flows = self.flows.is_some_and(|flows| done >= flows);
         flows && progress.programs_done() >= self.programs
     }
@@ -66,11 +66,11 @@ impl Goal {
 
 /// Observations on the path.
 #[derive(Debug)]
-pub struct Sights {
+pub struct Observations {
     /// Counters of each TCP flow.
-    pub counts: Vec<FlowCounters>,
+    pub counters: Vec<FlowCounters>,
     /// Observations of each UDP flow.
-    pub datagrams: Vec<DatagramSight>,
+    pub datagrams: Vec<DatagramObservations>,
     /// Names of conversations besides the flows.
     pub names: Vec<String>,
     /// Lateness of packets.
@@ -78,9 +78,9 @@ pub struct Sights {
     /// Number of packets that have no destination host, or are invalid.
     pub unroutable: u64,
     /// Packets that a device refused.
-    pub refused: u64,
+    pub failed_writes: u64,
     /// Number of connections whose senders could not be queried.
-    pub unwatched: u64,
+    pub unqueried_senders: u64,
 }
 
 /// Path between the hosts.
@@ -95,25 +95,25 @@ pub struct Path<'a, 'p> {
     datagrams: Datagrams,
     lateness: Lateness,
     /// Packets in flight, by their id in the engine.
-    packets: Vec<Kept>,
+    packets: Vec<PathPacket>,
     buffer: Vec<u8>,
     /// End of the warm-up; `None` once it has passed.
     warmup: Option<Time>,
     /// Time of the next sample of the senders, and interval between samples; `None` without
     /// sampling.
     sampling: Option<(Time, Duration)>,
-    rest: Rest,
+    rest: SleepBudget,
     /// Retransmissions that the current event has shown to be necessary; empty between events.
     necessary: Vec<(u32, u64)>,
 }
 
 /// State of a packet in flight.
 #[derive(Debug, Clone, Default)]
-struct Kept {
+struct PathPacket {
     bytes: Vec<u8>,
-    passage: Passage,
+    packet_state: PacketState,
     /// State of a packet of a UDP flow; `None` for other packets.
-    datagram: Option<UnderWay>,
+    datagram: Option<DatagramState>,
 }
 
 impl<'a, 'p> Path<'a, 'p> {
@@ -138,31 +138,31 @@ impl<'a, 'p> Path<'a, 'p> {
             buffer: vec![0; PACKET_MAX],
             warmup: None,
             sampling: None,
-            rest: Rest::default(),
+            rest: SleepBudget::default(),
             necessary: Vec::new(),
         }
     }
 
     /// Sets the start of statistics.
-    pub const fn warm_up_until(&mut self, time: Time) {
+    pub const fn set_warmup_end(&mut self, time: Time) {
         self.warmup = Some(time);
     }
 
     /// Sets the interval at which senders are sampled.
-    pub const fn sample_every(&mut self, interval: Duration) {
+    pub const fn set_sample_interval(&mut self, interval: Duration) {
         self.sampling = Some((Time::ZERO, interval));
     }
 
     /// Observations at the end of the run.
-    pub fn seen(mut self) -> Sights {
-        Sights {
-            counts: self.flows.counts(self.engine.now()),
-            datagrams: self.datagrams.seen(),
+    pub fn into_observations(mut self) -> Observations {
+        Observations {
+            counters: self.flows.counters_since_warmup(self.engine.now()),
+            datagrams: self.datagrams.into_observations(),
             names: self.inspector.names().to_vec(),
             lateness: self.lateness,
             unroutable: self.flows.unroutable,
-            refused: self.devices.refused,
-            unwatched: self.senders.lost,
+            failed_writes: self.devices.failed_writes,
+            unqueried_senders: self.senders.receive_failures,
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a, 'p> Path<'a, 'p> {
     /// The run was cancelled, or the worker has ended.
     pub fn run(
         &mut self,
-        goal: Goal,
+        goal: EndCondition,
         progress: &Progress,
         control: &Control,
     ) -> Result<(), RunError> {
@@ -185,15 +185,15 @@ impl<'a, 'p> Path<'a, 'p> {
             self.sample();
             // The devices are read before the loop sleeps, because packets that wait there would
             // become late.
-            let busy = self.take_in();
+            let busy = self.read_packets();
             let now = self.engine.now();
             if now.since(reported_until) >= NAP {
                 control.add_simulated(now.since(reported_until));
                 reported_until = now;
-                if control.is_cancelled() || progress.is_lost() {
+                if control.is_cancelled() || progress.has_ended() {
                     return Err(RunError::Cancelled);
                 }
-                self.datagrams.mark_ended(&progress.all_sent());
+                self.datagrams.mark_ended(&progress.final_packet_counts());
                 if goal.is_reached(progress, &self.datagrams) {
                     return Ok(());
                 }
@@ -206,7 +206,7 @@ impl<'a, 'p> Path<'a, 'p> {
     }
 
     /// Reads the packets that wait at the devices; returns false if there were none.
-    fn take_in(&mut self) -> bool {
+    fn read_packets(&mut self) -> bool {
         let mut any = false;
         for host in 0..self.devices.count() {
             for _ in 0..BURST {
@@ -215,7 +215,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 let now = self.clock.now();
                 // The time is limited to `now`, because the conversion between the clocks may yield
                 // a time in the future.
-                let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
+                let at =
+                    packet.timestamp.map_or(now, |real| self.clock.from_real_time(real)).min(now);
                 self.enter((at, now), host, packet.bytes);
             }
         }
@@ -239,25 +240,25 @@ impl<'a, 'p> Path<'a, 'p> {
         };
         // The engine accepts no packet before the time of its last departure.
         let at = at.max(self.engine.now());
-        let (id, passage, datagram) =
-            if let Some((arriving, datagram)) = self.datagrams.arriving(at, &seen) {
-                let passage = Passage::of_none(seen.host);
-                (self.engine.arrive(at, &arriving), passage, Some(datagram))
+        let (id, packet_state, datagram) =
+            if let Some((arriving, datagram)) = self.datagrams.on_sent(at, &seen) {
+                let packet_state = PacketState::without_flow(seen.host);
+                (self.engine.arrive(at, &arriving), packet_state, Some(datagram))
             } else {
                 let senders = &mut self.senders;
                 let context = &mut Context { tables: self.engine.tables(), senders };
-                let (arriving, passage) = self.flows.arriving(at, &seen, context);
-                (self.engine.arrive(at, &arriving), passage, None)
+                let (arriving, packet_state) = self.flows.on_sent(at, &seen, context);
+                (self.engine.arrive(at, &arriving), packet_state, None)
             };
         let id = id as usize;
         if id >= self.packets.len() {
-            self.packets.resize_with(id + 1, Kept::default);
+            self.packets.resize_with(id + 1, PathPacket::default);
         }
         let kept = &mut self.packets[id];
         // The buffer of an earlier packet with the same id is reused.
         kept.bytes.clear();
         kept.bytes.extend_from_slice(packet);
-        (kept.passage, kept.datagram) = (passage, datagram);
+        (kept.packet_state, kept.datagram) = (packet_state, datagram);
         self.deliver(now);
     }
 
@@ -292,18 +293,18 @@ impl<'a, 'p> Path<'a, 'p> {
                         rewrite::set_loss_notice(&mut kept.bytes);
                     }
                     self.lateness.record(self.clock.now().since(at));
-                    self.devices.write(kept.passage.host, &kept.bytes);
+                    self.devices.write(kept.packet_state.host, &kept.bytes);
                     let senders = &mut self.senders;
                     let context = &mut Context { tables: self.engine.tables(), senders };
-                    self.flows.delivered(at, &kept.passage, context);
+                    self.flows.on_delivered(at, &kept.packet_state, context);
                     if let Some(datagram) = &kept.datagram {
-                        self.datagrams.delivered(at, datagram, duplicate);
+                        self.datagrams.on_delivered(at, datagram, duplicate);
                     }
                 }
                 ExternalEvent::Copied { from, to } => self.copy(from as usize, to as usize),
                 ExternalEvent::Dropped { id, drop, lost, in_first_hop } => {
                     if let Some(datagram) = &self.packets[id as usize].datagram {
-                        self.datagrams.dropped(drop.at, datagram, lost, in_first_hop);
+                        self.datagrams.on_dropped(drop.at, datagram, lost, in_first_hop);
                     } else if lost {
                         self.lose(id, drop.cause);
                     }
@@ -311,7 +312,7 @@ impl<'a, 'p> Path<'a, 'p> {
                 ExternalEvent::GivenUp { id, drop } => self.lose(id, drop.cause),
                 ExternalEvent::PassedFirstHop { id } => {
                     if let Some(datagram) = &self.packets[id as usize].datagram {
-                        self.datagrams.passed_first_hop(datagram);
+                        self.datagrams.on_passed_first_hop(datagram);
                     }
                 }
             }
@@ -323,18 +324,18 @@ impl<'a, 'p> Path<'a, 'p> {
         // A duplicated datagram is marked as a copy, because its source gets reports only on the
         // original.
         let mut copy = self.packets[from].clone();
-        copy.datagram = copy.datagram.map(UnderWay::copied);
+        copy.datagram = copy.datagram.map(DatagramState::network_copy);
         if to >= self.packets.len() {
-            self.packets.resize_with(to + 1, Kept::default);
+            self.packets.resize_with(to + 1, PathPacket::default);
         }
         self.packets[to] = copy;
     }
 
     /// Handles the loss of a packet of a TCP flow, with all its copies.
     fn lose(&mut self, id: u32, cause: Cause) {
-        let passage = &self.packets[id as usize].passage;
+        let packet_state = &self.packets[id as usize].packet_state;
         let (tables, necessary) = (self.engine.tables(), &mut self.necessary);
-        self.flows.lost(passage, cause, tables, necessary);
+        self.flows.on_lost(packet_state, cause, tables, necessary);
         for (flow, number) in self.necessary.drain(..) {
             self.engine.was_necessary(flow, number);
         }
@@ -348,13 +349,13 @@ impl<'a, 'p> Path<'a, 'p> {
             // The sleep ends some time before the next event, because a sleep may end late. The
             // loop spins for the rest.
             let left = if next > now { next.since(now) } else { return };
-            let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
+            let spin = if self.rest.may_stay_awake(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);
             let ready = self.devices.wait(sleep);
             // This function either sleeps or spins. After a sleep the caller reads the devices and
             // the clock again.
             if !sleep.is_zero() {
-                self.rest.slept(now, self.clock.now());
+                self.rest.record_sleep(now, self.clock.now());
                 return;
             }
             if ready {

@@ -4,12 +4,12 @@
 //! as arrived when it leaves the network at the receiver's host, and an acknowledgment counts as
 //! received when it leaves the network at the sender's host. The simulator's estimator computes the
 //! smoothed RTT from the samples that Linux would take ([`RoundTrips`]). The losses that the sender
-//! has detected, and its window, are read from its socket ([`Watch`]).
+//! has detected, and its window, are read from its socket ([`TransitionDetector`]).
 
 mod episodes;
 mod round_trips;
 
-use super::watch::{Finding, Watch, Wire};
+use super::watch::{Finding, Query, TransitionDetector};
 use crate::socket_state::SocketState;
 use retx_record::flow::{FlowRecord, FoundNecessary, SentSegment};
 use retx_record::reason::Cause;
@@ -52,7 +52,7 @@ struct Open {
     acknowledged: u64,
     /// Position after the highest byte of data ever sent.
     data_to: u64,
-    watch: Watch,
+    watch: TransitionDetector,
 }
 
 /// Ranges that have reached the receiver.
@@ -69,9 +69,9 @@ impl ArrivedData for Received {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Acknowledgment {
     /// Position before which everything has arrived.
-    pub to: u64,
+    pub cumulative: u64,
     /// SACK blocks; empty ones are unused.
-    pub selective: [(u64, u64); 4],
+    pub sack_blocks: [(u64, u64); 4],
 }
 
 impl Open {
@@ -82,7 +82,7 @@ impl Open {
             round_trips: RoundTrips::default(),
             acknowledged: 0,
             data_to: 1,
-            watch: Watch::default(),
+            watch: TransitionDetector::default(),
         }
     }
 
@@ -111,27 +111,27 @@ impl ObservedFlow {
 
     /// Marks the sender as answering requests. When all its data are acknowledged, it may be
     /// waiting for the next request.
-    pub const fn answer_requests(&mut self) {
+    pub const fn mark_as_server(&mut self) {
         self.answers = true;
     }
 
     /// Begins the observation of a new connection.
     pub fn begin_connection(&mut self, now: Time, tables: &mut Tables) {
-        self.end_watch(now, tables);
+        self.end_observation(now, tables);
         self.earlier_bytes += self.open.acked_bytes();
         self.open = Open::new(&self.tcp);
         self.fresh = true;
         self.record.begin_connection(now);
     }
 
-    /// Records a segment that the sender sends; before it, the sender had sent up to `sent_to`.
+    /// Records a segment that the sender sends; before it, the sender had sent up to `snd_max`.
     /// Returns the kind of transmission and, if the table of segments is recorded, the segment's
     /// row.
-    pub fn sent(
+    pub fn on_sent(
         &mut self,
         now: Time,
         segment: SentSegment,
-        sent_to: u64,
+        snd_max: u64,
         tables: &mut Tables,
     ) -> (Transmission, Option<u32>) {
         let SegmentCopy { from, to, .. } = segment.copy;
@@ -140,16 +140,16 @@ impl ObservedFlow {
             // The program writes a file as fast as the socket accepts it, so the sender lacks data
             // only between files. A server also lacks data between requests.
             let fresh = std::mem::take(&mut self.fresh);
-            let is_answered = self.answers && self.open.acknowledged >= sent_to;
+            let is_answered = self.answers && self.open.acknowledged >= snd_max;
             self.record.set_drained(fresh || is_answered);
         }
-        let again = from < sent_to;
-        if to > sent_to {
+        let again = from < snd_max;
+        if to > snd_max {
             // A segment that contains retransmitted bytes yields no RTT sample (Karn's algorithm).
-            self.open.round_trips.sent(to, (!again).then_some(now));
+            self.open.round_trips.on_sent(to, (!again).then_some(now));
         }
         if again {
-            self.open.round_trips.sent_again(from, to.min(sent_to));
+            self.open.round_trips.on_retransmitted(from, to.min(snd_max));
         }
         let Open { estimator, received, .. } = &self.open;
         let longest = || estimator.srtt().unwrap_or(self.tcp.initial_rto);
@@ -159,7 +159,7 @@ impl ObservedFlow {
     }
 
     /// Records that a segment has reached the receiver.
-    pub fn arrived(&mut self, copy: SegmentCopy) {
+    pub fn on_arrived(&mut self, copy: SegmentCopy) {
         self.open.received.0.insert(copy.from, copy.to);
         self.record.arrived(|| copy);
     }
@@ -171,7 +171,7 @@ impl ObservedFlow {
 
     /// Records the drop of a segment of which no copy has arrived or can still arrive.
     #[must_use]
-    pub fn dropped(
+    pub fn on_dropped(
         &mut self,
         copy: SegmentCopy,
         cause: Cause,
@@ -180,38 +180,45 @@ impl ObservedFlow {
         self.record.dropped(copy, cause, tables)
     }
 
-    /// Records that an acknowledgment has reached the sender. The sender has sent up to `sent_to`,
+    /// Records that an acknowledgment has reached the sender. The sender has sent up to `snd_max`,
     /// and `state` is the state of its socket after the acknowledgment.
-    pub fn acknowledged(
+    pub fn on_acknowledged(
         &mut self,
         now: Time,
-        (ack, sent_to): (&Acknowledgment, u64),
+        (ack, snd_max): (&Acknowledgment, u64),
         state: Option<&SocketState>,
         tables: &mut Tables,
     ) {
         self.record.note_sender_wakes();
         let acked_before = self.open.acknowledged;
         // An acknowledgment of bytes that were never sent is ignored.
-        let acked = if ack.to <= sent_to { ack.to.max(acked_before) } else { acked_before };
+        let acked =
+            if ack.cumulative <= snd_max { ack.cumulative.max(acked_before) } else { acked_before };
         if let Some(state) = state {
-            let wire = Wire { at: now, acked_before, acked, sent_to, again: None };
-            self.on_state(state, &wire, tables);
+            let query = Query {
+                at: now,
+                previous_una: acked_before,
+                snd_una: acked,
+                snd_max,
+                retransmitted_position: None,
+            };
+            self.on_state(state, &query, tables);
         }
         let mut sent = None;
         // Both the cumulative and the selective acknowledgment are evaluated before a sample is
         // chosen, so that no segment yields two samples.
-        for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
-            let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
+        for (from, to) in ack.sack_blocks.iter().filter(|(_, to)| *to <= snd_max) {
+            let newly = self.open.round_trips.on_sacked((*from).max(acked_before), *to);
             sent = sent.into_iter().chain(newly).min();
         }
         if acked > acked_before {
             // Linux prefers the cumulative sample (`tcp_clean_rtx_queue`).
-            sent = self.open.round_trips.acknowledged(acked).or(sent);
+            sent = self.open.round_trips.on_acknowledged(acked).or(sent);
         }
         if let Some(sent) = sent {
             let rtt: Duration = now.since(sent);
             let limits = Limits::of(&self.tcp);
-            self.open.estimator.on_rtt(rtt, acked, sent_to, &limits);
+            self.open.estimator.on_rtt(rtt, acked, snd_max, &limits);
             self.record.counters.rtt.add(rtt);
         }
         if acked > acked_before {
@@ -245,24 +252,24 @@ mod tests {
         fn syn(&mut self, at: u64) {
             self.0.begin_connection(ms(at), &mut self.1);
             let copy = SegmentCopy { number: 0, from: 0, to: 1 };
-            self.0.sent(ms(at), SentSegment { copy, payload_bytes: 0 }, 0, &mut self.1);
-            self.0.arrived(copy);
+            self.0.on_sent(ms(at), SentSegment { copy, payload_bytes: 0 }, 0, &mut self.1);
+            self.0.on_arrived(copy);
             self.heard(at + 40, 1, 1);
         }
 
         /// Sends a segment of 1000 bytes.
-        fn sent(&mut self, at: u64, copy: SegmentCopy, sent_to: u64) -> Transmission {
+        fn sent(&mut self, at: u64, copy: SegmentCopy, snd_max: u64) -> Transmission {
             let segment = SentSegment { copy, payload_bytes: 1000 };
-            self.0.sent(ms(at), segment, sent_to, &mut self.1).0
+            self.0.on_sent(ms(at), segment, snd_max, &mut self.1).0
         }
 
-        fn heard(&mut self, at: u64, position: u64, sent_to: u64) {
-            let ack = Acknowledgment { to: position, ..Acknowledgment::default() };
-            self.0.acknowledged(ms(at), (&ack, sent_to), None, &mut self.1);
+        fn heard(&mut self, at: u64, position: u64, snd_max: u64) {
+            let ack = Acknowledgment { cumulative: position, ..Acknowledgment::default() };
+            self.0.on_acknowledged(ms(at), (&ack, snd_max), None, &mut self.1);
         }
 
         fn dropped(&mut self, copy: SegmentCopy, cause: Cause) -> Vec<u64> {
-            self.0.dropped(copy, cause, &mut self.1)
+            self.0.on_dropped(copy, cause, &mut self.1)
         }
     }
 
@@ -285,7 +292,7 @@ mod tests {
         // All copies of the segment are lost.
         assert!(flow.dropped(copy(3, 1), Cause::Congestion).is_empty());
         assert_eq!(flow.sent(900, copy(4, 1), 2001), Transmission::Necessary);
-        flow.0.arrived(copy(4, 1));
+        flow.0.on_arrived(copy(4, 1));
         assert_eq!(flow.sent(901, copy(5, 1), 2001), Transmission::Unnecessary);
         assert_eq!(flow.0.record.counters.segments_retransmitted, 3);
     }

@@ -11,19 +11,19 @@ const REST_IN_HAND: Duration = Duration::from_millis(20);
 
 /// Account of the loop's sleep. The credit is the excess of the time slept over the required share.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Rest {
+pub(super) struct SleepBudget {
     /// End of the last sleep.
     woken: Time,
     in_hand: Duration,
 }
 
-impl Rest {
+impl SleepBudget {
     /// True if no sleep is required.
-    pub fn is_enough(&self, now: Time) -> bool {
+    pub fn may_stay_awake(&self, now: Time) -> bool {
         now.since(self.woken).as_nanos() / REST <= self.in_hand.as_nanos()
     }
 
-    pub fn slept(&mut self, from: Time, to: Time) {
+    pub fn record_sleep(&mut self, from: Time, to: Time) {
         let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
         // A tenth of the time since the last sleep is subtracted from the credit, and this sleep is
         // added.
@@ -42,17 +42,17 @@ mod tests {
 
     #[test]
     fn a_tenth_of_the_time_is_slept() {
-        let mut rest = Rest::default();
-        assert!(!rest.is_enough(at(100)));
-        rest.slept(at(100), at(200));
+        let mut rest = SleepBudget::default();
+        assert!(!rest.may_stay_awake(at(100)));
+        rest.record_sleep(at(100), at(200));
         // The loop has slept 100 µs; the 100 µs awake before it had no credit to use up.
-        assert!(rest.is_enough(at(1200)));
-        assert!(!rest.is_enough(at(1220)));
-        rest.slept(at(1200), at(1300));
-        assert!(rest.is_enough(at(2300)));
+        assert!(rest.may_stay_awake(at(1200)));
+        assert!(!rest.may_stay_awake(at(1220)));
+        rest.record_sleep(at(1200), at(1300));
+        assert!(rest.may_stay_awake(at(2300)));
         // The credit of a long sleep is limited.
-        rest.slept(at(2300), at(10_000_000));
-        assert!(rest.is_enough(at(10_200_000)));
-        assert!(!rest.is_enough(at(10_200_020)));
+        rest.record_sleep(at(2300), at(10_000_000));
+        assert!(rest.may_stay_awake(at(10_200_000)));
+        assert!(!rest.may_stay_awake(at(10_200_020)));
     }
 }

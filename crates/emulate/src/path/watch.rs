@@ -26,22 +26,22 @@ use retx_units::{Duration, Time};
 
 /// Information from packets at the time of a query.
 #[derive(Debug, Clone, Copy)]
-pub struct Wire {
+pub struct Query {
     /// Time of the query.
     pub at: Time,
     /// First unacknowledged position before the packet that triggered the query.
-    pub acked_before: u64,
+    pub previous_una: u64,
     /// First unacknowledged position now.
-    pub acked: u64,
+    pub snd_una: u64,
     /// Position after the highest one ever sent.
-    pub sent_to: u64,
+    pub snd_max: u64,
     /// Start of the retransmission that triggered the query; `None` if something else triggered it.
-    pub again: Option<u64>,
+    pub retransmitted_position: Option<u64>,
 }
 
 /// Loss detected by the sender, real or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
+pub struct DetectedLoss {
     /// Kind of the episode that the loss begins.
     pub kind: EpisodeKind,
     /// Time of detection.
@@ -49,11 +49,11 @@ pub struct Loss {
     /// Start of the segment that the episode retransmits first.
     pub trigger: u64,
     /// True if a tail loss probe has found and repaired the loss.
-    pub repaired: bool,
+    pub repaired_by_probe: bool,
     /// Congestion window before the reaction to the loss, bytes.
-    pub cwnd_before: u64,
+    pub cwnd_before_bytes: u64,
     /// Target of the congestion window, bytes.
-    pub cwnd_after: u64,
+    pub cwnd_after_bytes: u64,
     /// Timeout in force at detection.
     pub rto: Duration,
     /// Number of backoffs in that timeout.
@@ -69,13 +69,13 @@ pub struct Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// A recovery begins.
-    Loss(Loss),
+    Loss(DetectedLoss),
     /// The last recovery is over.
-    Over(Time),
+    RecoveryEnd(Time),
     /// The kernel has undone the last reduction of the window.
-    Undone(Time),
+    Undo(Time),
     /// The sender has reduced its window because of an ECN-Echo.
-    Echo(Time),
+    EcnReduction(Time),
 }
 
 /// Tail loss probe that may turn out to have repaired a loss.
@@ -83,23 +83,23 @@ pub enum Finding {
 struct Probe {
     position: u64,
     /// Position after the highest one sent before the probe.
-    sent_to: u64,
+    snd_max: u64,
 }
 
 /// Watcher of a connection's sender.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct TransitionDetector {
     last: Option<SocketState>,
     /// Recovery point of the open fast recovery.
     recover: u64,
     /// Fast recovery whose first retransmission has not been observed yet.
-    pending: Option<Loss>,
+    pending: Option<DetectedLoss>,
     probe: Option<Probe>,
     /// Slow start threshold before the open recovery; `None` if it was not set.
     ssthresh_before: Option<u64>,
 }
 
-impl Watch {
+impl TransitionDetector {
     /// Start of the segment that a tail loss probe has retransmitted; `None` when the probe can no
     /// longer turn out to have repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
@@ -107,91 +107,92 @@ impl Watch {
     }
 
     /// Evaluates a query, and appends the findings to `found`.
-    pub fn query(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
+    pub fn evaluate(&mut self, state: &SocketState, query: &Query, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
-        if state.is_repairing() && !before.is_repairing() {
+        if state.is_recovering() && !before.is_recovering() {
             self.ssthresh_before = before.ssthresh;
         }
         // As in a simulation, timeouts during the handshake do not count.
-        let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
+        let timeouts = if before.in_handshake() { 0 } else { state.timeouts_since(&before) };
         for _ in 0..timeouts {
             self.flush_pending(found);
             self.probe = None;
             // A timeout retransmits the first unacknowledged segment (RFC 6298 §5.4).
-            let trigger = wire.again.unwrap_or(wire.acked_before);
-            found.push(Finding::Loss(Loss {
-                cwnd_after: state.cwnd_bytes(),
-                ..loss(EpisodeKind::Rto, (&before, state), wire.at, trigger)
+            let trigger = query.retransmitted_position.unwrap_or(query.previous_una);
+            found.push(Finding::Loss(DetectedLoss {
+                cwnd_after_bytes: state.cwnd_bytes(),
+                ..loss(EpisodeKind::Rto, (&before, state), query.at, trigger)
             }));
         }
-        if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
+        if self.has_recovery_begun(&before, state, query) || timeouts > 0 && in_recovery(state) {
             self.flush_pending(found);
             // Data that are still in the device queue are known only from the kernel's counter, and
             // a FIN only from the packets.
-            self.recover = wire.sent_to.max(1 + before.sent_once);
+            self.recover = query.snd_max.max(1 + before.unique_bytes_sent);
             // The trigger is unknown until the first retransmission is observed.
             self.pending =
-                Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
-        } else if before.is_repairing() && !state.is_repairing() {
+                Some(loss(EpisodeKind::FastRetransmit, (&before, state), query.at, query.snd_una));
+        } else if before.is_recovering() && !state.is_recovering() {
             self.flush_pending(found);
             // Only `tcp_undo_cwnd_reduction` restores the former threshold.
             if state.ssthresh != before.ssthresh && state.ssthresh == self.ssthresh_before {
-                found.push(Finding::Undone(wire.at));
+                found.push(Finding::Undo(query.at));
             }
-            found.push(Finding::Over(wire.at));
+            found.push(Finding::RecoveryEnd(query.at));
         }
         // Without negotiated ECN, the state CWR is due to a congested device of the host, not to
         // the path.
         let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
         if state.has_ecn() && reduces(state) && !reduces(&before) {
-            found.push(Finding::Echo(wire.at));
+            found.push(Finding::EcnReduction(query.at));
         }
-        if let Some(probe) = self.probe.filter(|probe| wire.acked > probe.sent_to) {
+        if let Some(probe) = self.probe.filter(|probe| query.snd_una > probe.snd_max) {
             self.probe = None;
-            if !state.is_repairing() && has_reduced(&before, state) {
+            if !state.is_recovering() && has_reduced(&before, state) {
                 let found_by =
-                    loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, probe.position);
-                found.push(Finding::Loss(Loss { repaired: true, ..found_by }));
-                found.push(Finding::Over(wire.at));
+                    loss(EpisodeKind::FastRetransmit, (&before, state), query.at, probe.position);
+                found.push(Finding::Loss(DetectedLoss { repaired_by_probe: true, ..found_by }));
+                found.push(Finding::RecoveryEnd(query.at));
             }
         }
-        if let Some(position) = wire.again {
-            self.retransmitted(position, (state, wire.sent_to, timeouts > 0), found);
+        if let Some(position) = query.retransmitted_position {
+            self.retransmitted(position, (state, query.snd_max, timeouts > 0), found);
         }
         if state.is_closed() {
-            self.end(wire.at, found);
+            self.end_connection(query.at, found);
         }
     }
 
     /// Handles the end of the connection.
-    pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
+    pub fn end_connection(&mut self, at: Time, found: &mut Vec<Finding>) {
         self.flush_pending(found);
         // If a connection ends during a recovery, the recovery ends, too.
-        if self.last.take().is_some_and(|last| last.is_repairing()) {
-            found.push(Finding::Over(at));
+        if self.last.take().is_some_and(|last| last.is_recovering()) {
+            found.push(Finding::RecoveryEnd(at));
         }
         *self = Self::default();
     }
 
-    fn has_recovery_begun(&self, before: &SocketState, state: &SocketState, wire: &Wire) -> bool {
+    fn has_recovery_begun(&self, before: &SocketState, state: &SocketState, query: &Query) -> bool {
         // RFC 6582 §6: without SACK a recovery lasts until more than `recover` is acknowledged.
         let least = self.recover + u64::from(!state.has_sack());
         in_recovery(state)
-            && (!in_recovery(before) || wire.acked > wire.acked_before && wire.acked >= least)
+            && (!in_recovery(before)
+                || query.snd_una > query.previous_una && query.snd_una >= least)
     }
 
     fn retransmitted(
         &mut self,
         position: u64,
-        (state, sent_to, by_timeout): (&SocketState, u64, bool),
+        (state, snd_max, by_timeout): (&SocketState, u64, bool),
         found: &mut Vec<Finding>,
     ) {
         if let Some(pending) = &mut self.pending {
             pending.trigger = position;
             self.flush_pending(found);
-        } else if !by_timeout && !state.is_repairing() {
+        } else if !by_timeout && !state.is_recovering() {
             // Neither a timeout nor a recovery has caused this retransmission, so it is a probe.
-            self.probe = Some(Probe { position, sent_to });
+            self.probe = Some(Probe { position, snd_max });
         }
     }
 
@@ -217,19 +218,19 @@ fn loss(
     (before, state): (&SocketState, &SocketState),
     at: Time,
     trigger: u64,
-) -> Loss {
-    Loss {
+) -> DetectedLoss {
+    DetectedLoss {
         kind,
         at,
         trigger,
-        repaired: false,
-        cwnd_before: before.cwnd_bytes(),
+        repaired_by_probe: false,
+        cwnd_before_bytes: before.cwnd_bytes(),
         // A threshold above the window does not raise the window.
-        cwnd_after: state.target_bytes().min(before.cwnd_bytes()),
+        cwnd_after_bytes: state.recovery_target_bytes().min(before.cwnd_bytes()),
         rto: before.rto,
         backoff: before.backoff,
         backoff_now: state.backoff,
-        same_window: before.is_repairing(),
+        same_window: before.is_recovering(),
     }
 }
 

@@ -54,8 +54,12 @@ pub fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// The peer is gone.
-pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
-    send_with(way, socket, &flow.to_be_bytes())
+pub fn send_sender_socket(
+    channel: BorrowedFd<'_>,
+    flow: u32,
+    socket: BorrowedFd<'_>,
+) -> io::Result<()> {
+    send_with(channel, socket, &flow.to_be_bytes())
 }
 
 /// Receives the next passed socket, without waiting.
@@ -63,16 +67,16 @@ pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io
 /// # Errors
 /// `WouldBlock` if there is none, `UnexpectedEof` if the peer is gone. Any other error means that a
 /// socket was passed but could not be received.
-pub fn receive_sender(way: BorrowedFd<'_>) -> io::Result<(u32, OwnedFd)> {
+pub fn receive_sender_socket(channel: BorrowedFd<'_>) -> io::Result<(u32, OwnedFd)> {
     let mut flow = [0; 4];
-    let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT)?;
+    let socket = boundary::receive_descriptor(channel, &mut flow, MsgFlags::MSG_DONTWAIT)?;
     Ok((u32::from_be_bytes(flow), socket))
 }
 
-fn send_with(way: BorrowedFd<'_>, descriptor: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+fn send_with(channel: BorrowedFd<'_>, descriptor: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     let descriptors = [descriptor.as_raw_fd()];
     let control = [ControlMessage::ScmRights(&descriptors)];
     let bytes = [IoSlice::new(bytes)];
-    sendmsg::<UnixAddr>(way.as_raw_fd(), &bytes, &control, MsgFlags::MSG_NOSIGNAL, None)?;
+    sendmsg::<UnixAddr>(channel.as_raw_fd(), &bytes, &control, MsgFlags::MSG_NOSIGNAL, None)?;
     Ok(())
 }

@@ -7,12 +7,12 @@
 
 use super::ends::lock;
 use super::hosts::Hosts;
-use super::traffic::Run;
+use super::traffic::RunContext;
 use crate::boundary;
 use crate::protocol::{
-    DatagramOrder, DatagramReport, Order, WorkerMessage, first_hop, send_descriptor,
+    DatagramReport, DatagramSetup, WorkerMessage, WorkerSetup, first_hop, send_descriptor,
 };
-use crate::run::PRIORITY;
+use crate::run::REALTIME_PRIORITY;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
@@ -39,7 +39,7 @@ pub struct Datagrams(Vec<Ready>);
 
 #[derive(Debug)]
 struct Ready {
-    order: DatagramOrder,
+    setup: DatagramSetup,
     sender: UdpSocket,
     receiver: UdpSocket,
     /// Socket pair for reports on the first hop: one for the source, one for the emulator.
@@ -48,20 +48,20 @@ struct Ready {
 
 /// Running flows.
 #[derive(Debug)]
-pub struct Running(Vec<(Arc<Mutex<DatagramReport>>, UdpSocket)>);
+pub struct RunningDatagrams(Vec<(Arc<Mutex<DatagramReport>>, UdpSocket)>);
 
 impl Datagrams {
     /// Opens the sockets of both ends.
     ///
     /// # Errors
     /// A port is in use.
-    pub fn prepare(order: &Order, hosts: &Hosts) -> Result<Self, String> {
-        let mut all = Vec::with_capacity(order.datagrams.len());
-        for flow in &order.datagrams {
+    pub fn prepare(setup: &WorkerSetup, hosts: &Hosts) -> Result<Self, String> {
+        let mut all = Vec::with_capacity(setup.datagrams.len());
+        for flow in &setup.datagrams {
             let addresses =
-                flow.hosts.map(|host| SocketAddrV4::new(order.hosts[host].address, flow.port));
+                flow.hosts.map(|host| SocketAddrV4::new(setup.hosts[host].address, flow.port));
             let bind = |end: usize| {
-                hosts.enter(flow.hosts[end])?;
+                hosts.enter_namespace(flow.hosts[end])?;
                 UdpSocket::bind(addresses[end])
                     .map_err(|error| format!("{} cannot be bound: {error}", addresses[end]))
             };
@@ -77,7 +77,7 @@ impl Datagrams {
                 true => Some(UnixStream::pair().map_err(refused)?.into()),
                 false => None,
             };
-            all.push(Ready { order: flow.clone(), sender, receiver, feedback });
+            all.push(Ready { setup: flow.clone(), sender, receiver, feedback });
         }
         Ok(Self(all))
     }
@@ -95,7 +95,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// No further thread can be started.
-    pub fn start(&self, run: &Run) -> Result<Running, String> {
+    pub fn start(&self, run: &RunContext) -> Result<RunningDatagrams, String> {
         let mut running = Vec::with_capacity(self.0.len());
         for (number, flow) in self.0.iter().enumerate() {
             let copy = |socket: &UdpSocket| {
@@ -103,7 +103,7 @@ impl Datagrams {
             };
             let report = Arc::new(Mutex::new(DatagramReport::default()));
             running.push((Arc::clone(&report), copy(&flow.receiver)?));
-            let [from, to] = flow.order.hosts;
+            let [from, to] = flow.setup.hosts;
             let (receiver, received) = (copy(&flow.receiver)?, Arc::clone(&report));
             run.spawn(to, move |entered| {
                 let result = entered.and_then(|()| receive(&receiver, &received));
@@ -111,7 +111,7 @@ impl Datagrams {
             })?;
             let mut source = Sending {
                 run: run.clone(),
-                sender: flow.order.source.sender(),
+                sender: flow.setup.source.sender(),
                 socket: copy(&flow.sender)?,
                 feedback: match &flow.feedback {
                     Some([own, _]) => Some(
@@ -132,7 +132,7 @@ impl Datagrams {
                 source.run.messages.report(&WorkerMessage::AllSent { flow: number, packets });
             })?;
         }
-        Ok(Running(running))
+        Ok(RunningDatagrams(running))
     }
 }
 
@@ -153,7 +153,7 @@ fn receive(socket: &UdpSocket, report: &Mutex<DatagramReport>) -> io::Result<()>
 
 /// Sending end, in its thread.
 struct Sending {
-    run: Run,
+    run: RunContext,
     sender: Sender,
     socket: UdpSocket,
     feedback: Option<UnixStream>,
@@ -172,7 +172,7 @@ impl Sending {
     fn run(&mut self) -> io::Result<()> {
         // A source gets real-time priority, if this is allowed, so that it does not wait for other
         // programs. Those are hardly delayed, because a source sleeps most of the time.
-        let _ = boundary::run_first(PRIORITY);
+        let _ = boundary::set_realtime_priority(REALTIME_PRIORITY);
         loop {
             let now = self.run.clock.now();
             self.sender.handle_timeout(now);
@@ -231,7 +231,7 @@ impl Sending {
     }
 }
 
-impl Running {
+impl RunningDatagrams {
     /// Waits until packets that have reached the hosts have been read, then returns the results of
     /// the flows.
     pub fn report(&self) -> Vec<DatagramReport> {

@@ -1,6 +1,6 @@
 //! Devices of hosts.
 
-use super::hosts::ip;
+use super::hosts::run_ip_commands;
 use crate::boundary;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns};
@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// Name of every host's device.
-pub const INSIDE: &str = "retx0";
+pub const INTERFACE: &str = "retx0";
 /// Hardware address of all devices. They can share it, because each is alone on its link.
 pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Receive buffer of the emulator, in bytes.
@@ -25,7 +25,7 @@ const RECEIVE_BUFFER: usize = 64 << 20;
 pub struct Device(pub OwnedFd);
 
 /// Creates a TUN device in this thread's network namespace.
-pub fn tun() -> Result<Device, String> {
+pub fn open_tun() -> Result<Device, String> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -41,30 +41,34 @@ pub fn tun() -> Result<Device, String> {
                 .to_owned(),
             _ => format!("/dev/net/tun cannot be opened: {error}"),
         })?;
-    boundary::make_tun(file.as_fd(), INSIDE)
+    boundary::make_tun(file.as_fd(), INTERFACE)
         .map_err(|error| format!("a TUN device cannot be made: {error}"))?;
     Ok(Device(file.into()))
 }
 
 /// Creates a pair of Ethernet devices. One is in the host, which is this thread's namespace. The
 /// other is in the namespace between all hosts, where a packet socket reads from it.
-pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<Device, String> {
+pub fn open_veth(
+    (index, mtu): (usize, u32),
+    between: &File,
+    host: &File,
+) -> Result<Device, String> {
     let outer = format!("between{index}");
     let enter = |namespace: &File| {
         setns(namespace, CloneFlags::CLONE_NEWNET)
             .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
     };
     let address = HARDWARE_ADDRESS.map(|byte| format!("{byte:02x}")).join(":");
-    ip(&format!(
-        "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
-         link set {INSIDE} arp off\n"
+    run_ip_commands(&format!(
+        "link add {INTERFACE} address {address} type veth peer name {outer} address {address}\n\
+         link set {INTERFACE} arp off\n"
     ))?;
     // With offloads enabled, the packet socket would read large segments that have not been split
     // into packets.
-    no_offloads(&outer)?;
+    disable_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
-    ip(&format!("link set {outer} mtu {mtu} arp off up\n"))?;
+    run_ip_commands(&format!("link set {outer} mtu {mtu} arp off up\n"))?;
     // The socket is opened while the thread is in the namespace of the outer device.
     let device = packet_socket(&outer);
     enter(host)?;
@@ -77,7 +81,7 @@ fn move_device(name: &str, namespace: &File) -> Result<(), String> {
     // the descriptor lacks the close-on-exec flag, so `ip` inherits it.
     let inherited = nix::unistd::dup(namespace)
         .map_err(|error| format!("a descriptor cannot be copied: {}", error.desc()))?;
-    ip(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
+    run_ip_commands(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
 }
 
 fn packet_socket(name: &str) -> io::Result<Device> {
@@ -106,7 +110,7 @@ const OFFLOADS: &[(&str, u32, u32)] = &[
 ///
 /// # Errors
 /// An offload cannot be disabled.
-pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
+pub fn disable_offloads(name: &str) -> Result<Vec<String>, String> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("0.0.0.0:0"));
     let socket = socket.map_err(|error| format!("no socket can be made: {error}"))?;
     let mut off = Vec::new();

@@ -12,10 +12,10 @@
 
 use super::MessageSender;
 use super::sockets;
-use super::traffic::Run;
+use super::traffic::RunContext;
 use crate::clock::Clock;
 use crate::protocol::{
-    ExchangeOrder, ExchangeReport, FileOrder, FlowOrder, FlowReport, WorkerMessage,
+    ExchangeReport, ExchangeSetup, FlowReport, FlowSetup, WorkerMessage, Workload,
 };
 use crate::tcp_info::TcpInfo;
 use retx_sim::plan::READ_BLOCK;
@@ -32,7 +32,7 @@ const CHUNK: usize = 256 << 10;
 
 /// State shared by the two ends of a flow.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct FlowState {
     /// Results so far.
     pub report: FlowReport,
     /// The sender's socket, while it is open.
@@ -47,9 +47,9 @@ pub struct State {
 }
 
 /// State shared by threads.
-pub type Shared = Arc<Mutex<State>>;
+pub type SharedFlowState = Arc<Mutex<FlowState>>;
 
-impl State {
+impl FlowState {
     /// Reads the final `TCP_INFO` of the sender. Its connection must be over or about to end.
     pub fn close_sender(&mut self) {
         if let Some(socket) = self.sender.take() {
@@ -59,7 +59,7 @@ impl State {
 
     /// Called when the sender has shut down its direction of a connection. Keeps the socket until
     /// the other end has closed, so that the next connection need not wait for that.
-    pub fn leave_sender(&mut self) -> io::Result<()> {
+    pub fn retire_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
             self.closing.push(socket);
@@ -78,13 +78,13 @@ impl State {
     }
 
     fn add_kernel(&mut self, socket: &TcpStream) {
-        if let Ok(info) = TcpInfo::of(socket.as_fd()) {
+        if let Ok(info) = TcpInfo::from_socket(socket.as_fd()) {
             self.report.kernel.add(&info);
         }
     }
 
     /// Records bytes read by the receiver.
-    pub fn read(&mut self, now: Time, bytes: u64, warmup: Time) {
+    pub fn on_read(&mut self, now: Time, bytes: u64, warmup: Time) {
         self.report.bytes_delivered += bytes;
         if now < warmup {
             self.report.bytes_in_warmup += bytes;
@@ -93,7 +93,12 @@ impl State {
 
     /// Records that one of the two ends has finished. Reports a finite flow as done when both ends
     /// have finished, or one has failed.
-    pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, messages: &MessageSender) {
+    pub fn on_end_finished(
+        &mut self,
+        result: &io::Result<()>,
+        is_finite: bool,
+        messages: &MessageSender,
+    ) {
         let other_ended = std::mem::replace(&mut self.one_ended, true);
         if let Err(error) = result {
             self.report.fault.get_or_insert(error.to_string());
@@ -107,34 +112,39 @@ impl State {
 }
 
 /// End of a flow, in its thread.
-pub struct End {
+pub struct FlowEnd {
     /// Index of the flow.
     flow: u32,
-    order: FlowOrder,
+    setup: FlowSetup,
     clock: Clock,
     warmup: Time,
     messages: MessageSender,
-    way: Way,
-    state: Shared,
+    establishment: Establishment,
+    state: SharedFlowState,
     buffer: Vec<u8>,
 }
 
 /// Method by which an end gets its connections.
 #[derive(Debug)]
-pub enum Way {
+pub enum Establishment {
     /// Opens connections to this address.
-    To(SocketAddrV4),
+    Connect(SocketAddrV4),
     /// Accepts connections from this listener.
-    At(TcpListener),
+    Accept(TcpListener),
 }
 
-impl End {
+impl FlowEnd {
     /// Creates an end that has not begun.
-    pub fn new((flow, order): (u32, FlowOrder), way: Way, state: Shared, run: &Run) -> Self {
-        let Run { clock, warmup, .. } = *run;
+    pub fn new(
+        (flow, setup): (u32, FlowSetup),
+        establishment: Establishment,
+        state: SharedFlowState,
+        run: &RunContext,
+    ) -> Self {
+        let RunContext { clock, warmup, .. } = *run;
         let messages = run.messages.clone();
-        let buffer = vec![0; CHUNK.max(order.write_size as usize)];
-        Self { flow, order, clock, warmup, messages, way, state, buffer }
+        let buffer = vec![0; CHUNK.max(setup.write_size as usize)];
+        Self { flow, setup, clock, warmup, messages, establishment, state, buffer }
     }
 
     /// Runs the end until it has finished.
@@ -142,19 +152,19 @@ impl End {
     /// # Errors
     /// The error of a socket.
     pub fn run(&mut self, sends: bool) -> io::Result<()> {
-        match (self.order.files.clone(), sends) {
-            (FileOrder::Exchanges(exchanges), true) => self.answer(&exchanges),
-            (FileOrder::Exchanges(exchanges), false) => self.ask(&exchanges),
+        match (self.setup.files.clone(), sends) {
+            (Workload::Exchanges(exchanges), true) => self.answer(&exchanges),
+            (Workload::Exchanges(exchanges), false) => self.ask(&exchanges),
             (files, _) => self.run_files(&files, sends),
         }
     }
 
     /// Records that the end has finished or failed.
-    pub fn finish(&self, result: &io::Result<()>) {
-        lock(&self.state).end(result, self.order.files.is_finite(), &self.messages);
+    pub fn record_result(&self, result: &io::Result<()>) {
+        lock(&self.state).on_end_finished(result, self.setup.files.is_finite(), &self.messages);
     }
 
-    fn run_files(&mut self, files: &FileOrder, sends: bool) -> io::Result<()> {
+    fn run_files(&mut self, files: &Workload, sends: bool) -> io::Result<()> {
         let mut number = 0;
         while let Some(bytes) = files.bytes(number) {
             if number > 0 {
@@ -175,23 +185,23 @@ impl End {
 
     /// Establishes the next connection; also returns the time at which it was opened.
     fn connect(&self, number: u32, sends: bool) -> io::Result<(TcpStream, Time)> {
-        match &self.way {
-            Way::At(listener) => {
+        match &self.establishment {
+            Establishment::Accept(listener) => {
                 let (socket, _) = listener.accept()?;
                 if sends {
                     self.messages.hand_over(self.flow, socket.as_fd());
                 }
                 Ok((socket, self.clock.now()))
             }
-            Way::To(address) => {
+            Establishment::Connect(address) => {
                 // The emulator gets the socket before the SYN is sent, and can query it from then
                 // on.
-                let socket = sockets::open(&self.order.sockets[usize::from(!sends)])?;
+                let socket = sockets::open(&self.setup.sockets[usize::from(!sends)])?;
                 if sends {
                     self.messages.hand_over(self.flow, socket.as_fd());
                 }
                 if number == 0 {
-                    self.clock.sleep_until(self.order.start);
+                    self.clock.sleep_until(self.setup.start);
                     lock(&self.state).report.start = Some(self.clock.now());
                 }
                 let opened = self.clock.now();
@@ -225,7 +235,7 @@ impl End {
 
     fn write(&self, mut socket: &TcpStream, mut bytes: u64) -> io::Result<()> {
         while bytes > 0 {
-            let chunk = bytes.min(self.order.write_size) as usize;
+            let chunk = bytes.min(self.setup.write_size) as usize;
             // `write` blocks while the send buffer is full, so that the kernel always has data to
             // send.
             let written = socket.write(&self.buffer[..chunk])? as u64;
@@ -249,7 +259,7 @@ impl End {
             let now = self.clock.now();
             left = if bytes == u64::MAX { bytes } else { left.saturating_sub(read) };
             let mut state = lock(&self.state);
-            state.read(now, read, self.warmup);
+            state.on_read(now, read, self.warmup);
             // The file is complete when its last byte is read; the FIN may arrive a round trip
             // later.
             if left == 0 && last {
@@ -265,18 +275,18 @@ impl End {
 
     /// Largest number of bytes that the receiver reads at once.
     fn block(&self) -> usize {
-        if self.order.read_rate.is_some() { READ_BLOCK as usize } else { CHUNK }
+        if self.setup.read_rate.is_some() { READ_BLOCK as usize } else { CHUNK }
     }
 
     /// Waits for as long as a slow receiver takes to process the bytes that it has read.
     fn work_on(&self, read: u64, since: Time) {
-        if let Some(rate) = self.order.read_rate {
+        if let Some(rate) = self.setup.read_rate {
             self.clock.sleep_until(since + Rate::from_bit_s(rate).duration_of(read as u32));
         }
     }
 
     /// Runs the client: sends requests and reads the responses.
-    fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
+    fn ask(&mut self, exchanges: &ExchangeSetup) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
             // If each request has a separate connection, the response time includes the handshake.
@@ -314,7 +324,7 @@ impl End {
     }
 
     /// Runs the server: reads requests and sends the responses.
-    fn answer(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
+    fn answer(&mut self, exchanges: &ExchangeSetup) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
             let (socket, _) = self.connect(number, true)?;
@@ -332,7 +342,7 @@ impl End {
                 self.close(&socket)?;
                 break;
             }
-            lock(&self.state).leave_sender()?;
+            lock(&self.state).retire_sender()?;
         }
         // The counters of a socket are final once the client has closed its end.
         let closing = std::mem::take(&mut lock(&self.state).closing);
@@ -362,7 +372,7 @@ impl End {
             bytes -= read;
             if count {
                 let now = self.clock.now();
-                lock(&self.state).read(now, read, self.warmup);
+                lock(&self.state).on_read(now, read, self.warmup);
                 // The response is complete when its last byte is read, so the time of processing
                 // that byte does not count.
                 if bytes > 0 {

@@ -1,8 +1,10 @@
 //! Hosts: network namespaces, each with a device, an address and a route to the other hosts.
 
-use super::device::{self, Device, INSIDE};
+use super::device::{self, Device, INTERFACE};
 use super::sockets;
-use crate::protocol::{Backend, DefaultOrder, HostOrder, Order, SocketOptions, send_descriptor};
+use crate::protocol::{
+    Backend, DefaultCongestionControl, HostSetup, SocketOptions, WorkerSetup, send_descriptor,
+};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::collections::BTreeMap;
@@ -19,35 +21,35 @@ pub struct Hosts {
     namespaces: Vec<File>,
     devices: Vec<Device>,
     /// Settings of each host by name, as read back from the kernel.
-    pub settings: BTreeMap<String, BTreeMap<String, String>>,
+    pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Names of the devices' features that are off.
     pub offloads_off: Vec<String>,
 }
 
 impl Hosts {
-    /// Creates the hosts of an order.
+    /// Creates the hosts of a setup.
     ///
     /// # Errors
     /// The machine lacks something or does not allow it; a sentence for the user.
-    pub fn make(order: &Order) -> Result<Self, String> {
-        name_hosts(order)?;
+    pub fn create(setup: &WorkerSetup) -> Result<Self, String> {
+        name_hosts(setup)?;
         let mut hosts = Self {
             namespaces: Vec::new(),
             devices: Vec::new(),
-            settings: BTreeMap::new(),
+            sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
         // The outer ends of veth pairs have a namespace of their own.
         new_network()?;
         let between = own_network()?;
-        for (index, host) in order.hosts.iter().enumerate() {
+        for (index, host) in setup.hosts.iter().enumerate() {
             new_network()?;
             let namespace = own_network()?;
-            let device = match order.backend {
-                Backend::Tun => device::tun()?,
-                Backend::Precise => device::veth((index, host.mtu), &between, &namespace)?,
+            let device = match setup.backend {
+                Backend::Tun => device::open_tun()?,
+                Backend::Precise => device::open_veth((index, host.mtu), &between, &namespace)?,
             };
-            hosts.offloads_off = device::no_offloads(INSIDE)?;
+            hosts.offloads_off = device::disable_offloads(INTERFACE)?;
             hosts.set_up(host)?;
             hosts.namespaces.push(namespace);
             hosts.devices.push(device);
@@ -56,7 +58,7 @@ impl Hosts {
     }
 
     /// Sets the address of the device in this thread's namespace, and the kernel settings.
-    fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
+    fn set_up(&mut self, host: &HostSetup) -> Result<(), String> {
         // Settings are written before the device is brought up, because IP reads some of them at
         // that time. (TCP reads its settings when a connection begins.)
         let mut settings = BTreeMap::new();
@@ -72,7 +74,7 @@ impl Hosts {
             })?;
             settings.insert(format!("net.{}", key.replace('/', ".")), set);
         }
-        let HostOrder { address, mtu, .. } = host;
+        let HostSetup { address, mtu, .. } = host;
         let mut route = host.route.clone();
         if let Some(default) = &host.congestion_control {
             let settled = default_congestion_control(default, &host.name)?;
@@ -85,14 +87,14 @@ impl Hosts {
         }
         let attributes = route.iter().map(|(key, value)| format!("{key} {value}"));
         let attributes: Vec<String> = attributes.collect();
-        ip(&format!(
-            "link set lo up\nlink set {INSIDE} mtu {mtu} txqueuelen 10000\n\
-             addr add {address}/32 dev {INSIDE}\nlink set {INSIDE} up\n\
-             route add 10.0.0.0/8 dev {INSIDE} src {address} {}\n",
+        run_ip_commands(&format!(
+            "link set lo up\nlink set {INTERFACE} mtu {mtu} txqueuelen 10000\n\
+             addr add {address}/32 dev {INTERFACE}\nlink set {INTERFACE} up\n\
+             route add 10.0.0.0/8 dev {INTERFACE} src {address} {}\n",
             attributes.join(" ")
         ))?;
         settings.insert("route".to_owned(), attributes.join(" "));
-        self.settings.insert(host.name.clone(), settings);
+        self.sysctls.insert(host.name.clone(), settings);
         Ok(())
     }
 
@@ -100,7 +102,7 @@ impl Hosts {
     ///
     /// # Errors
     /// The thread cannot enter it; a sentence with the reason.
-    pub fn enter(&self, host: usize) -> Result<(), String> {
+    pub fn enter_namespace(&self, host: usize) -> Result<(), String> {
         setns(&self.namespaces[host], CloneFlags::CLONE_NEWNET)
             .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
     }
@@ -115,13 +117,13 @@ impl Hosts {
 
     /// Number of packets that each host's device dropped because its queue was full, as happens if
     /// the emulator is late.
-    pub fn drops(&self) -> Vec<u64> {
+    pub fn device_drops(&self) -> Vec<u64> {
         let drops = |host| {
-            self.enter(host).ok()?;
+            self.enter_namespace(host).ok()?;
             let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-            let line = table
-                .lines()
-                .find_map(|line| line.trim_start().strip_prefix(INSIDE)?.strip_prefix(':'))?;
+            let line = table.lines().find_map(|line| {
+                line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':')
+            })?;
             let fields: Vec<u64> =
                 line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
             // Columns of received packets: bytes packets errs drop fifo frame compressed multicast;
@@ -151,11 +153,14 @@ enum Settled {
 /// a namespace must be one that unprivileged users may choose
 /// (`tcp_set_default_congestion_control`). A route may have any congestion control, but overrides
 /// the choice of a socket (`tcp_ca_dst_init`).
-fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
-    let DefaultOrder { name, is_of_all, is_needed } = default;
+fn default_congestion_control(
+    default: &DefaultCongestionControl,
+    host: &str,
+) -> Result<Settled, String> {
+    let DefaultCongestionControl { name, is_of_all, is_needed } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
     // Opening a socket with this congestion control also loads its module.
-    sockets::open(&options).map_err(|error| sockets::refusal(name, &error))?;
+    sockets::open(&options).map_err(|error| sockets::congestion_control_error(name, &error))?;
     if write_sysctl(CONGESTION_CONTROL, name).is_ok() {
         return Ok(Settled::BySysctl);
     }
@@ -199,7 +204,7 @@ fn read_sysctl(key: &str) -> io::Result<String> {
 ///
 /// # Errors
 /// `ip` fails, or is missing.
-pub fn ip(commands: &str) -> Result<(), String> {
+pub fn run_ip_commands(commands: &str) -> Result<(), String> {
     for command in commands.lines() {
         let output = Command::new("ip").args(command.split_whitespace()).output();
         let output = output.map_err(|error| match error.kind() {
@@ -216,7 +221,7 @@ pub fn ip(commands: &str) -> Result<(), String> {
 
 /// Lets programs resolve the hosts' names, by files that exist only in this worker's mount
 /// namespace.
-fn name_hosts(order: &Order) -> Result<(), String> {
+fn name_hosts(setup: &WorkerSetup) -> Result<(), String> {
     let refused = |what: &'static str| {
         move |error: nix::Error| format!("{what} is not allowed here: {}", error.desc())
     };
@@ -225,7 +230,7 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(none, "/", none, private, none).map_err(refused("a mount namespace of its own"))?;
     let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();
-    for host in &order.hosts {
+    for host in &setup.hosts {
         writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
     }
     // A temporary file system is mounted until the files in it have been bound to their places.

@@ -17,7 +17,7 @@ pub fn worker_argument() -> String {
 }
 
 /// Ends all workers whose emulator no longer exists; returns the number of ended processes.
-pub fn clean() -> usize {
+pub fn kill_orphans() -> usize {
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     let numbers =
         processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -70,7 +70,7 @@ mod tests {
         let mut of_the_living = sleeper(&worker_argument());
         let mut of_the_dead = sleeper(&format!("{MARK}{}.1", std::process::id()));
         let mut of_nobody = sleeper("something");
-        assert!(clean() >= 1);
+        assert!(kill_orphans() >= 1);
         let status = of_the_dead.wait().expect("it was started");
         assert_eq!(status.signal(), Some(9));
         for other in [&mut of_the_living, &mut of_nobody] {

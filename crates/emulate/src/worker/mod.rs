@@ -17,11 +17,11 @@ mod sockets;
 mod traffic;
 
 pub use device::HARDWARE_ADDRESS;
-pub use leftover::{clean, worker_argument};
+pub use leftover::{kill_orphans, worker_argument};
 
 use crate::boundary;
 use crate::protocol::{
-    Command, Order, WorkerMessage, receive, receive_descriptor, send, send_sender,
+    Command, WorkerMessage, WorkerSetup, receive, receive_descriptor, send, send_sender_socket,
 };
 use hosts::Hosts;
 use nix::errno::Errno;
@@ -36,10 +36,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
-use traffic::{Run, Traffic};
+use traffic::{RunContext, Traffic};
 
 /// Argument that identifies the second process.
-pub const INNER: &str = "--inner";
+pub const INNER_ARGUMENT: &str = "--inner";
 
 /// Sender of messages to the emulator, shared by all threads.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ impl MessageSender {
     /// Passes the socket of a flow's data sender to the emulator, which then can query it. This
     /// happens before the sender connects or writes.
     fn hand_over(&self, flow: u32, socket: BorrowedFd<'_>) {
-        let _ = send_sender(self.senders.as_fd(), flow, socket);
+        let _ = send_sender_socket(self.senders.as_fd(), flow, socket);
     }
 }
 
@@ -122,7 +122,7 @@ fn outside(command: &[String]) -> Result<i32, String> {
     let (program, arguments) = command.split_first().expect("a command has a name");
     let mut child = Process::new(program)
         .args(arguments)
-        .arg(INNER)
+        .arg(INNER_ARGUMENT)
         .stdin(Stdio::inherit())
         .spawn()
         .map_err(|error| format!("{program} cannot be started: {error}"))?;
@@ -163,18 +163,18 @@ fn inside() -> Result<i32, String> {
     show_own_processes();
     let broken = |error: io::Error| format!("the emulator is lost: {error}");
     let socket = socket().map_err(broken)?;
-    let order: Order = receive(&socket).map_err(broken)?;
+    let setup: WorkerSetup = receive(&socket).map_err(broken)?;
     let senders = receive_descriptor(&socket).map_err(broken)?;
-    let input = match order.has_input {
+    let input = match setup.has_input {
         true => Some(receive_descriptor(&socket).map_err(broken)?),
         false => None,
     };
-    let hosts = Arc::new(Hosts::make(&order)?);
-    let traffic = Traffic::prepare(&order, &hosts)?;
+    let hosts = Arc::new(Hosts::create(&setup)?);
+    let traffic = Traffic::prepare(&setup, &hosts)?;
     send(
         &socket,
         &WorkerMessage::Ready {
-            sysctls: hosts.settings.clone(),
+            sysctls: hosts.sysctls.clone(),
             offloads_off: hosts.offloads_off.clone(),
         },
     )
@@ -188,16 +188,20 @@ fn inside() -> Result<i32, String> {
     loop {
         match receive::<Command>(&socket) {
             Ok(Command::Start { clock, warmup }) => {
-                let run =
-                    Run { clock, warmup, hosts: Arc::clone(&hosts), messages: messages.clone() };
+                let run = RunContext {
+                    clock,
+                    warmup,
+                    hosts: Arc::clone(&hosts),
+                    messages: messages.clone(),
+                };
                 running = Some((traffic.start(&run)?, clock));
-                programs::start(&order, input.as_ref(), &hosts, &messages)?;
+                programs::start(&setup, input.as_ref(), &hosts, &messages)?;
             }
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
                 // The drops are read after the flows have ended.
-                let device_drops = hosts.drops();
+                let device_drops = hosts.device_drops();
                 messages.report(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);
             }

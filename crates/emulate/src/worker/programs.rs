@@ -3,7 +3,7 @@
 use super::MessageSender;
 use super::hosts::Hosts;
 use crate::boundary;
-use crate::protocol::{Order, WorkerMessage};
+use crate::protocol::{WorkerMessage, WorkerSetup};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::sethostname;
 use std::os::fd::OwnedFd;
@@ -33,12 +33,12 @@ fn take_name(name: &str) {
 /// # Errors
 /// A program cannot be started.
 pub fn start(
-    order: &Order,
+    setup: &WorkerSetup,
     input: Option<&OwnedFd>,
     hosts: &Arc<Hosts>,
     messages: &MessageSender,
 ) -> Result<(), String> {
-    for (number, program) in order.programs.iter().enumerate() {
+    for (number, program) in setup.programs.iter().enumerate() {
         let mut command = match &program.command {
             Some(text) => {
                 let mut shell = Command::new("/bin/sh");
@@ -54,16 +54,16 @@ pub fn start(
                 shell
             }
         };
-        let host = &order.hosts[program.host];
+        let host = &setup.hosts[program.host];
         command.env("RETX_HOST", &host.name).env("RETX_ADDRESS", host.address.to_string());
         let (hosts, messages) = (Arc::clone(hosts), messages.clone());
         let (host, background) = (program.host, program.background);
-        let name = host_name(&order.hosts[host].name);
+        let name = host_name(&setup.hosts[host].name);
         thread::Builder::new()
             .spawn(move || {
                 // The worker itself has a higher priority, which programs must not inherit.
                 let _ = boundary::set_nice(0);
-                let started = hosts.enter(host).and_then(|()| {
+                let started = hosts.enter_namespace(host).and_then(|()| {
                     take_name(&name);
                     command
                         .spawn()

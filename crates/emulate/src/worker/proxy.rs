@@ -8,12 +8,12 @@
 //! before it. If one connection fails, the proxy resets the other.
 
 use super::MessageSender;
-use super::ends::{Shared as SharedState, Way, lock};
+use super::ends::{Establishment, SharedFlowState, lock};
 use super::sockets;
-use super::traffic::Run;
+use super::traffic::RunContext;
 use crate::boundary;
 use crate::clock::Clock;
-use crate::protocol::{FlowOrder, ProxyOrder, ProxyReport};
+use crate::protocol::{FlowSetup, ProxyReport, ProxySetup};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use retx_record::counters::{Gauge, Measure};
@@ -33,7 +33,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// Bytes forwarded by a proxy.
 #[derive(Debug, Default)]
-pub struct Passed {
+pub struct ForwardedBytes {
     bytes: u64,
     held: Gauge,
     /// Bytes relayed and level of the buffer at the end of the warm-up; `None` before that time.
@@ -41,9 +41,9 @@ pub struct Passed {
 }
 
 /// State shared by threads.
-pub type Shared = Arc<Mutex<Passed>>;
+pub type SharedForwardedBytes = Arc<Mutex<ForwardedBytes>>;
 
-impl Passed {
+impl ForwardedBytes {
     fn set(&mut self, now: Time, warmup: Time, held: u64) {
         if self.start.is_none() && now >= warmup {
             self.held.advance_to(now);
@@ -73,12 +73,12 @@ pub struct Proxy {
     /// Index of the flow whose sender is the proxy.
     sends: u32,
     messages: MessageSender,
-    legs: [FlowOrder; 2],
-    ways: [Way; 2],
-    states: [SharedState; 2],
+    legs: [FlowSetup; 2],
+    ways: [Establishment; 2],
+    states: [SharedFlowState; 2],
     clock: Clock,
     warmup: Time,
-    passed: Shared,
+    passed: SharedForwardedBytes,
 }
 
 /// Two open connections.
@@ -99,26 +99,26 @@ impl Proxy {
     /// Creates a proxy that has not begun. `legs` contain the options of its sockets, and how its
     /// connections are established.
     pub fn new(
-        order: &ProxyOrder,
-        (legs, ways): ([FlowOrder; 2], [Way; 2]),
-        states: [SharedState; 2],
-        run: &Run,
+        setup: &ProxySetup,
+        (legs, ways): ([FlowSetup; 2], [Establishment; 2]),
+        states: [SharedFlowState; 2],
+        run: &RunContext,
     ) -> Self {
-        let Run { clock, warmup, .. } = *run;
-        let (buffer, sends, messages) = (order.buffer, order.legs[1] as u32, run.messages.clone());
-        let passed = Shared::default();
+        let RunContext { clock, warmup, .. } = *run;
+        let (buffer, sends, messages) = (setup.buffer, setup.legs[1] as u32, run.messages.clone());
+        let passed = SharedForwardedBytes::default();
         Self { buffer, sends, messages, legs, ways, states, clock, warmup, passed }
     }
 
     /// State shared with other threads.
-    pub fn shared(&self) -> Shared {
+    pub fn forwarded_bytes(&self) -> SharedForwardedBytes {
         Arc::clone(&self.passed)
     }
 
     /// Records that the proxy has finished or failed.
-    pub fn finish(&self, result: &io::Result<()>) {
+    pub fn record_result(&self, result: &io::Result<()>) {
         for state in &self.states {
-            lock(state).end(result, self.legs[0].files.is_finite(), &self.messages);
+            lock(state).on_end_finished(result, self.legs[0].files.is_finite(), &self.messages);
         }
     }
 
@@ -139,7 +139,7 @@ impl Proxy {
             if result.is_err() {
                 for socket in [from, to] {
                     // An error is ignored: a connection that no longer exists needs no reset.
-                    let _ = boundary::reset(socket.as_fd());
+                    let _ = boundary::reset_connection(socket.as_fd());
                 }
                 return result;
             }
@@ -151,11 +151,11 @@ impl Proxy {
     /// Accepts a connection, then opens the other one.
     fn connect(&self) -> io::Result<[TcpStream; 2]> {
         match &self.ways {
-            [Way::At(listener), Way::To(address)] => {
+            [Establishment::Accept(listener), Establishment::Connect(address)] => {
                 let from = listener.accept()?.0;
                 Ok([from, self.open((1, 0), *address)?])
             }
-            [Way::To(address), Way::At(listener)] => {
+            [Establishment::Connect(address), Establishment::Accept(listener)] => {
                 let to = listener.accept()?.0;
                 self.messages.hand_over(self.sends, to.as_fd());
                 Ok([self.open((0, 1), *address)?, to])
@@ -204,7 +204,7 @@ impl Proxy {
                 let now = self.clock.now();
                 lock(&self.passed).bytes += read;
                 let mut state = lock(&self.states[0]);
-                state.read(now, read, self.warmup);
+                state.on_read(now, read, self.warmup);
                 if last == Some(pair.read) {
                     state.report.finish.get_or_insert(now);
                 }
@@ -221,7 +221,7 @@ impl Pair<'_> {
     /// Number of bytes that were read and are not acknowledged on the other connection.
     fn held(&self) -> io::Result<u64> {
         // A FIN counts as one byte, too.
-        let under_way = boundary::unacknowledged(self.to.as_fd())?.min(self.written);
+        let under_way = boundary::unacknowledged_bytes(self.to.as_fd())?.min(self.written);
         Ok(self.read - self.written + under_way)
     }
 

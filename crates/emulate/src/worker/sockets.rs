@@ -34,7 +34,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     }
     // BBR enables pacing by itself; this is for other congestion controls.
     if options.pacing {
-        boundary::pace(socket.as_fd())?;
+        boundary::enable_pacing(socket.as_fd())?;
     }
     Ok(socket)
 }
@@ -51,7 +51,7 @@ fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
 }
 
 /// Message that a socket cannot use this congestion control.
-pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
+pub fn congestion_control_error(congestion_control: &str, error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT) => format!(
             "this kernel has no congestion control \"{congestion_control}\"; it has {}; load the \
@@ -71,7 +71,8 @@ pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
 /// # Errors
 /// This kernel lacks the congestion control, or the port is in use.
 pub fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListener, String> {
-    let socket = open(options).map_err(|error| refusal(&options.congestion_control, &error))?;
+    let socket = open(options)
+        .map_err(|error| congestion_control_error(&options.congestion_control, &error))?;
     let bound = bind(socket.as_raw_fd(), &SockaddrIn::from(address))
         .and_then(|()| nix::sys::socket::listen(&socket, Backlog::MAXCONN));
     bound.map_err(|error| format!("{address} cannot be listened at: {}", error.desc()))?;

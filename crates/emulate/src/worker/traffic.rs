@@ -2,12 +2,14 @@
 
 use super::MessageSender;
 use super::datagrams::{self, Datagrams};
-use super::ends::{End, Shared, Way, lock};
+use super::ends::{Establishment, FlowEnd, SharedFlowState, lock};
 use super::hosts::Hosts;
 use super::proxy::{self, Proxy};
 use super::sockets::listen;
 use crate::clock::Clock;
-use crate::protocol::{DatagramReport, FlowOrder, FlowReport, Order, ProxyOrder, ProxyReport};
+use crate::protocol::{
+    DatagramReport, FlowReport, FlowSetup, ProxyReport, ProxySetup, WorkerSetup,
+};
 use crate::tcp_info::TcpInfo;
 use retx_units::Time;
 use std::io;
@@ -24,14 +26,14 @@ const STACK: usize = 128 << 10;
 #[derive(Debug)]
 pub struct Traffic {
     flows: Vec<Ready>,
-    proxies: Vec<ProxyOrder>,
+    proxies: Vec<ProxySetup>,
     datagrams: Datagrams,
 }
 
 /// Flow whose listening end is open.
 #[derive(Debug)]
 struct Ready {
-    order: FlowOrder,
+    setup: FlowSetup,
     /// Listener until the flow is started.
     listener: Mutex<Option<TcpListener>>,
     address: SocketAddrV4,
@@ -41,15 +43,15 @@ struct Ready {
 
 /// Running flows.
 #[derive(Debug)]
-pub struct Running {
-    flows: Vec<Shared>,
-    proxies: Vec<proxy::Shared>,
-    datagrams: datagrams::Running,
+pub struct RunningFlows {
+    flows: Vec<SharedFlowState>,
+    proxies: Vec<proxy::SharedForwardedBytes>,
+    datagrams: datagrams::RunningDatagrams,
 }
 
 /// State shared by a run's threads.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct RunContext {
     /// Clock of the run.
     pub clock: Clock,
     /// Start of statistics.
@@ -60,7 +62,7 @@ pub struct Run {
     pub messages: MessageSender,
 }
 
-impl Run {
+impl RunContext {
     /// Starts a thread in a host.
     ///
     /// # Errors
@@ -75,7 +77,7 @@ impl Run {
             // Each flow has two threads, so 2000 flows would reserve 8 GB with the default stack of
             // 2 MiB.
             .stack_size(STACK)
-            .spawn(move || work(hosts.enter(host).map_err(io::Error::other)))
+            .spawn(move || work(hosts.enter_namespace(host).map_err(io::Error::other)))
             .map(drop)
             .map_err(|error| format!("no thread can be started: {error}"))
     }
@@ -86,23 +88,23 @@ impl Traffic {
     ///
     /// # Errors
     /// This kernel lacks the congestion control, or a port is in use.
-    pub fn prepare(order: &Order, hosts: &Hosts) -> Result<Self, String> {
-        let mut flows = Vec::with_capacity(order.flows.len());
-        for (index, flow) in order.flows.iter().enumerate() {
+    pub fn prepare(setup: &WorkerSetup, hosts: &Hosts) -> Result<Self, String> {
+        let mut flows = Vec::with_capacity(setup.flows.len());
+        for (index, flow) in setup.flows.iter().enumerate() {
             let side = usize::from(flow.sender_opens);
             let listens = flow.hosts[side];
-            hosts.enter(listens)?;
-            let address = SocketAddrV4::new(order.hosts[listens].address, flow.port);
+            hosts.enter_namespace(listens)?;
+            let address = SocketAddrV4::new(setup.hosts[listens].address, flow.port);
             // All listeners are opened before the run begins, so that no SYN is refused.
             let listener = listen(address, &flow.sockets[side])?;
             let listener = Mutex::new(Some(listener));
-            let at = |leg: usize| order.proxies.iter().any(|proxy| proxy.legs[leg] == index);
+            let at = |leg: usize| setup.proxies.iter().any(|proxy| proxy.legs[leg] == index);
             // A proxy is the sender of its second leg and the receiver of its first one.
             let at_proxy = [at(1), at(0)];
-            flows.push(Ready { order: flow.clone(), listener, address, at_proxy });
+            flows.push(Ready { setup: flow.clone(), listener, address, at_proxy });
         }
-        let datagrams = Datagrams::prepare(order, hosts)?;
-        Ok(Self { flows, proxies: order.proxies.clone(), datagrams })
+        let datagrams = Datagrams::prepare(setup, hosts)?;
+        Ok(Self { flows, proxies: setup.proxies.clone(), datagrams })
     }
 
     /// Passes the emulator's ends of the sockets for reports on the first hops to the emulator.
@@ -117,62 +119,63 @@ impl Traffic {
     ///
     /// # Errors
     /// No further thread can be started.
-    pub fn start(&self, run: &Run) -> Result<Running, String> {
-        let flows: Vec<Shared> = self.flows.iter().map(|_| Shared::default()).collect();
+    pub fn start(&self, run: &RunContext) -> Result<RunningFlows, String> {
+        let flows: Vec<SharedFlowState> =
+            self.flows.iter().map(|_| SharedFlowState::default()).collect();
         for (flow, (ready, state)) in (0..).zip(self.flows.iter().zip(&flows)) {
             for (side, at_proxy) in ready.at_proxy.into_iter().enumerate() {
                 if at_proxy {
                     continue;
                 }
                 let sends = side == 0;
-                let way = ready.way(sends == ready.order.sender_opens);
-                let order = (flow, ready.order.clone());
-                let mut end = End::new(order, way, Arc::clone(state), run);
-                run.spawn(ready.order.hosts[side], move |entered| {
+                let way = ready.way(sends == ready.setup.sender_opens);
+                let setup = (flow, ready.setup.clone());
+                let mut end = FlowEnd::new(setup, way, Arc::clone(state), run);
+                run.spawn(ready.setup.hosts[side], move |entered| {
                     let result = entered.and_then(|()| end.run(sends));
-                    end.finish(&result);
+                    end.record_result(&result);
                 })?;
             }
         }
         let mut proxies = Vec::with_capacity(self.proxies.len());
-        for order in &self.proxies {
-            let legs = order.legs.map(|leg| &self.flows[leg]);
+        for setup in &self.proxies {
+            let legs = setup.legs.map(|leg| &self.flows[leg]);
             // The flow's opener connects to the proxy, which then opens the connection of the other
             // leg.
-            let accepts = usize::from(!legs[0].order.sender_opens);
+            let accepts = usize::from(!legs[0].setup.sender_opens);
             let ways = [0, 1].map(|leg| legs[leg].way(leg != accepts));
-            let states = order.legs.map(|leg| Arc::clone(&flows[leg]));
-            let orders = legs.map(|leg| leg.order.clone());
-            let mut proxy = Proxy::new(order, (orders, ways), states, run);
-            proxies.push(proxy.shared());
-            run.spawn(legs[1].order.hosts[0], move |entered| {
+            let states = setup.legs.map(|leg| Arc::clone(&flows[leg]));
+            let setups = legs.map(|leg| leg.setup.clone());
+            let mut proxy = Proxy::new(setup, (setups, ways), states, run);
+            proxies.push(proxy.forwarded_bytes());
+            run.spawn(legs[1].setup.hosts[0], move |entered| {
                 let result = entered.and_then(|()| proxy.run());
-                proxy.finish(&result);
+                proxy.record_result(&result);
             })?;
         }
-        Ok(Running { flows, proxies, datagrams: self.datagrams.start(run)? })
+        Ok(RunningFlows { flows, proxies, datagrams: self.datagrams.start(run)? })
     }
 }
 
 impl Ready {
-    fn way(&self, opens: bool) -> Way {
+    fn way(&self, opens: bool) -> Establishment {
         if opens {
-            Way::To(self.address)
+            Establishment::Connect(self.address)
         } else {
-            Way::At(lock(&self.listener).take().expect("flows are started once"))
+            Establishment::Accept(lock(&self.listener).take().expect("flows are started once"))
         }
     }
 }
 
-impl Running {
+impl RunningFlows {
     /// Results so far: TCP flows, proxies, and UDP flows.
     pub fn report(&self, now: Time) -> (Vec<FlowReport>, Vec<ProxyReport>, Vec<DatagramReport>) {
-        let of = |state: &Shared| {
+        let of = |state: &SharedFlowState| {
             let state = lock(state);
             let mut report = state.report.clone();
             // The statistics of sockets that are still open have not been added yet.
             for socket in state.sender.iter().chain(&state.closing) {
-                if let Ok(info) = TcpInfo::of(socket.as_fd()) {
+                if let Ok(info) = TcpInfo::from_socket(socket.as_fd()) {
                     report.kernel.add(&info);
                 }
             }

@@ -2,7 +2,7 @@
 //! the true causes agree. Skipped with a message if emulation is not allowed.
 
 use crate::{allowed, emulate_alone, settings};
-use retx_emulate::{Backend, Emulated};
+use retx_emulate::{Backend, EmulationResult};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Tables};
 use retx_scenario::{Scenario, Source, parse};
@@ -45,13 +45,13 @@ fn record() -> Options {
 }
 
 /// Emulates; `None`, with the reason on standard error, if the machine does not allow it.
-fn emulated(scenario: &Scenario) -> Option<Emulated> {
+fn emulated(scenario: &Scenario) -> Option<EmulationResult> {
     allowed(emulate_alone(scenario, &settings(record(), Backend::Tun)))
 }
 
 /// Emulates, and repeats if the episodes differ: on a machine that is too busy to wake the hosts in
 /// time, other events may come first. A programming error fails every time.
-fn emulated_as(scenario: &Scenario, expected: &[&str]) -> Option<Emulated> {
+fn emulated_as(scenario: &Scenario, expected: &[&str]) -> Option<EmulationResult> {
     let first = emulated(scenario)?;
     if all_said(&first.outcome.tables) == expected {
         return Some(first);
@@ -87,7 +87,9 @@ fn both_of(scenario: &Scenario, expected: &[&str]) {
     let simulated = run(scenario, &record(), &Control::default()).expect("a sound run");
     let model = &simulated.flows[0];
     assert_eq!(all_said(&simulated.tables), expected, "simulated");
-    let Some(Emulated { summary, outcome }) = emulated_as(scenario, expected) else { return };
+    let Some(EmulationResult { summary, outcome }) = emulated_as(scenario, expected) else {
+        return;
+    };
     let flow = summary.flows[0].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     assert_eq!(all_said(&outcome.tables), expected, "emulated");
@@ -230,7 +232,7 @@ fn a_delay_spike_times_out_in_vain() {
 fn a_full_queue_is_congestion() {
     let queue = r#"queue = { discipline = "droptail", packets = 7 }"#;
     let scenario = parsed(&script(queue, ""));
-    let Some(Emulated { summary, outcome }) = emulated(&scenario) else { return };
+    let Some(EmulationResult { summary, outcome }) = emulated(&scenario) else { return };
     let flow = &summary.flows[0].tcp().expect("it is over TCP").summary;
     assert!(
         flow.fast_retransmit_count > 0

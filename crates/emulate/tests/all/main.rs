@@ -9,7 +9,9 @@ mod real;
 mod skipping;
 mod traffic;
 
-use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
+use retx_emulate::{
+    Backend, EmulateError, EmulationResult, LATENESS_BOUND, LaunchOptions, Settings, emulate,
+};
 use retx_scenario::Scenario;
 use retx_sim::{Control, Options};
 use skipping::skip;
@@ -30,7 +32,10 @@ fn machine() -> File {
 }
 
 /// Runs emulations one at a time, because parallel ones would delay each other.
-fn emulate_alone(scenario: &Scenario, settings: &Settings) -> Result<Emulated, EmulateError> {
+fn emulate_alone(
+    scenario: &Scenario,
+    settings: &Settings,
+) -> Result<EmulationResult, EmulateError> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let _machine = machine();
@@ -44,7 +49,7 @@ fn emulate_alone(scenario: &Scenario, settings: &Settings) -> Result<Emulated, E
     result
 }
 
-fn was_too_slow(emulated: &Emulated) -> bool {
+fn was_too_slow(emulated: &EmulationResult) -> bool {
     let datagrams = emulated.summary.flows.iter().filter_map(|flow| flow.udp());
     datagrams.flat_map(|flow| &flow.fault).any(|fault| fault.ends_with("it was too slow"))
 }
@@ -56,8 +61,8 @@ fn settings(record: Options, backend: Backend) -> Settings {
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
-        rate_max: None,
-        launch: Launch {
+        max_rate_bit_s: None,
+        launch: LaunchOptions {
             command: vec![env!("CARGO_BIN_EXE_retx-emulate-worker").to_owned()],
             output_to_error: true,
         },
@@ -69,13 +74,16 @@ const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev
 
 /// Result; `None`, with the reason on standard error, if the machine does not allow it and
 /// `RETX_REQUIRE_ALL` does not require emulation.
-fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
+fn allowed(result: Result<EmulationResult, EmulateError>) -> Option<EmulationResult> {
     allowed_with("emulation", result)
 }
 
 /// Result like that of `allowed`, for a test that wants something else, by its name in
 /// `python/tests/required.py`.
-fn allowed_with(wanted: &str, result: Result<Emulated, EmulateError>) -> Option<Emulated> {
+fn allowed_with(
+    wanted: &str,
+    result: Result<EmulationResult, EmulateError>,
+) -> Option<EmulationResult> {
     match result {
         Ok(emulated) => Some(emulated),
         Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {

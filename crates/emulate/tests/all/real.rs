@@ -2,7 +2,7 @@
 
 use crate::skipping::skip;
 use crate::{allowed, allowed_with, emulate_alone, settings};
-use retx_emulate::{Backend, Emulated, Launch, Settings};
+use retx_emulate::{Backend, EmulationResult, LaunchOptions, Settings};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::Options;
@@ -35,7 +35,7 @@ fn an_ordinary_user_needs_no_privileges() {
     let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
     let mut command: Vec<String> = user.map(str::to_owned).into();
     command.push(worker.to_string_lossy().into_owned());
-    let launch = Launch { command, output_to_error: true };
+    let launch = LaunchOptions { command, output_to_error: true };
     for backend in [Backend::Tun, Backend::Precise] {
         let settings = Settings { launch: launch.clone(), ..settings(record(), backend) };
         if let Some(emulated) =
@@ -102,7 +102,7 @@ const MIXED: &str = r#"
     app = "bulk"
 "#;
 
-fn check_mixed(emulated: &Emulated) {
+fn check_mixed(emulated: &EmulationResult) {
     let flows = &emulated.summary.flows;
     for flow in flows.iter().filter_map(|flow| flow.tcp()) {
         assert_eq!(flow.fault, None);
@@ -123,7 +123,7 @@ fn small(backend: Backend) {
     }
 }
 
-fn check_small(emulated: &Emulated) {
+fn check_small(emulated: &EmulationResult) {
     let flow = emulated.summary.flows[0].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     let (flow, kernel) = (&flow.summary, &flow.kernel);
@@ -152,7 +152,7 @@ fn check_small(emulated: &Emulated) {
 
 /// Requires the fates of all segments: SYN/ACK, 20 segments and one retransmission, and the FIN
 /// with the last.
-fn check_segments(emulated: &Emulated) {
+fn check_segments(emulated: &EmulationResult) {
     let tables = &emulated.outcome.tables;
     let segments = tables.segments.as_ref().expect("they were asked for");
     let rows: Vec<_> = segments.rows().collect();

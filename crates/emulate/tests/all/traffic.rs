@@ -3,7 +3,7 @@
 
 use crate::{allowed, emulate_alone, settings};
 use retx_emulate::summary::{EmulatedDatagrams, EmulatedFlow};
-use retx_emulate::{Backend, Emulated};
+use retx_emulate::{Backend, EmulationResult};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
 use retx_sim::{Control, Options, Outcome};
@@ -13,7 +13,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 /// Emulates; `None`, with the reason on standard error, if the machine does not allow it.
-fn emulated(text: &str) -> Option<Emulated> {
+fn emulated(text: &str) -> Option<EmulationResult> {
     let record = Options { drops: true, segments: true, ..Options::default() };
     allowed(emulate_alone(&scenario(text), &settings(record, Backend::Tun)))
 }
@@ -22,13 +22,13 @@ fn simulated(text: &str) -> Outcome {
     retx_sim::run(&scenario(text), &Options::default(), &Control::default()).expect("it runs")
 }
 
-fn tcp(emulated: &Emulated, index: usize) -> &EmulatedFlow {
+fn tcp(emulated: &EmulationResult, index: usize) -> &EmulatedFlow {
     let flow = emulated.summary.flows[index].tcp().expect("it is over TCP");
     assert_eq!(flow.fault, None);
     flow
 }
 
-fn udp(emulated: &Emulated, index: usize) -> &EmulatedDatagrams {
+fn udp(emulated: &EmulationResult, index: usize) -> &EmulatedDatagrams {
     let flow = emulated.summary.flows[index].udp().expect("it is of UDP");
     assert_eq!(flow.fault, None);
     flow

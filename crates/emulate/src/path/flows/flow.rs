@@ -1,10 +1,10 @@
 //! One TCP flow: handling of its packets and of the states of its sender's socket.
 
 use super::{Content, Context};
-use crate::path::Seen;
-use crate::path::limits::{Limiter, Moment, ends_without_ack};
+use crate::path::InspectedPacket;
+use crate::path::limits::{Limiter, SenderSnapshot, ends_without_ack};
 use crate::path::observed::{Acknowledgment, ObservedFlow};
-use crate::path::watch::Wire;
+use crate::path::watch::Query;
 use crate::socket_state::SocketState;
 use retx_record::flow::SentSegment;
 use retx_record::tables::{self, Tables};
@@ -31,13 +31,13 @@ pub(super) struct Flow {
 pub(super) struct Stream {
     initial: Option<SeqNr>,
     /// Position after the highest one ever sent.
-    pub sent_to: u64,
+    pub snd_max: u64,
 }
 
 impl Flow {
-    pub fn sent(
+    pub fn on_sent(
         &mut self,
-        (now, seen): (Time, &Seen),
+        (now, seen): (Time, &InspectedPacket),
         arriving: &mut ExternalPacket<'_>,
         context: &mut Context<'_>,
     ) -> Option<Content> {
@@ -51,25 +51,25 @@ impl Flow {
         let initial = *stream.initial.get_or_insert(segment.seq);
         // A window probe may have the sequence number before the first unacknowledged one, hence
         // `max`.
-        let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
+        let position = segment.seq.unwrap_near(initial, stream.snd_max).max(0) as u64;
         let length = segment.seq_len();
         let end = position + u64::from(length);
-        let sent_to = stream.sent_to;
+        let snd_max = stream.snd_max;
         // The socket is queried at each retransmission, because the socket's state shows which
         // mechanism caused the retransmission.
         if from == Side::Sender
-            && (position < sent_to && length > 0)
+            && (position < snd_max && length > 0)
             && let Some(state) = context.senders.query(seen.flow)
         {
             self.on_state(now, Some(position), &state, context.tables);
         }
-        self.streams[from as usize].sent_to = sent_to.max(end);
+        self.streams[from as usize].snd_max = snd_max.max(end);
         arriving.position = position;
         // Copies are numbered from 0, so the number of a copy is the number of earlier ones.
         arriving.copy = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
-            if length > 0 && position < sent_to {
+            if length > 0 && position < snd_max {
                 arriving.transmission = Transmission::Again;
             }
             return self.acknowledging(now, seen, arriving, context.tables);
@@ -81,7 +81,7 @@ impl Flow {
         let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
         let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
         (arriving.transmission, arriving.row) =
-            self.observed.sent(now, sent, sent_to, context.tables);
+            self.observed.on_sent(now, sent, snd_max, context.tables);
         Some(Content::Segment(copy))
     }
 
@@ -93,42 +93,48 @@ impl Flow {
         state: &SocketState,
         tables: &mut Tables,
     ) {
-        let acked = self.observed.acknowledged_to();
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
-        let wire = Wire { at, acked_before: acked, acked, sent_to, again };
-        self.observed.on_state(state, &wire, tables);
+        let acked = self.observed.snd_una();
+        let snd_max = self.streams[Side::Sender as usize].snd_max;
+        let query = Query {
+            at,
+            previous_una: acked,
+            snd_una: acked,
+            snd_max,
+            retransmitted_position: again,
+        };
+        self.observed.on_state(state, &query, tables);
     }
 
     /// True if the sender's current limit may have ended without an acknowledgment.
-    pub fn may_be_released(&self) -> bool {
+    pub fn limit_may_have_ended(&self) -> bool {
         ends_without_ack(self.observed.record.counters.limited_by.limit())
     }
 
     /// Records the limit of the sender, given the state of its socket.
     pub fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
         // The socket may have sent packets that the path has not received yet.
-        let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
-        let acked = self.observed.acknowledged_to();
-        let flight_size = sent_to - acked.min(sent_to);
-        let moment = Moment { now, state, flight_size, acked };
-        self.limiter.note(&moment, in_flight, &mut self.observed.record);
+        let snd_max = self.streams[Side::Sender as usize].snd_max.max(1 + state.unique_bytes_sent);
+        let acked = self.observed.snd_una();
+        let flight_size = snd_max - acked.min(snd_max);
+        let snapshot = SenderSnapshot { now, state, flight_size, snd_una: acked };
+        self.limiter.record_limit(&snapshot, in_flight, &mut self.observed.record);
     }
 
     /// Records that a segment has reached the receiver.
-    pub fn arrived(&mut self, now: Time, copy: SegmentCopy) {
-        self.observed.arrived(copy);
-        self.limiter.arrived(now, &mut self.observed.record);
+    pub fn on_arrived(&mut self, now: Time, copy: SegmentCopy) {
+        self.observed.on_arrived(copy);
+        self.limiter.on_arrived(now, &mut self.observed.record);
         // The life of a flow ends with the arrival of its last byte.
-        if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
+        if self.limiter.end_of_flow().is_some_and(|end| self.observed.has_arrived_before(end)) {
             self.observed.record.counters.limited_by.end(now);
         }
     }
 
     /// Records the state of the sender.
     pub fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        let snd_max = self.streams[Side::Sender as usize].snd_max;
         if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
-            samples.push(self.observed.sample(time, sent_to, state));
+            samples.push(self.observed.sample(time, snd_max, state));
         }
     }
 
@@ -136,7 +142,7 @@ impl Flow {
     fn acknowledging(
         &mut self,
         now: Time,
-        seen: &Seen,
+        seen: &InspectedPacket,
         arriving: &mut ExternalPacket<'_>,
         tables: &mut Tables,
     ) -> Option<Content> {
@@ -149,13 +155,13 @@ impl Flow {
         let sender = self.streams[Side::Sender as usize];
         // Nothing can be acknowledged before the data sender's first segment.
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
-        let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
+        let position = |number: SeqNr| number.unwrap_near(initial, sender.snd_max).max(0) as u64;
         let ack = position(seen.segment.ack);
         if self.opener == Side::Receiver && !flags.contains(Flags::SYN) {
-            self.limiter.client_connected(now, &mut self.observed.record);
+            self.limiter.on_client_connected(now, &mut self.observed.record);
         }
-        let known = [self.observed.acknowledged_to(), sender.sent_to];
-        self.limiter.acknowledged(now, ack, known, &mut self.observed.record);
+        let known = [self.observed.snd_una(), sender.snd_max];
+        self.limiter.on_ack_sent(now, ack, known, &mut self.observed.record);
         let mut selective = [(0, 0); 4];
         for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
             *room = (position(block.left), position(block.right));
@@ -165,11 +171,11 @@ impl Flow {
             let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
             arriving.row = Some(row);
         }
-        Some(Content::Ack(Acknowledgment { to: ack, selective }))
+        Some(Content::Ack(Acknowledgment { cumulative: ack, sack_blocks: selective }))
     }
 
     /// Handles a SYN. A SYN with a new sequence number begins a connection.
-    fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
+    fn note_syn(&mut self, now: Time, seen: &InspectedPacket, context: &mut Context<'_>) {
         let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];
         // A retransmitted SYN opens no connection.
@@ -177,7 +183,7 @@ impl Flow {
             return;
         }
         // Positions restart at the new initial sequence number.
-        *stream = Stream { initial: Some(number), sent_to: 0 };
+        *stream = Stream { initial: Some(number), snd_max: 0 };
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
@@ -186,7 +192,7 @@ impl Flow {
         }
         if from == self.opener && from == Side::Receiver {
             // The sender's socket has not been passed yet.
-            context.senders.forget(seen.flow);
+            context.senders.close_socket(seen.flow);
         }
     }
 }

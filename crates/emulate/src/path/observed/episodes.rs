@@ -1,7 +1,7 @@
 //! Episodes of recovery, and samples, of an observed sender.
 
 use super::ObservedFlow;
-use crate::path::watch::{Finding, Loss, Wire};
+use crate::path::watch::{DetectedLoss, Finding, Query};
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::EpisodeStart;
 use retx_record::reason::{InferredCause, SenderInference, SenderState};
@@ -12,17 +12,17 @@ use retx_units::Time;
 
 impl ObservedFlow {
     /// Position before which everything is acknowledged.
-    pub fn acknowledged_to(&self) -> u64 {
+    pub fn snd_una(&self) -> u64 {
         self.open.acknowledged
     }
 
     /// Handles the queried state of the sender's socket.
-    pub fn on_state(&mut self, state: &SocketState, wire: &Wire, tables: &mut Tables) {
+    pub fn on_state(&mut self, state: &SocketState, query: &Query, tables: &mut Tables) {
         let cwnd = &mut self.record.counters.cwnd;
         if state.is_closed() {
-            cwnd.unset(wire.at);
-        } else if !state.is_opening() {
-            cwnd.set(wire.at, state.cwnd_bytes());
+            cwnd.unset(query.at);
+        } else if !state.in_handshake() {
+            cwnd.set(query.at, state.cwnd_bytes());
         }
         let mut state = *state;
         if self.models_path {
@@ -30,14 +30,14 @@ impl ObservedFlow {
             // a recovery.
             state.ssthresh = None;
         }
-        self.open.watch.query(&state, wire, &mut self.findings);
+        self.open.watch.evaluate(&state, query, &mut self.findings);
         self.take_findings(tables);
     }
 
     /// Ends the observation of a connection that is over or cannot be queried any more.
-    pub fn end_watch(&mut self, now: Time, tables: &mut Tables) {
+    pub fn end_observation(&mut self, now: Time, tables: &mut Tables) {
         self.record.counters.cwnd.unset(now);
-        self.open.watch.end(now, &mut self.findings);
+        self.open.watch.end_connection(now, &mut self.findings);
         self.take_findings(tables);
     }
 
@@ -46,23 +46,23 @@ impl ObservedFlow {
         for finding in findings.drain(..) {
             match finding {
                 Finding::Loss(loss) => self.begin_episode(&loss, tables),
-                Finding::Over(at) => self.record.end_episode(at, tables),
-                Finding::Undone(at) => self.record.note_undo(at),
-                Finding::Echo(at) => self.record.note_ecn_reduction(at),
+                Finding::RecoveryEnd(at) => self.record.end_episode(at, tables),
+                Finding::Undo(at) => self.record.note_undo(at),
+                Finding::EcnReduction(at) => self.record.note_ecn_reduction(at),
             }
         }
         self.findings = findings;
     }
 
-    fn begin_episode(&mut self, loss: &Loss, tables: &mut Tables) {
+    fn begin_episode(&mut self, loss: &DetectedLoss, tables: &mut Tables) {
         let start = EpisodeStart {
             at: loss.at,
             // A kernel does not distinguish corruption from congestion.
             inference: SenderInference { kind: loss.kind, inferred: InferredCause::Congestion },
-            trigger: Trigger { position: loss.trigger, repaired: loss.repaired },
+            trigger: Trigger { position: loss.trigger, repaired: loss.repaired_by_probe },
             smss: self.smss,
-            cwnd_before_bytes: loss.cwnd_before,
-            cwnd_after_bytes: loss.cwnd_after,
+            cwnd_before_bytes: loss.cwnd_before_bytes,
+            cwnd_after_bytes: loss.cwnd_after_bytes,
             rto: loss.rto,
             backoff: loss.backoff,
             backoff_now: loss.backoff_now,
@@ -73,16 +73,16 @@ impl ObservedFlow {
         self.record.begin_episode(start, &self.open.received, tables);
     }
 
-    /// Sample of the sender; `sent_to` is the end of the data observed so far.
-    pub fn sample(&self, time: Time, sent_to: u64, state: &SocketState) -> Sample {
+    /// Sample of the sender; `snd_max` is the end of the data observed so far.
+    pub fn sample(&self, time: Time, snd_max: u64, state: &SocketState) -> Sample {
         // The socket also counts segments that still wait in the queue of its device.
-        let sent_to = sent_to.max(1 + state.sent_once);
+        let snd_max = snd_max.max(1 + state.unique_bytes_sent);
         Sample {
             flow: self.record.flow(),
             time,
             cwnd_bytes: state.cwnd_bytes(),
             ssthresh_bytes: state.ssthresh.map_or(NO_INTEGER, |segments| segments * state.mss),
-            flight_size_bytes: sent_to - self.open.acknowledged.min(sent_to),
+            flight_size_bytes: snd_max - self.open.acknowledged.min(snd_max),
             rwnd_bytes: state.snd_wnd.unwrap_or(NO_INTEGER),
             srtt: state.srtt,
             rttvar: state.rttvar,

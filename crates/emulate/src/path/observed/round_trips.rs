@@ -18,7 +18,7 @@ pub struct RoundTrips {
     /// State of each segment, with the position after the segment.
     segments: VecDeque<(u64, Segment)>,
     /// Selectively acknowledged ranges.
-    sacked: Ranges,
+    on_sacked: Ranges,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -31,13 +31,13 @@ enum Segment {
 impl RoundTrips {
     /// Records a segment that ends at `end`. `once_at` is its time of sending, or `None` if it
     /// contains retransmitted bytes.
-    pub fn sent(&mut self, end: u64, once_at: Option<Time>) {
+    pub fn on_sent(&mut self, end: u64, once_at: Option<Time>) {
         let segment = once_at.map_or(Segment::SentTwice, Segment::SentOnce);
         self.segments.push_back((end, segment));
     }
 
     /// Records a retransmission of the bytes `from … to`.
-    pub fn sent_again(&mut self, from: u64, to: u64) {
+    pub fn on_retransmitted(&mut self, from: u64, to: u64) {
         for (_, segment) in self.between(from, to) {
             *segment = Segment::SentTwice;
         }
@@ -45,10 +45,10 @@ impl RoundTrips {
 
     /// Records a selective acknowledgment of `from … to`, above the cumulative one. Returns the
     /// transmission time of the oldest newly acknowledged segment, if it yields a valid sample.
-    pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
+    pub fn on_sacked(&mut self, from: u64, to: u64) -> Option<Time> {
         let (mut oldest, mut next) = (None, from);
         // Later acknowledgments repeat SACK blocks; only newly reported ranges yield a sample.
-        while let Some((start, end)) = self.sacked.first_gap(next, to) {
+        while let Some((start, end)) = self.on_sacked.first_gap(next, to) {
             for (_, segment) in self.between(start, end) {
                 if let Segment::SentOnce(at) = *segment {
                     oldest.get_or_insert(at);
@@ -58,14 +58,14 @@ impl RoundTrips {
             next = end;
         }
         if from < to {
-            self.sacked.insert(from, to);
+            self.on_sacked.insert(from, to);
         }
         oldest
     }
 
     /// Records a cumulative acknowledgment up to `position`. Returns the transmission time of the
     /// oldest newly acknowledged segment, if it yields a valid sample.
-    pub fn acknowledged(&mut self, position: u64) -> Option<Time> {
+    pub fn on_acknowledged(&mut self, position: u64) -> Option<Time> {
         let (mut oldest, mut again) = (None, false);
         while let Some(&(end, segment)) = self.segments.front()
             && end <= position
@@ -78,7 +78,7 @@ impl RoundTrips {
                 Segment::Sacked => {}
             }
         }
-        self.sacked.remove_below(position);
+        self.on_sacked.remove_below(position);
         oldest.filter(|_| !again)
     }
 
@@ -105,37 +105,37 @@ mod tests {
     /// Ten segments of ten bytes, sent a millisecond apart.
     fn ten() -> RoundTrips {
         let mut all = RoundTrips::default();
-        (1..=10).for_each(|number| all.sent(10 * number, at(number)));
+        (1..=10).for_each(|number| all.on_sent(10 * number, at(number)));
         all
     }
 
     #[test]
     fn the_oldest_that_is_acknowledged_is_timed() {
         let mut all = ten();
-        assert_eq!(all.acknowledged(30), at(1));
-        assert_eq!(all.acknowledged(35), None);
-        assert_eq!(all.acknowledged(40), at(4));
+        assert_eq!(all.on_acknowledged(30), at(1));
+        assert_eq!(all.on_acknowledged(35), None);
+        assert_eq!(all.on_acknowledged(40), at(4));
     }
 
     #[test]
     fn nothing_sent_twice_is_timed() {
         let mut all = ten();
-        all.sent_again(15, 20);
-        assert_eq!(all.acknowledged(30), None);
-        assert_eq!(all.sacked(40, 60), at(5));
-        all.sent_again(60, 70);
-        assert_eq!(all.sacked(60, 80), at(8));
+        all.on_retransmitted(15, 20);
+        assert_eq!(all.on_acknowledged(30), None);
+        assert_eq!(all.on_sacked(40, 60), at(5));
+        all.on_retransmitted(60, 70);
+        assert_eq!(all.on_sacked(60, 80), at(8));
     }
 
     #[test]
     fn what_is_selectively_acknowledged_is_timed_once() {
         let mut all = ten();
-        assert_eq!(all.sacked(20, 40), at(3));
-        assert_eq!(all.sacked(20, 50), at(5));
-        assert_eq!(all.sacked(20, 50), None);
+        assert_eq!(all.on_sacked(20, 40), at(3));
+        assert_eq!(all.on_sacked(20, 50), at(5));
+        assert_eq!(all.on_sacked(20, 50), None);
         // The first of five segments yields the sample; the others were acknowledged selectively
         // before.
-        assert_eq!(all.acknowledged(50), at(1));
-        assert_eq!(all.acknowledged(60), at(6));
+        assert_eq!(all.on_acknowledged(50), at(1));
+        assert_eq!(all.on_acknowledged(60), at(6));
     }
 }

@@ -14,7 +14,7 @@ fn open() -> SocketState {
         rto: Duration::from_millis(240),
         mss: MSS,
         cwnd: 20,
-        sent_once: 20 * MSS,
+        unique_bytes_sent: 20 * MSS,
         timeouts: Some(0),
         ..SocketState::default()
     }
@@ -27,7 +27,7 @@ fn recovery() -> SocketState {
 
 /// Queries of a sender that has sent 20 segments, of which `from` are acknowledged.
 struct Watched {
-    watch: Watch,
+    watch: TransitionDetector,
     at: u64,
     acked: u64,
     found: Vec<Finding>,
@@ -35,20 +35,31 @@ struct Watched {
 
 impl Watched {
     fn new() -> Self {
-        let mut watch = Watch::default();
-        let wire = Wire { at: ms(0), acked_before: 1, acked: 1, sent_to: 1, again: None };
+        let mut watch = TransitionDetector::default();
+        let query = Query {
+            at: ms(0),
+            previous_una: 1,
+            snd_una: 1,
+            snd_max: 1,
+            retransmitted_position: None,
+        };
         let mut found = Vec::new();
-        watch.query(&open(), &wire, &mut found);
+        watch.evaluate(&open(), &query, &mut found);
         assert!(found.is_empty());
         Self { watch, at: 0, acked: 1, found }
     }
 
     fn query(&mut self, state: SocketState, acked: u64, again: Option<u64>) -> Vec<Finding> {
         self.at += 1;
-        let wire =
-            Wire { at: ms(self.at), acked_before: self.acked, acked, sent_to: 20 * MSS + 1, again };
+        let query = Query {
+            at: ms(self.at),
+            previous_una: self.acked,
+            snd_una: acked,
+            snd_max: 20 * MSS + 1,
+            retransmitted_position: again,
+        };
         self.acked = acked;
-        self.watch.query(&state, &wire, &mut self.found);
+        self.watch.evaluate(&state, &query, &mut self.found);
         std::mem::take(&mut self.found)
     }
 
@@ -61,14 +72,14 @@ impl Watched {
     }
 }
 
-fn fast_retransmit(at: u64, trigger: u64) -> Loss {
-    Loss {
+fn fast_retransmit(at: u64, trigger: u64) -> DetectedLoss {
+    DetectedLoss {
         kind: EpisodeKind::FastRetransmit,
         at: ms(at),
         trigger,
-        repaired: false,
-        cwnd_before: 20 * MSS,
-        cwnd_after: 10 * MSS,
+        repaired_by_probe: false,
+        cwnd_before_bytes: 20 * MSS,
+        cwnd_after_bytes: 10 * MSS,
         rto: Duration::from_millis(240),
         backoff: 0,
         backoff_now: 0,
@@ -87,11 +98,15 @@ fn fast_recovery_begins_with_its_first_retransmission() {
     assert_eq!(it.ack(recovery(), 9001), []);
     // Everything sent before is acknowledged, and the sender is still in recovery: another one.
     assert_eq!(it.ack(recovery(), 20_001), []);
-    let second = Loss { cwnd_before: 19 * MSS, same_window: true, ..fast_retransmit(6, 20_001) };
+    let second = DetectedLoss {
+        cwnd_before_bytes: 19 * MSS,
+        same_window: true,
+        ..fast_retransmit(6, 20_001)
+    };
     // Its retransmissions are not seen before it ends.
     let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
     let over = it.ack(after, 24_001);
-    assert_eq!(over, [Finding::Loss(second), Finding::Over(ms(7))]);
+    assert_eq!(over, [Finding::Loss(second), Finding::RecoveryEnd(ms(7))]);
 }
 
 /// Without SACK a recovery continues until more than its recovery point is acknowledged (RFC
@@ -117,13 +132,13 @@ fn each_timeout_is_an_episode() {
         ssthresh: Some(10),
         ..open()
     };
-    let rto = |at, before: SocketState, backoff_now| Loss {
+    let rto = |at, before: SocketState, backoff_now| DetectedLoss {
         kind: EpisodeKind::Rto,
-        cwnd_before: before.cwnd_bytes(),
-        cwnd_after: MSS,
+        cwnd_before_bytes: before.cwnd_bytes(),
+        cwnd_after_bytes: MSS,
         backoff: before.backoff,
         backoff_now,
-        same_window: before.is_repairing(),
+        same_window: before.is_recovering(),
         ..fast_retransmit(at, 1)
     };
     let [first, second] = [lost(1, 1), lost(2, 2)];
@@ -132,7 +147,7 @@ fn each_timeout_is_an_episode() {
     assert_eq!(it.ack(second, 1001), []);
     assert_eq!(it.again(second, 1001), []);
     let after = SocketState { loss_state: LossState::Open, ..second };
-    assert_eq!(it.ack(after, 20_001), [Finding::Over(ms(5))]);
+    assert_eq!(it.ack(after, 20_001), [Finding::RecoveryEnd(ms(5))]);
 }
 
 #[test]
@@ -147,17 +162,23 @@ fn a_threshold_that_comes_back_is_an_undo() {
     };
     it.again(lost, 1);
     let restored = SocketState { timeouts: Some(1), ..open() };
-    assert_eq!(it.ack(restored, 20_001), [Finding::Undone(ms(2)), Finding::Over(ms(2))]);
+    assert_eq!(it.ack(restored, 20_001), [Finding::Undo(ms(2)), Finding::RecoveryEnd(ms(2))]);
 }
 
 #[test]
 fn timeouts_of_a_handshake_do_not_count() {
-    let mut watch = Watch::default();
+    let mut watch = TransitionDetector::default();
     let mut found = Vec::new();
-    let wire = Wire { at: ms(1), acked_before: 0, acked: 0, sent_to: 1, again: Some(0) };
+    let query = Query {
+        at: ms(1),
+        previous_una: 0,
+        snd_una: 0,
+        snd_max: 1,
+        retransmitted_position: Some(0),
+    };
     let opening = SocketState { tcp_state: 2, ..open() };
-    watch.query(&opening, &wire, &mut found);
-    watch.query(&SocketState { timeouts: Some(1), ..opening }, &wire, &mut found);
+    watch.evaluate(&opening, &query, &mut found);
+    watch.evaluate(&SocketState { timeouts: Some(1), ..opening }, &query, &mut found);
     assert_eq!(found, []);
 }
 
@@ -171,8 +192,8 @@ fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
         assert_eq!(it.ack(open(), 20_001), []);
         let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
         let found = it.ack(if repaired { after } else { open() }, 21_001);
-        let expected = Loss { repaired, ..fast_retransmit(3, 19_001) };
-        let all = [Finding::Loss(expected), Finding::Over(ms(3))];
+        let expected = DetectedLoss { repaired_by_probe: repaired, ..fast_retransmit(3, 19_001) };
+        let all = [Finding::Loss(expected), Finding::RecoveryEnd(ms(3))];
         assert_eq!(found, all[..if repaired { 2 } else { 0 }]);
         assert_eq!(it.watch.open_probe(), None);
     }
@@ -182,7 +203,7 @@ fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
 fn an_echo_is_no_loss() {
     let mut it = Watched::new();
     let echo = SocketState { loss_state: LossState::Cwr, options: 2 | 8, ..open() };
-    assert_eq!(it.ack(echo, 1001), [Finding::Echo(ms(1))]);
+    assert_eq!(it.ack(echo, 1001), [Finding::EcnReduction(ms(1))]);
     assert_eq!(it.ack(echo, 2001), []);
     let local = SocketState { options: 2, ..echo };
     let mut it = Watched::new();
@@ -195,6 +216,6 @@ fn a_recovery_ends_with_its_connection() {
     it.ack(recovery(), 3001);
     let closed = SocketState { tcp_state: 7, ..recovery() };
     let found = it.ack(closed, 3001);
-    assert_eq!(found, [Finding::Loss(fast_retransmit(1, 3001)), Finding::Over(ms(2))]);
+    assert_eq!(found, [Finding::Loss(fast_retransmit(1, 3001)), Finding::RecoveryEnd(ms(2))]);
     assert_eq!(it.watch.last, None);
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Key of a flow's random streams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Draws {
+pub struct FlowStreamKey {
     /// Seed of the scenario.
     pub seed: u64,
     /// Number of the replication.
@@ -21,7 +21,7 @@ pub struct Draws {
     pub name: String,
 }
 
-impl Draws {
+impl FlowStreamKey {
     const fn key(&self) -> StreamKey {
         StreamKey { seed: self.seed, replication: self.replication }
     }
@@ -29,14 +29,14 @@ impl Draws {
 
 /// Distribution: its kind and the bits of its parameters.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-enum LawOrder {
+enum SerializedLaw {
     Constant(u64),
     Exponential(u64),
     Uniform(u64, u64),
     Pareto(u64, u64),
 }
 
-impl From<Law> for LawOrder {
+impl From<Law> for SerializedLaw {
     fn from(law: Law) -> Self {
         match law {
             Law::Constant(amount) => Self::Constant(amount.to_bits()),
@@ -47,7 +47,7 @@ impl From<Law> for LawOrder {
     }
 }
 
-impl LawOrder {
+impl SerializedLaw {
     fn law(self) -> Law {
         let of = f64::from_bits;
         match self {
@@ -61,14 +61,14 @@ impl LawOrder {
 
 /// Pace of packets; rates in bit/s.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-enum PaceOrder {
+enum SerializedPace {
     Saturating { backlog: u32 },
     Constant { rate: u64 },
     Poisson { rate: u64 },
-    OnOff { rate: u64, on: LawOrder, off: LawOrder },
+    OnOff { rate: u64, on: SerializedLaw, off: SerializedLaw },
 }
 
-impl From<Pace> for PaceOrder {
+impl From<Pace> for SerializedPace {
     fn from(pace: Pace) -> Self {
         match pace {
             Pace::Saturating { backlog } => Self::Saturating { backlog },
@@ -81,7 +81,7 @@ impl From<Pace> for PaceOrder {
     }
 }
 
-impl PaceOrder {
+impl SerializedPace {
     fn pace(self) -> Pace {
         match self {
             Self::Saturating { backlog } => Pace::Saturating { backlog },
@@ -96,10 +96,10 @@ impl PaceOrder {
 
 /// Source of datagrams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SourceOrder {
-    draws: Draws,
-    pace: PaceOrder,
-    sizes: LawOrder,
+pub struct SourceSetup {
+    draws: FlowStreamKey,
+    pace: SerializedPace,
+    sizes: SerializedLaw,
     largest: u32,
     packets: Option<u64>,
     bytes: Option<u64>,
@@ -109,9 +109,9 @@ pub struct SourceOrder {
     start: Time,
 }
 
-impl SourceOrder {
+impl SourceSetup {
     /// Source of a flow.
-    pub fn new(flow: &DatagramPlan, draws: Draws) -> Self {
+    pub fn new(flow: &DatagramPlan, draws: FlowStreamKey) -> Self {
         let Limits { packets, bytes, end } = flow.limits;
         Self {
             draws,
@@ -128,7 +128,7 @@ impl SourceOrder {
     /// True if the source keeps its first hop full. The source then needs reports on its packets in
     /// that hop.
     pub const fn fills_first_hop(&self) -> bool {
-        matches!(self.pace, PaceOrder::Saturating { .. })
+        matches!(self.pace, SerializedPace::Saturating { .. })
     }
 
     /// Sender of the simulator for this source.
@@ -143,20 +143,20 @@ impl SourceOrder {
 
 /// Requests and responses of a flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ExchangeOrder {
-    draws: Draws,
-    request: LawOrder,
-    response: LawOrder,
-    think: LawOrder,
+pub struct ExchangeSetup {
+    draws: FlowStreamKey,
+    request: SerializedLaw,
+    response: SerializedLaw,
+    think: SerializedLaw,
     /// Number of exchanges; `None` if unlimited.
     pub count: Option<u32>,
     /// True if each exchange opens a new connection.
     pub each: bool,
 }
 
-impl ExchangeOrder {
+impl ExchangeSetup {
     /// Exchanges of a flow.
-    pub fn new(plan: &ExchangePlan, draws: Draws) -> Self {
+    pub fn new(plan: &ExchangePlan, draws: FlowStreamKey) -> Self {
         Self {
             draws,
             request: plan.request.into(),
@@ -184,12 +184,12 @@ impl ExchangeOrder {
 mod tests {
     use super::*;
 
-    fn draws() -> Draws {
-        Draws { seed: 7, replication: 3, name: "f".into() }
+    fn draws() -> FlowStreamKey {
+        FlowStreamKey { seed: 7, replication: 3, name: "f".into() }
     }
 
-    fn through_json<M: Serialize + serde::de::DeserializeOwned>(order: &M) -> M {
-        serde_json::from_str(&serde_json::to_string(order).expect("plain data")).expect("the same")
+    fn through_json<M: Serialize + serde::de::DeserializeOwned>(setup: &M) -> M {
+        serde_json::from_str(&serde_json::to_string(setup).expect("plain data")).expect("the same")
     }
 
     /// UDP flow with parameters that have no short decimal representation.
@@ -219,7 +219,7 @@ mod tests {
             let key = draws().key();
             let source = Source::new(pace, flow.sizes, flow.start, (key, "f"));
             let mut here = retx_sim::datagram::Sender::new(source, &flow.limits, flow.start);
-            let mut there = through_json(&SourceOrder::new(&flow, draws())).sender();
+            let mut there = through_json(&SourceSetup::new(&flow, draws())).sender();
             loop {
                 let now = here.poll_timeout();
                 assert_eq!(now, there.poll_timeout());
@@ -244,7 +244,7 @@ mod tests {
             connection_per_exchange: false,
         };
         let mut here = Script::new(plan, draws().key(), "f");
-        let mut there = through_json(&ExchangeOrder::new(&plan, draws())).script();
+        let mut there = through_json(&ExchangeSetup::new(&plan, draws())).script();
         for _ in 0..50 {
             assert!(!here.is_last() && !there.is_last());
             assert_eq!(here.next_exchange(), there.next_exchange());

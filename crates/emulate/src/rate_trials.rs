@@ -1,7 +1,7 @@
-//! Calibration: measurement of the rates at which this machine can emulate.
+//! Trials of the rates at which this machine can emulate.
 
 use crate::error::EmulateError;
-use crate::launch::Launch;
+use crate::launch::LaunchOptions;
 use crate::protocol::Backend;
 use crate::run::{LATENESS_BOUND, Settings, emulate};
 use retx_scenario::{Source, parse};
@@ -34,8 +34,8 @@ pub struct Trial {
 ///
 /// # Errors
 /// As for [`emulate`].
-pub fn calibrate(
-    launch: &Launch,
+pub fn run_rate_trials(
+    launch: &LaunchOptions,
     backend: Backend,
     control: &Control,
 ) -> Result<Vec<Trial>, EmulateError> {
@@ -52,7 +52,7 @@ pub fn calibrate(
 }
 
 fn attempt(
-    (launch, backend): (&Launch, Backend),
+    (launch, backend): (&LaunchOptions, Backend),
     rate: u32,
     control: &Control,
 ) -> Result<Trial, EmulateError> {
@@ -84,7 +84,7 @@ fn attempt(
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
-        rate_max: None,
+        max_rate_bit_s: None,
         launch: launch.clone(),
     };
     let summary = emulate(&scenario, &settings, control)?.summary;
@@ -108,7 +108,7 @@ fn attempt(
 /// bottlenecks. A bottleneck counts once, even if several flows share it. Flows over links without
 /// a rate do not count. A UDP flow with a rate of its own counts with that rate instead, because
 /// the emulator also receives the packets that a queue then drops.
-pub fn demand_bit_s(plan: &Plan) -> f64 {
+pub fn offered_load_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
     let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
     let routes = plan.flows.iter().map(|flow| flow.routes[0]);
