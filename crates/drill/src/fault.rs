@@ -43,14 +43,14 @@ impl Refusal {
 
 /// Reason for ending a script early.
 #[derive(Debug, Clone)]
-pub enum Stop {
+pub enum EarlyEnd {
     /// The endpoint differs from the script.
     Failed(Box<Difference>),
     /// The script cannot be continued.
     Refused(Refusal),
 }
 
-impl Stop {
+impl EarlyEnd {
     /// Creates a difference without a packet to show.
     pub fn failed(line: u32, message: impl Into<String>) -> Self {
         let message = message.into();
@@ -58,7 +58,7 @@ impl Stop {
     }
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for EarlyEnd {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }

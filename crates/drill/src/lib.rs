@@ -22,7 +22,7 @@ mod show;
 mod token;
 
 pub use fault::{Difference, Refusal, Verdict};
-pub use play::{Options, Played, tcp_info};
+pub use play::{Options, PlayResult, tcp_info};
 pub use script::{MessageFlags, Operation, PollFd, SocketOption, Transfer};
 pub use setup::{Change, configure};
 
@@ -30,9 +30,9 @@ pub use setup::{Change, configure};
 pub const TEXT_MAX_BYTES: usize = 1 << 20;
 
 /// Plays one script. `options` are the defaults; the script's own flags override them.
-pub fn play(text: &str, options: &Options) -> Played {
+pub fn play(text: &str, options: &Options) -> PlayResult {
     match parse::parse(text) {
         Ok(script) => play::play(&script, text, options),
-        Err(refusal) => Played::refused(refusal),
+        Err(refusal) => PlayResult::refused(refusal),
     }
 }

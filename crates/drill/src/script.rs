@@ -41,14 +41,14 @@ pub struct Event {
     /// Line in the script.
     pub line: u32,
     /// Time of the event.
-    pub when: When,
+    pub when: EventTime,
     /// Action of the event.
     pub action: Action,
 }
 
 /// Time of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum EventTime {
     /// `0.25`: time since the start.
     At(Time),
     /// `+.1`: time since the previous event.
@@ -140,10 +140,10 @@ pub struct Call {
     /// Name as written, for messages.
     pub name: &'static str,
     /// Operation with its arguments.
-    pub what: Operation,
+    pub operation: Operation,
     /// Latest time at which the call returns, if it may wait: `+0...0.2`. A relative time refers to
     /// the previous event, as in [`EventTime`].
-    pub end: Option<Duration>,
+    pub latest_return: Option<Duration>,
     /// Expected result.
     pub expected: Expected,
 }
@@ -256,12 +256,12 @@ pub enum Ancillary {
     /// `SCM_TIMESTAMPING`: time of the event.
     Time(Duration),
     /// Event of the timestamp, and the number of the last byte of the write.
-    Stamp(Stamp, i64),
+    TimestampEvent(TimestampEvent, i64),
 }
 
 /// Kind of a transmit timestamp (`SCM_TSTAMP_…`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stamp {
+pub enum TimestampEvent {
     /// The segment enters the queue of the device.
     Scheduled,
     /// The segment leaves.

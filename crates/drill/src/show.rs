@@ -5,7 +5,7 @@ use retx_units::Time;
 use retx_wire::{Ecn, Flags};
 
 /// Shortens a text of the script to one line of a terminal, without control characters.
-pub fn plain(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut shown = String::new();
     for (index, c) in text.trim().chars().enumerate() {
@@ -23,7 +23,7 @@ pub fn plain(text: &str) -> String {
 }
 
 /// Time in seconds with six or more decimals, such as `0.250000`.
-pub fn time(time: Time) -> String {
+pub fn format_time(time: Time) -> String {
     let (seconds, nanos) = (time.as_nanos() / 1_000_000_000, time.as_nanos() % 1_000_000_000);
     if nanos.is_multiple_of(1_000) {
         format!("{seconds}.{:06}", nanos / 1_000)
@@ -33,13 +33,13 @@ pub fn time(time: Time) -> String {
 }
 
 /// Packet as scripts write it, such as `P. 1:1001(1000) ack 1 win 257 <nop,nop,sack 2001:3001>`.
-pub fn packet(packet: &Packet) -> String {
+pub fn format_packet(packet: &Packet) -> String {
     let Packet { seq, payload_bytes, .. } = *packet;
     let mut text = String::new();
     if let Some(mark) = packet.ecn {
-        text += &format!("[{}] ", ecn(mark));
+        text += &format!("[{}] ", format_ecn(mark));
     }
-    text += &flags(packet.flags);
+    text += &format_flags(packet.flags);
     text += &format!(" {seq}:{}({payload_bytes})", u64::from(seq) + u64::from(payload_bytes));
     if packet.flags.contains(Flags::ACK) {
         text += &format!(" ack {}", packet.ack);
@@ -59,7 +59,7 @@ pub fn packet(packet: &Packet) -> String {
 }
 
 /// ECN mark in the notation of scripts.
-pub const fn ecn(mark: EcnMark) -> &'static str {
+pub const fn format_ecn(mark: EcnMark) -> &'static str {
     match mark {
         EcnMark::Exactly(Ecn::NotEct) => "noecn",
         EcnMark::Exactly(Ecn::Ect0) => "ect0",
@@ -70,7 +70,7 @@ pub const fn ecn(mark: EcnMark) -> &'static str {
 }
 
 /// Control bits as scripts write them, such as `S.`; `-` for none.
-pub fn flags(flags: Flags) -> String {
+pub fn format_flags(flags: Flags) -> String {
     const LETTERS: [(Flags, char); 7] = [
         (Flags::SYN, 'S'),
         (Flags::FIN, 'F'),
@@ -116,13 +116,13 @@ mod tests {
 
     #[test]
     fn what_is_shown_of_a_script_is_harmless() {
-        assert_eq!(plain(" a\u{1b}[2J\tb "), "a\\u{1b}[2J\\tb");
-        assert_eq!(plain(&"x".repeat(1_000)).chars().count(), 301);
+        assert_eq!(one_line(" a\u{1b}[2J\tb "), "a\\u{1b}[2J\\tb");
+        assert_eq!(one_line(&"x".repeat(1_000)).chars().count(), 301);
     }
 
     #[test]
     fn times_are_as_fine_as_they_are() {
-        assert_eq!(time(Time::from_nanos(1_250_000_000)), "1.250000");
-        assert_eq!(time(Time::from_nanos(1_000_000_001)), "1.000000001");
+        assert_eq!(format_time(Time::from_nanos(1_250_000_000)), "1.250000");
+        assert_eq!(format_time(Time::from_nanos(1_000_000_001)), "1.000000001");
     }
 }

@@ -4,7 +4,7 @@ use crate::fault::Refusal;
 
 /// Kind of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind<'a> {
+pub enum TokenKind<'a> {
     /// `write`, `mss`, `SOCK_STREAM`.
     Word(&'a str),
     /// `1460`, `-1`.
@@ -35,7 +35,7 @@ pub enum Kind<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Token<'a> {
     /// Kind of token, with its text.
-    pub kind: Kind<'a>,
+    pub kind: TokenKind<'a>,
     /// Line, from 1.
     pub line: u32,
 }
@@ -44,7 +44,7 @@ pub struct Token<'a> {
 ///
 /// # Errors
 /// An unterminated comment, string, command or code block.
-pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
+pub fn tokenize(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
     let mut lexer = Lexer { rest: text, line: 1 };
     let mut tokens = Vec::new();
     loop {
@@ -52,7 +52,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, Refusal> {
         let line = lexer.line;
         let kind = lexer.next()?;
         tokens.push(Token { kind, line });
-        if kind == Kind::End {
+        if kind == TokenKind::End {
             return Ok(tokens);
         }
     }
@@ -92,27 +92,27 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Kind<'a>, Refusal> {
-        let Some(first) = self.rest.chars().next() else { return Ok(Kind::End) };
+    fn next(&mut self) -> Result<TokenKind<'a>, Refusal> {
+        let Some(first) = self.rest.chars().next() else { return Ok(TokenKind::End) };
         Ok(match first {
-            '-' if self.rest.starts_with("--") => Kind::Flag(self.flag()),
-            '`' => Kind::Command(self.enclosed("`", "`", "command")?),
+            '-' if self.rest.starts_with("--") => TokenKind::Flag(self.flag()),
+            '`' => TokenKind::Command(self.enclosed("`", "`", "command")?),
             '%' if self.rest.starts_with("%{") => {
-                Kind::Code(self.enclosed("%{", "}%", "code block")?)
+                TokenKind::Code(self.enclosed("%{", "}%", "code block")?)
             }
-            '"' => Kind::Text(self.enclosed("\"", "\"", "text")?),
+            '"' => TokenKind::Text(self.enclosed("\"", "\"", "text")?),
             '.' if self.rest.starts_with("...") => {
                 self.take(3);
-                Kind::Ellipsis
+                TokenKind::Ellipsis
             }
             _ if self.number_length() > 0 => self.number(),
             _ if is_word(first) => {
                 let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
-                Kind::Word(self.take(end))
+                TokenKind::Word(self.take(end))
             }
             _ => {
                 self.take(first.len_utf8());
-                Kind::Symbol(first)
+                TokenKind::Symbol(first)
             }
         })
     }
@@ -173,18 +173,18 @@ impl<'a> Lexer<'a> {
         if has_digit && (!word || hex) { at } else { 0 }
     }
 
-    fn number(&mut self) -> Kind<'a> {
+    fn number(&mut self) -> TokenKind<'a> {
         if self.rest.starts_with("0x") {
             let end = self.rest[2..].find(|c: char| !c.is_ascii_hexdigit());
             let digits = end.unwrap_or(self.rest.len() - 2);
-            return Kind::Hex(&self.take(2 + digits)[2..]);
+            return TokenKind::Hex(&self.take(2 + digits)[2..]);
         }
         let length = self.number_length();
         let text = self.take(length);
         match text.bytes().filter(|byte| *byte == b'.').count() {
-            0 => Kind::Integer(text),
-            1 => Kind::Decimal(text),
-            _ => Kind::Address(text),
+            0 => TokenKind::Integer(text),
+            1 => TokenKind::Decimal(text),
+            _ => TokenKind::Address(text),
         }
     }
 }
@@ -193,18 +193,18 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-impl Kind<'_> {
+impl TokenKind<'_> {
     /// Description of the token for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Word(text) | Self::Integer(text) | Self::Decimal(text) | Self::Address(text) => {
-                format!("\"{}\"", clipped(text))
+                format!("\"{}\"", clip(text))
             }
-            Self::Hex(text) => format!("\"0x{}\"", clipped(text)),
-            Self::Text(text) => format!("the text \"{}\"", clipped(text)),
+            Self::Hex(text) => format!("\"0x{}\"", clip(text)),
+            Self::Text(text) => format!("the text \"{}\"", clip(text)),
             Self::Command(_) => "a command in back quotes".into(),
             Self::Code(_) => "a code block".into(),
-            Self::Flag(text) => format!("the flag {}", clipped(text)),
+            Self::Flag(text) => format!("the flag {}", clip(text)),
             Self::Ellipsis => "\"...\"".into(),
             Self::Symbol(symbol) => format!("\"{}\"", symbol.escape_default()),
             Self::End => "the end of the script".into(),
@@ -213,7 +213,7 @@ impl Kind<'_> {
 }
 
 /// Shortens a text for a message.
-pub fn clipped(text: &str) -> String {
+pub fn clip(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();
     if text.chars().nth(LONGEST).is_some() {
@@ -226,13 +226,13 @@ pub fn clipped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind<'_>> {
-        tokens(text).unwrap().into_iter().map(|token| token.kind).collect()
+    fn kinds(text: &str) -> Vec<TokenKind<'_>> {
+        tokenize(text).unwrap().into_iter().map(|token| token.kind).collect()
     }
 
     #[test]
     fn times_flags_and_ranges() {
-        use Kind::{Decimal, Ellipsis, End, Flag, Integer, Symbol, Word};
+        use TokenKind::{Decimal, Ellipsis, End, Flag, Integer, Symbol, Word};
         assert_eq!(
             kinds("--mss=1000 +.01...0.2 > P. 1:5(4)"),
             [
@@ -260,8 +260,8 @@ mod tests {
                 Ellipsis,
                 Integer("1"),
                 Integer("-1"),
-                Kind::Hex("1F"),
-                Kind::Address("192.0.2.1"),
+                TokenKind::Hex("1F"),
+                TokenKind::Address("192.0.2.1"),
                 Word("1ab"),
                 End
             ]
@@ -270,16 +270,16 @@ mod tests {
 
     #[test]
     fn lines_are_counted_through_comments_and_blocks() {
-        let tokens = tokens("/* a\nb */ // c\n%{ x\ny }% `d\ne` 7").unwrap();
+        let tokens = tokenize("/* a\nb */ // c\n%{ x\ny }% `d\ne` 7").unwrap();
         let lines: Vec<u32> = tokens.iter().map(|token| token.line).collect();
         assert_eq!(lines, [3, 4, 5, 5]);
-        assert_eq!(tokens[0].kind, Kind::Code(" x\ny "));
+        assert_eq!(tokens[0].kind, TokenKind::Code(" x\ny "));
     }
 
     #[test]
     fn what_has_no_end_is_refused_at_its_beginning() {
         for text in ["1\n/* x", "1\n\"x", "1\n`x\\`", "1\n%{ x }"] {
-            let refusal = tokens(text).unwrap_err();
+            let refusal = tokenize(text).unwrap_err();
             assert_eq!(refusal.line, 2, "{text}");
             assert!(refusal.message.contains("no end"), "{refusal:?}");
         }

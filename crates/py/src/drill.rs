@@ -1,12 +1,12 @@
 //! Drill scripts: text in, verdict out.
 
 use pyo3::prelude::*;
-use retx_drill::{Options, Played, Verdict};
+use retx_drill::{Options, PlayResult, Verdict};
 
 /// Result of a script.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Drilled {
-    played: Played,
+    played: PlayResult,
 }
 
 #[pymethods]
@@ -74,7 +74,7 @@ impl Drilled {
     /// Virtual time that has passed.
     #[getter]
     fn simulated_s(&self) -> f64 {
-        self.played.simulated.as_secs_f64()
+        self.played.simulated_time.as_secs_f64()
     }
 }
 

@@ -1,13 +1,16 @@
 //! Execution of code blocks.
 
-use super::format::formatted;
-use super::{Comparison, Expression, Function, Operator, Prefix, Statement, StatementKind, Value};
+use super::format::format_percent;
+use super::{
+    BinaryOperator, Comparison, Expression, Function, Statement, StatementKind, UnaryOperator,
+    Value,
+};
 use crate::fault::Refusal;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Source of values for the names that a script has not assigned.
-pub trait Names {
+pub trait NameSource {
     /// The value of a name.
     ///
     /// # Errors
@@ -47,7 +50,7 @@ impl Program {
     ///
     /// # Errors
     /// An unknown name, or an operation that its operands do not support.
-    pub fn run(&mut self, block: &[Statement], names: &dyn Names) -> Result<Outcome, Refusal> {
+    pub fn run(&mut self, block: &[Statement], names: &dyn NameSource) -> Result<Outcome, Refusal> {
         for statement in block {
             let refuse =
                 |fault: Fault| Refusal::new(statement.line, format!("in the code block: {fault}"));
@@ -67,7 +70,7 @@ impl Program {
                     self.variables.insert(name.clone(), value);
                 }
                 StatementKind::Assert { test, message, text } => {
-                    if !self.value(test, names).map_err(refuse)?.is_true() {
+                    if !self.value(test, names).map_err(refuse)?.is_truthy() {
                         let mut message = match message {
                             Some(message) => {
                                 self.value(message, names).map_err(refuse)?.to_string()
@@ -89,7 +92,7 @@ impl Program {
     }
 
     /// `name = value` for each distinct name in an expression.
-    fn operands(&self, expression: &Expression, names: &dyn Names) -> Vec<String> {
+    fn operands(&self, expression: &Expression, names: &dyn NameSource) -> Vec<String> {
         let mut found = Vec::new();
         collect_names(expression, &mut found);
         let mut operands = Vec::new();
@@ -104,15 +107,15 @@ impl Program {
         operands
     }
 
-    fn all(&self, from: &[Expression], names: &dyn Names) -> Result<Vec<Value>, Fault> {
+    fn all(&self, from: &[Expression], names: &dyn NameSource) -> Result<Vec<Value>, Fault> {
         from.iter().map(|expression| self.value(expression, names)).collect()
     }
 
-    fn named(&self, name: &str, names: &dyn Names) -> Result<Value, Fault> {
+    fn named(&self, name: &str, names: &dyn NameSource) -> Result<Value, Fault> {
         self.variables.get(name).cloned().map_or_else(|| names.value(name), Ok)
     }
 
-    fn value(&self, expression: &Expression, names: &dyn Names) -> Result<Value, Fault> {
+    fn value(&self, expression: &Expression, names: &dyn NameSource) -> Result<Value, Fault> {
         match expression {
             Expression::Literal(value) => Ok(value.clone()),
             Expression::Name(name) => self.named(name, names),
@@ -134,7 +137,7 @@ impl Program {
             }
             Expression::Logic(either, operands) => {
                 let left = self.value(&operands.0, names)?;
-                if left.is_true() == *either { Ok(left) } else { self.value(&operands.1, names) }
+                if left.is_truthy() == *either { Ok(left) } else { self.value(&operands.1, names) }
             }
             Expression::Call(function, arguments) => call(*function, &self.all(arguments, names)?),
             Expression::Tuple(values) => Ok(Value::Tuple(self.all(values, names)?)),
@@ -161,72 +164,78 @@ fn collect_names<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
     }
 }
 
-fn unary(prefix: Prefix, value: &Value) -> Result<Value, Fault> {
+fn unary(prefix: UnaryOperator, value: &Value) -> Result<Value, Fault> {
     match (prefix, value) {
-        (Prefix::Not, value) => Ok((!value.is_true()).into()),
-        (Prefix::Minus, Value::Integer(number)) => {
+        (UnaryOperator::Not, value) => Ok((!value.is_truthy()).into()),
+        (UnaryOperator::Minus, Value::Integer(number)) => {
             number.checked_neg().map(Value::Integer).ok_or_else(too_large)
         }
-        (Prefix::Minus, Value::Float(number)) => Ok(Value::Float(-number)),
-        (Prefix::Invert, Value::Integer(number)) => Ok(Value::Integer(!number)),
+        (UnaryOperator::Minus, Value::Float(number)) => Ok(Value::Float(-number)),
+        (UnaryOperator::Invert, Value::Integer(number)) => Ok(Value::Integer(!number)),
         _ => Err(format!("{value} is no number")),
     }
 }
 
-fn binary(operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
+fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, Fault> {
     match (operator, left, right) {
-        (Operator::Modulo, Value::Text(text), _) => formatted(text, right).map(Value::Text),
-        (Operator::Add, Value::Text(left), Value::Text(right)) => {
+        (BinaryOperator::Modulo, Value::Text(text), _) => {
+            format_percent(text, right).map(Value::Text)
+        }
+        (BinaryOperator::Add, Value::Text(left), Value::Text(right)) => {
             Ok(Value::Text(format!("{left}{right}")))
         }
-        (Operator::Divide, ..) => float_binary(operator, left, right),
+        (BinaryOperator::Divide, ..) => float_binary(operator, left, right),
         (_, Value::Integer(left), Value::Integer(right)) => integer_binary(operator, *left, *right),
         _ => float_binary(operator, left, right),
     }
 }
 
-fn integer_binary(operator: Operator, left: i128, right: i128) -> Result<Value, Fault> {
+fn integer_binary(operator: BinaryOperator, left: i128, right: i128) -> Result<Value, Fault> {
     let shift = || u32::try_from(right).ok().filter(|bits| *bits < 100);
     let number = match operator {
-        Operator::Add => left.checked_add(right),
-        Operator::Subtract => left.checked_sub(right),
-        Operator::Multiply => left.checked_mul(right),
-        Operator::FloorDivide | Operator::Modulo if right == 0 => {
+        BinaryOperator::Add => left.checked_add(right),
+        BinaryOperator::Subtract => left.checked_sub(right),
+        BinaryOperator::Multiply => left.checked_mul(right),
+        BinaryOperator::FloorDivide | BinaryOperator::Modulo if right == 0 => {
             return Err("a division by zero".into());
         }
         // Python rounds towards minus infinity.
-        Operator::FloorDivide => left
+        BinaryOperator::FloorDivide => left
             .checked_div(right)
             .map(|quotient| quotient - i128::from(left % right != 0 && (left < 0) != (right < 0))),
-        Operator::Modulo => left
+        BinaryOperator::Modulo => left
             .checked_rem(right)
             .map(|rest| if rest != 0 && (rest < 0) != (right < 0) { rest + right } else { rest }),
-        Operator::And => Some(left & right),
-        Operator::Or => Some(left | right),
-        Operator::Xor => Some(left ^ right),
-        Operator::ShiftLeft => shift().and_then(|bits| left.checked_mul(1_i128.checked_shl(bits)?)),
-        Operator::ShiftRight => shift().map(|bits| left >> bits),
-        Operator::Divide => unreachable!("divisions are of floats"),
+        BinaryOperator::And => Some(left & right),
+        BinaryOperator::Or => Some(left | right),
+        BinaryOperator::Xor => Some(left ^ right),
+        BinaryOperator::ShiftLeft => {
+            shift().and_then(|bits| left.checked_mul(1_i128.checked_shl(bits)?))
+        }
+        BinaryOperator::ShiftRight => shift().map(|bits| left >> bits),
+        BinaryOperator::Divide => unreachable!("divisions are of floats"),
     };
     number.map(Value::Integer).ok_or_else(too_large)
 }
 
-fn float_binary(operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
-    let (Some(a), Some(b)) = (left.number(), right.number()) else {
+fn float_binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, Fault> {
+    let (Some(a), Some(b)) = (left.as_number(), right.as_number()) else {
         return Err(format!("{left} and {right} have no such operation"));
     };
-    if matches!(operator, Operator::Divide | Operator::FloorDivide | Operator::Modulo)
-        && b.abs() <= 0.0
+    if matches!(
+        operator,
+        BinaryOperator::Divide | BinaryOperator::FloorDivide | BinaryOperator::Modulo
+    ) && b.abs() <= 0.0
     {
         return Err("a division by zero".into());
     }
     Ok(Value::Float(match operator {
-        Operator::Add => a + b,
-        Operator::Subtract => a - b,
-        Operator::Multiply => a * b,
-        Operator::Divide => a / b,
-        Operator::FloorDivide => (a / b).floor(),
-        Operator::Modulo => a - b * (a / b).floor(),
+        BinaryOperator::Add => a + b,
+        BinaryOperator::Subtract => a - b,
+        BinaryOperator::Multiply => a * b,
+        BinaryOperator::Divide => a / b,
+        BinaryOperator::FloorDivide => (a / b).floor(),
+        BinaryOperator::Modulo => a - b * (a / b).floor(),
         _ => return Err(format!("{left} and {right} have no such operation")),
     }))
 }
@@ -263,7 +272,7 @@ fn order(left: &Value, right: &Value) -> Option<Option<Ordering>> {
             }
             Some(left.len().partial_cmp(&right.len()))
         }
-        _ => Some(left.number()?.partial_cmp(&right.number()?)),
+        _ => Some(left.as_number()?.partial_cmp(&right.as_number()?)),
     }
 }
 
@@ -313,7 +322,7 @@ mod tests {
     use super::*;
 
     struct Some5;
-    impl Names for Some5 {
+    impl NameSource for Some5 {
         fn value(&self, name: &str) -> Result<Value, String> {
             if name == "five" { Ok(Value::Integer(5)) } else { Err(format!("no {name}")) }
         }

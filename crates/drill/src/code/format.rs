@@ -6,7 +6,7 @@ use super::Value;
 ///
 /// # Errors
 /// More or fewer values than marks, or an unknown mark.
-pub fn formatted(text: &str, values: &Value) -> Result<String, String> {
+pub fn format_percent(text: &str, values: &Value) -> Result<String, String> {
     let mut values = match values {
         Value::Tuple(values) => values.as_slice(),
         one => std::slice::from_ref(one),
@@ -26,7 +26,7 @@ pub fn formatted(text: &str, values: &Value) -> Result<String, String> {
             values = others;
             match (kind, value) {
                 ('d' | 'i' | 'u', Value::Float(number)) => result += &format!("{number:.0}"),
-                ('f', number) => match number.number() {
+                ('f', number) => match number.as_number() {
                     Some(number) => result += &format!("{number:.6}"),
                     None => return Err(format!("{number} is no number")),
                 },

@@ -4,7 +4,7 @@ use crate::fault::Refusal;
 
 /// Token of a code block.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Word {
+pub enum CodeToken {
     /// A name or keyword.
     Name(String),
     /// Integer.
@@ -23,15 +23,15 @@ pub enum Word {
 
 /// Token with its line and its position in the text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct LocatedToken {
     /// The token.
-    pub word: Word,
+    pub token: CodeToken,
     /// Line in the script.
     pub line: u32,
     /// Offset of the token's first byte.
-    pub from: usize,
+    pub start: usize,
     /// Offset after the token's last byte.
-    pub to: usize,
+    pub end: usize,
 }
 
 /// Operators and brackets, longest first, so that `<` does not match the start of `<=`.
@@ -44,13 +44,13 @@ const SIGNS: [&str; 28] = [
 ///
 /// # Errors
 /// A character or a number that is not Python, or an unterminated string.
-pub fn words(text: &str, line: u32) -> Result<Vec<Placed>, Refusal> {
-    let mut lexer = Lexer { text, at: 0, line, depth: 0, words: Vec::new() };
+pub fn tokenize(text: &str, line: u32) -> Result<Vec<LocatedToken>, Refusal> {
+    let mut lexer = Lexer { text, at: 0, line, depth: 0, tokens: Vec::new() };
     while lexer.at < text.len() {
         lexer.step()?;
     }
-    lexer.push(Word::End, lexer.at);
-    Ok(lexer.words)
+    lexer.push(CodeToken::End, lexer.at);
+    Ok(lexer.tokens)
 }
 
 struct Lexer<'a> {
@@ -59,12 +59,12 @@ struct Lexer<'a> {
     line: u32,
     /// Number of open brackets, inside which line ends are ignored.
     depth: u32,
-    words: Vec<Placed>,
+    tokens: Vec<LocatedToken>,
 }
 
 impl Lexer<'_> {
-    fn push(&mut self, word: Word, from: usize) {
-        self.words.push(Placed { word, line: self.line, from, to: self.at });
+    fn push(&mut self, word: CodeToken, from: usize) {
+        self.tokens.push(LocatedToken { token: word, line: self.line, start: from, end: self.at });
     }
 
     fn step(&mut self) -> Result<(), Refusal> {
@@ -74,7 +74,7 @@ impl Lexer<'_> {
         if first == '\n' || first == ';' {
             self.at += 1;
             if self.depth == 0 {
-                self.push(Word::Newline, from);
+                self.push(CodeToken::Newline, from);
             }
             self.line += u32::from(first == '\n');
         } else if let Some(length) = continued(rest) {
@@ -89,12 +89,12 @@ impl Lexer<'_> {
         } else if first.is_ascii_alphabetic() || first == '_' {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             self.at += end.unwrap_or(rest.len());
-            self.push(Word::Name(self.text[from..self.at].to_owned()), from);
+            self.push(CodeToken::Name(self.text[from..self.at].to_owned()), from);
         } else if first == '"' || first == '\'' {
             let end = rest[1..].find(first).filter(|end| !rest[1..=*end].contains('\n'));
             let end = end.ok_or_else(|| self.refuse("this text has no end"))?;
             self.at += end + 2;
-            self.push(Word::Text(rest[1..=end].to_owned()), from);
+            self.push(CodeToken::Text(rest[1..=end].to_owned()), from);
         } else {
             self.sign()?;
         }
@@ -116,7 +116,7 @@ impl Lexer<'_> {
         }
         let from = self.at;
         self.at += sign.len();
-        self.push(Word::Sign(sign), from);
+        self.push(CodeToken::Sign(sign), from);
         Ok(())
     }
 
@@ -137,9 +137,9 @@ impl Lexer<'_> {
             None => text.parse().ok(),
         };
         let word = match (integer, text.parse::<f64>()) {
-            (Some(integer), _) => Word::Integer(integer),
-            (None, Ok(float)) if float.is_finite() && !hex => Word::Float(float),
-            _ => return Err(self.refuse(&format!("{} is no number", crate::token::clipped(&text)))),
+            (Some(integer), _) => CodeToken::Integer(integer),
+            (None, Ok(float)) if float.is_finite() && !hex => CodeToken::Float(float),
+            _ => return Err(self.refuse(&format!("{} is no number", crate::token::clip(&text)))),
         };
         self.at += end;
         self.push(word, from);

@@ -7,7 +7,7 @@ mod lexer;
 mod parser;
 mod value;
 
-pub use evaluate::{Names, Outcome, Program};
+pub use evaluate::{NameSource, Outcome, Program};
 pub use parser::parse;
 pub use value::Value;
 
@@ -35,7 +35,7 @@ pub enum StatementKind {
     /// `print(x, y)`.
     Print(Vec<Expression>),
     /// `name = value`; with an operator `name += value`.
-    Assign(String, Option<Operator>, Expression),
+    Assign(String, Option<BinaryOperator>, Expression),
     /// `pass`.
     Pass,
 }
@@ -48,9 +48,9 @@ pub enum Expression {
     /// A variable.
     Name(String),
     /// `-x`, `not x`, `~x`.
-    Unary(Prefix, Box<Expression>),
+    Unary(UnaryOperator, Box<Expression>),
     /// `a + b`.
-    Binary(Operator, Box<(Expression, Expression)>),
+    Binary(BinaryOperator, Box<(Expression, Expression)>),
     /// `a <= b <= c`: holds when each neighbouring pair does.
     Compare(Box<Expression>, Vec<(Comparison, Expression)>),
     /// `a and b`; if the flag is true, `a or b`.
@@ -64,7 +64,7 @@ pub enum Expression {
 /// Prefix operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Prefix {
+pub enum UnaryOperator {
     Minus,
     Not,
     Invert,
@@ -73,7 +73,7 @@ pub enum Prefix {
 /// Binary operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Operator {
+pub enum BinaryOperator {
     Add,
     Subtract,
     Multiply,

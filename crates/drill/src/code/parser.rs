@@ -1,7 +1,10 @@
 //! Parser of code blocks.
 
-use super::lexer::{Placed, Word, words};
-use super::{Comparison, Expression, Function, Operator, Prefix, Statement, StatementKind, Value};
+use super::lexer::{CodeToken, LocatedToken, tokenize};
+use super::{
+    BinaryOperator, Comparison, Expression, Function, Statement, StatementKind, UnaryOperator,
+    Value,
+};
 use crate::fault::Refusal;
 
 /// Nesting limit; no real script comes near it.
@@ -15,17 +18,17 @@ const LONGEST_CHAIN: usize = 200;
 /// # Errors
 /// The first construct outside the supported subset of Python.
 pub fn parse(text: &str, line: u32) -> Result<Vec<Statement>, Refusal> {
-    let mut parser = Parser { text, words: words(text, line)?, at: 0, depth: 0 };
+    let mut parser = Parser { text, tokens: tokenize(text, line)?, at: 0, depth: 0 };
     let mut statements = Vec::new();
     loop {
-        while parser.peek() == &Word::Newline {
+        while parser.peek() == &CodeToken::Newline {
             parser.at += 1;
         }
-        if parser.peek() == &Word::End {
+        if parser.peek() == &CodeToken::End {
             return Ok(statements);
         }
         statements.push(parser.statement()?);
-        if !matches!(parser.peek(), Word::Newline | Word::End) {
+        if !matches!(parser.peek(), CodeToken::Newline | CodeToken::End) {
             return Err(parser.unexpected("the end of the statement"));
         }
     }
@@ -33,25 +36,25 @@ pub fn parse(text: &str, line: u32) -> Result<Vec<Statement>, Refusal> {
 
 struct Parser<'a> {
     text: &'a str,
-    words: Vec<Placed>,
+    tokens: Vec<LocatedToken>,
     at: usize,
     depth: u32,
 }
 
-type Level = &'static [(&'static str, Operator)];
+type Level = &'static [(&'static str, BinaryOperator)];
 
 /// Binary operators by precedence, the lowest first.
 const LEVELS: [Level; 6] = [
-    &[("|", Operator::Or)],
-    &[("^", Operator::Xor)],
-    &[("&", Operator::And)],
-    &[("<<", Operator::ShiftLeft), (">>", Operator::ShiftRight)],
-    &[("+", Operator::Add), ("-", Operator::Subtract)],
+    &[("|", BinaryOperator::Or)],
+    &[("^", BinaryOperator::Xor)],
+    &[("&", BinaryOperator::And)],
+    &[("<<", BinaryOperator::ShiftLeft), (">>", BinaryOperator::ShiftRight)],
+    &[("+", BinaryOperator::Add), ("-", BinaryOperator::Subtract)],
     &[
-        ("*", Operator::Multiply),
-        ("/", Operator::Divide),
-        ("//", Operator::FloorDivide),
-        ("%", Operator::Modulo),
+        ("*", BinaryOperator::Multiply),
+        ("/", BinaryOperator::Divide),
+        ("//", BinaryOperator::FloorDivide),
+        ("%", BinaryOperator::Modulo),
     ],
 ];
 
@@ -75,33 +78,33 @@ const FUNCTIONS: [(&str, Function); 7] = [
 ];
 
 impl Parser<'_> {
-    fn peek(&self) -> &Word {
-        &self.words[self.at].word
+    fn peek(&self) -> &CodeToken {
+        &self.tokens[self.at].token
     }
 
     fn line(&self) -> u32 {
-        self.words[self.at].line
+        self.tokens[self.at].line
     }
 
     fn accept(&mut self, sign: &str) -> bool {
-        let found = matches!(self.peek(), Word::Sign(next) if *next == sign);
+        let found = matches!(self.peek(), CodeToken::Sign(next) if *next == sign);
         self.at += usize::from(found);
         found
     }
 
     fn accept_name(&mut self, name: &str) -> bool {
-        let found = matches!(self.peek(), Word::Name(next) if next == name);
+        let found = matches!(self.peek(), CodeToken::Name(next) if next == name);
         self.at += usize::from(found);
         found
     }
 
     fn unexpected(&self, wanted: &str) -> Refusal {
         let found = match self.peek() {
-            Word::End => "its end".to_owned(),
-            Word::Newline => "the end of the line".to_owned(),
+            CodeToken::End => "its end".to_owned(),
+            CodeToken::Newline => "the end of the line".to_owned(),
             _ => {
-                let Placed { from, to, .. } = self.words[self.at];
-                format!("\"{}\"", crate::token::clipped(&self.text[from..to]))
+                let LocatedToken { start: from, end: to, .. } = self.tokens[self.at];
+                format!("\"{}\"", crate::token::clip(&self.text[from..to]))
             }
         };
         Refusal::new(self.line(), format!("in the code block: expected {wanted}, found {found}"))
@@ -122,16 +125,16 @@ impl Parser<'_> {
     }
 
     fn assertion(&mut self) -> Result<StatementKind, Refusal> {
-        let from = self.words[self.at].from;
+        let from = self.tokens[self.at].start;
         let test = self.expression()?;
-        let to = self.words[self.at - 1].to;
+        let to = self.tokens[self.at - 1].end;
         let message = if self.accept(",") { Some(self.expression()?) } else { None };
         Ok(StatementKind::Assert { test, message, text: self.text[from..to].to_owned() })
     }
 
     /// Arguments of `print`: Python 2's `print x` as well as `print(x)`.
     fn printed(&mut self) -> Result<Vec<Expression>, Refusal> {
-        if matches!(self.peek(), Word::Newline | Word::End) {
+        if matches!(self.peek(), CodeToken::Newline | CodeToken::End) {
             return Ok(Vec::new());
         }
         let mut values = vec![self.expression()?];
@@ -147,14 +150,16 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Result<StatementKind, Refusal> {
         const WANTED: &str = "assert, print or an assignment";
-        let Word::Name(name) = self.peek().clone() else { return Err(self.unexpected(WANTED)) };
+        let CodeToken::Name(name) = self.peek().clone() else {
+            return Err(self.unexpected(WANTED));
+        };
         self.at += 1;
         let operator = match self.peek() {
-            Word::Sign("=") => None,
-            Word::Sign("+=") => Some(Operator::Add),
-            Word::Sign("-=") => Some(Operator::Subtract),
-            Word::Sign("*=") => Some(Operator::Multiply),
-            Word::Sign("//=") => Some(Operator::FloorDivide),
+            CodeToken::Sign("=") => None,
+            CodeToken::Sign("+=") => Some(BinaryOperator::Add),
+            CodeToken::Sign("-=") => Some(BinaryOperator::Subtract),
+            CodeToken::Sign("*=") => Some(BinaryOperator::Multiply),
+            CodeToken::Sign("//=") => Some(BinaryOperator::FloorDivide),
             _ => {
                 self.at -= 1;
                 return Err(self.unexpected(WANTED));
@@ -201,9 +206,9 @@ impl Parser<'_> {
         }
         let mut inner = self.comparison()?;
         if negations > 0 {
-            inner = Expression::Unary(Prefix::Not, Box::new(inner));
+            inner = Expression::Unary(UnaryOperator::Not, Box::new(inner));
             if negations.is_multiple_of(2) {
-                inner = Expression::Unary(Prefix::Not, Box::new(inner));
+                inner = Expression::Unary(UnaryOperator::Not, Box::new(inner));
             }
         }
         Ok(inner)
@@ -212,7 +217,7 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Result<Expression, Refusal> {
         let first = self.binary(0)?;
         let mut rest = Vec::new();
-        while let Word::Sign(sign) = self.peek()
+        while let CodeToken::Sign(sign) = self.peek()
             && let Some(&(_, comparison)) = COMPARISONS.iter().find(|(text, _)| text == sign)
         {
             self.at += 1;
@@ -225,7 +230,7 @@ impl Parser<'_> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
         let mut links = 0;
-        while let Word::Sign(sign) = self.peek()
+        while let CodeToken::Sign(sign) = self.peek()
             && let Some(&(_, operator)) = operators.iter().find(|(text, _)| text == sign)
         {
             self.at += 1;
@@ -239,9 +244,9 @@ impl Parser<'_> {
         let mut prefixes = Vec::new();
         loop {
             let prefix = match self.peek() {
-                Word::Sign("-") => Some(Prefix::Minus),
-                Word::Sign("~") => Some(Prefix::Invert),
-                Word::Sign("+") => None,
+                CodeToken::Sign("-") => Some(UnaryOperator::Minus),
+                CodeToken::Sign("~") => Some(UnaryOperator::Invert),
+                CodeToken::Sign("+") => None,
                 _ => break,
             };
             self.at += 1;
@@ -258,23 +263,23 @@ impl Parser<'_> {
     fn atom(&mut self) -> Result<Expression, Refusal> {
         let literal = |value| Ok(Expression::Literal(value));
         match self.peek().clone() {
-            Word::Integer(number) => {
+            CodeToken::Integer(number) => {
                 self.at += 1;
                 literal(Value::Integer(number))
             }
-            Word::Float(number) => {
+            CodeToken::Float(number) => {
                 self.at += 1;
                 literal(Value::Float(number))
             }
-            Word::Text(text) => {
+            CodeToken::Text(text) => {
                 self.at += 1;
                 literal(Value::Text(text))
             }
-            Word::Sign("(") => {
+            CodeToken::Sign("(") => {
                 self.at += 1;
                 self.brackets()
             }
-            Word::Name(name) => {
+            CodeToken::Name(name) => {
                 let line = self.line();
                 self.at += 1;
                 match name.as_str() {

@@ -17,7 +17,7 @@ pub enum Value {
 
 impl Value {
     /// Python's truth value: false for zero and for empty values.
-    pub fn is_true(&self) -> bool {
+    pub fn is_truthy(&self) -> bool {
         match self {
             Self::Integer(number) => *number != 0,
             Self::Float(number) => number.abs() > 0.0,
@@ -27,7 +27,7 @@ impl Value {
     }
 
     /// Value as a float, if it is a number.
-    pub fn number(&self) -> Option<f64> {
+    pub fn as_number(&self) -> Option<f64> {
         match self {
             Self::Integer(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),

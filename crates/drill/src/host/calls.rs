@@ -1,6 +1,6 @@
 //! System calls.
 
-use super::{Answer, Cause, Focus, Host, Kind, Role, Settings, Socket};
+use super::{ActionCause, CallResult, Focus, Host, Kind, Role, Settings, Socket};
 use crate::script::{MessageFlags, Operation, Transfer};
 use retx_tcp::State;
 use retx_units::{Duration, Time};
@@ -19,10 +19,10 @@ impl Host {
         now: Time,
         operation: &Operation,
         returns: Option<i64>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let answer = match operation {
             Operation::Socket { nonblocking } => self.socket(returns, *nonblocking),
-            Operation::Bind(fd) => self.socket_at(*fd).map(|_| Answer::Done(0)),
+            Operation::Bind(fd) => self.socket_at(*fd).map(|_| CallResult::Done(0)),
             Operation::Listen(fd) => self.listen(*fd),
             Operation::Accept(fd) => self.accept(now, *fd, returns),
             Operation::Connect(fd) => self.connect(now, *fd),
@@ -42,11 +42,11 @@ impl Host {
             Operation::GetFlags(fd) => {
                 // Linux's values of O_RDWR and O_NONBLOCK.
                 let socket = self.socket_at(*fd)?;
-                Ok(Answer::Done(if socket.nonblocking { 0x802 } else { 2 }))
+                Ok(CallResult::Done(if socket.nonblocking { 0x802 } else { 2 }))
             }
             Operation::SetFlags(fd, nonblocking) => {
                 self.socket_at(*fd)?.nonblocking = *nonblocking;
-                Ok(Answer::Done(0))
+                Ok(CallResult::Done(0))
             }
             Operation::GetOption(..)
             | Operation::ReadErrors(..)
@@ -55,8 +55,8 @@ impl Host {
             | Operation::OutQueue(..)
             | Operation::Poll { .. } => unreachable!("these are answered by what they look at"),
         }?;
-        Ok(if answer == Answer::Wait && self.is_nonblocking(operation) {
-            Answer::Error(if matches!(operation, Operation::Connect(_)) {
+        Ok(if answer == CallResult::Wait && self.is_nonblocking(operation) {
+            CallResult::Error(if matches!(operation, Operation::Connect(_)) {
                 "EINPROGRESS"
             } else {
                 "EAGAIN"
@@ -83,16 +83,16 @@ impl Host {
     }
 
     fn socket_at(&mut self, fd: i32) -> Result<&mut Socket, Fault> {
-        self.sockets.get_mut(&fd).ok_or_else(|| no_descriptor(fd))
+        self.sockets.get_mut(&fd).ok_or_else(|| bad_descriptor(fd))
     }
 
     /// Connection of a descriptor.
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn end_of(&self, fd: i32) -> Result<Option<usize>, Fault> {
+    pub fn connection_of(&self, fd: i32) -> Result<Option<usize>, Fault> {
         match self.sockets.get(&fd) {
-            None => Err(no_descriptor(fd)),
+            None => Err(bad_descriptor(fd)),
             Some(Socket { kind: Kind::End(end), .. }) => Ok(Some(*end)),
             Some(_) => Ok(None),
         }
@@ -110,62 +110,62 @@ impl Host {
         Ok(fd)
     }
 
-    fn socket(&mut self, returns: Option<i64>, nonblocking: bool) -> Result<Answer, Fault> {
+    fn socket(&mut self, returns: Option<i64>, nonblocking: bool) -> Result<CallResult, Fault> {
         let fd = self.new_descriptor(returns)?;
         let socket = Socket::new(Kind::Fresh, Settings::default());
         self.sockets.insert(fd, Socket { nonblocking, ..socket });
         self.focus = Focus::Socket(fd);
-        Ok(Answer::Done(fd.into()))
+        Ok(CallResult::Done(fd.into()))
     }
 
-    fn open_file(&mut self, returns: Option<i64>) -> Result<Answer, Fault> {
+    fn open_file(&mut self, returns: Option<i64>) -> Result<CallResult, Fault> {
         let fd = self.new_descriptor(returns)?;
         self.sockets.insert(fd, Socket::new(Kind::File, Settings::default()));
-        Ok(Answer::Done(fd.into()))
+        Ok(CallResult::Done(fd.into()))
     }
 
-    fn listen(&mut self, fd: i32) -> Result<Answer, Fault> {
+    fn listen(&mut self, fd: i32) -> Result<CallResult, Fault> {
         let socket = self.socket_at(fd)?;
         if matches!(socket.kind, Kind::End(_)) {
-            return Ok(Answer::Error("EINVAL"));
+            return Ok(CallResult::Error("EINVAL"));
         }
         socket.kind = Kind::Listener;
         self.focus = Focus::Socket(fd);
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
-    fn accept(&mut self, now: Time, fd: i32, returns: Option<i64>) -> Result<Answer, Fault> {
+    fn accept(&mut self, now: Time, fd: i32, returns: Option<i64>) -> Result<CallResult, Fault> {
         if self.socket_at(fd)?.kind != Kind::Listener {
-            return Ok(Answer::Error("EINVAL"));
+            return Ok(CallResult::Error("EINVAL"));
         }
         let waiting = self
             .ends
             .iter()
-            .position(|end| end.listener == Some(fd) && end.connected && !end.taken);
-        let Some(end) = waiting else { return Ok(Answer::Wait) };
+            .position(|end| end.listener == Some(fd) && end.connected && !end.has_descriptor);
+        let Some(end) = waiting else { return Ok(CallResult::Wait) };
         let new = self.new_descriptor(returns)?;
         let settings = self.sockets[&fd].settings.clone();
-        self.ends[end].taken = true;
+        self.ends[end].has_descriptor = true;
         self.start_keepalive(now, end);
         self.sockets.insert(new, Socket::new(Kind::End(end), settings));
-        Ok(Answer::Done(new.into()))
+        Ok(CallResult::Done(new.into()))
     }
 
-    fn connect(&mut self, now: Time, fd: i32) -> Result<Answer, Fault> {
+    fn connect(&mut self, now: Time, fd: i32) -> Result<CallResult, Fault> {
         let socket = self.socket_at(fd)?;
         match socket.kind {
-            Kind::Listener => return Ok(Answer::Error("EISCONN")),
-            Kind::End(end) => return Ok(self.connected(end)),
-            Kind::File | Kind::Epoll(_) => return Ok(Answer::Error("ENOTSOCK")),
+            Kind::Listener => return Ok(CallResult::Error("EISCONN")),
+            Kind::End(end) => return Ok(self.connect_result(end)),
+            Kind::File | Kind::Epoll(_) => return Ok(CallResult::Error("ENOTSOCK")),
             Kind::Fresh => {}
         }
         let settings = socket.settings.clone();
         let end = self.open(&settings, Role::Opener)?;
-        self.ends[end].taken = true;
+        self.ends[end].has_descriptor = true;
         self.start_keepalive(now, end);
         self.socket_at(fd)?.kind = Kind::End(end);
-        self.serve(now, end, Cause::Call);
-        Ok(Answer::Wait)
+        self.serve(now, end, ActionCause::Call);
+        Ok(CallResult::Wait)
     }
 
     /// Starts keep-alive, if the socket requested it before the connection existed.
@@ -177,16 +177,18 @@ impl Host {
     }
 
     /// Result of `connect`: whether the handshake is complete, has failed or continues.
-    pub fn connected(&mut self, end: usize) -> Answer {
+    pub fn connect_result(&mut self, end: usize) -> CallResult {
         let end = &mut self.ends[end];
         if let Some(errno) = end.error.take() {
-            return Answer::Error(errno);
+            return CallResult::Error(errno);
         }
-        if end.connected { Answer::Done(0) } else { Answer::Wait }
+        if end.connected { CallResult::Done(0) } else { CallResult::Wait }
     }
 
-    fn read(&mut self, now: Time, transfer: &Transfer) -> Result<Answer, Fault> {
-        let Some(end) = self.end_of(transfer.fd)? else { return Ok(Answer::Error("ENOTCONN")) };
+    fn read(&mut self, now: Time, transfer: &Transfer) -> Result<CallResult, Fault> {
+        let Some(end) = self.connection_of(transfer.fd)? else {
+            return Ok(CallResult::Error("ENOTCONN"));
+        };
         let target = &mut self.ends[end];
         let readable = match target.readable() {
             Ok(readable) => readable,
@@ -200,23 +202,25 @@ impl Host {
         if !transfer.flags.contains(MessageFlags::PEEK) && bytes > 0 {
             let taken = target.connection.read(bytes);
             assert_eq!(taken, bytes, "a connection gives what it says it has");
-            self.serve(now, end, Cause::Call);
+            self.serve(now, end, ActionCause::Call);
         }
-        Ok(Answer::Done(bytes as i64))
+        Ok(CallResult::Done(bytes as i64))
     }
 
-    fn write(&mut self, now: Time, transfer: &Transfer) -> Result<Answer, Fault> {
-        let Some(end) = self.end_of(transfer.fd)? else { return Ok(Answer::Error("EPIPE")) };
+    fn write(&mut self, now: Time, transfer: &Transfer) -> Result<CallResult, Fault> {
+        let Some(end) = self.connection_of(transfer.fd)? else {
+            return Ok(CallResult::Error("EPIPE"));
+        };
         let target = &mut self.ends[end];
         if let Err(answer) = target.writable() {
             if target.error.take().is_some() {
-                target.write_shut = true;
+                target.write_shutdown = true;
             }
             return Ok(answer);
         }
         let mut taken = 0;
         loop {
-            let piece = self.ends[end].piece(transfer.bytes - taken);
+            let piece = self.ends[end].writable_bytes(transfer.bytes - taken);
             if piece == 0 {
                 break;
             }
@@ -233,14 +237,18 @@ impl Host {
         }
         let target = &mut self.ends[end];
         let written = target.connection.snd_una().max(1) + target.connection.unacknowledged();
-        if let Some(stamps) = target.stamps.as_mut().filter(|_| taken > 0) {
+        if let Some(stamps) = target.timestamps.as_mut().filter(|_| taken > 0) {
             stamps.on_write(now, written);
         }
         if taken < transfer.bytes {
-            target.short = true;
-            target.observe(now);
+            target.found_buffer_full = true;
+            target.wake_waiters(now);
         }
-        Ok(if taken == 0 && transfer.bytes > 0 { Answer::Wait } else { Answer::Done(taken as i64) })
+        Ok(if taken == 0 && transfer.bytes > 0 {
+            CallResult::Wait
+        } else {
+            CallResult::Done(taken as i64)
+        })
     }
 
     /// Passes bytes of a write to the connection, and lets the connection send. Returns the number
@@ -256,18 +264,18 @@ impl Host {
         if taken == bytes && flags.contains(MessageFlags::END_OF_RECORD) {
             connection.end_record();
         }
-        self.serve(now, end, Cause::Call);
+        self.serve(now, end, ActionCause::Call);
         taken
     }
 
     /// Result of a transfer with a buffer at address 0: it fails if the call would access the
     /// buffer.
-    fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Answer, Fault> {
-        let open = self.end_of(fd)?.is_some();
+    fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<CallResult, Fault> {
+        let open = self.connection_of(fd)?.is_some();
         Ok(match (open, bytes) {
-            (false, _) => Answer::Error("EPIPE"),
-            (true, 0) => Answer::Done(0),
-            (true, _) => Answer::Error("EFAULT"),
+            (false, _) => CallResult::Error("EPIPE"),
+            (true, 0) => CallResult::Done(0),
+            (true, _) => CallResult::Error("EFAULT"),
         })
     }
 
@@ -276,61 +284,67 @@ impl Host {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn write_on(
+    pub fn continue_write(
         &mut self,
         now: Time,
         transfer: &Transfer,
         written: &mut u64,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
         // `has_room`), even if a part of the write would fit earlier.
-        let end = self.end_of(transfer.fd)?.map(|end| &self.ends[end]);
-        if *written > 0 && end.is_some_and(|end| end.short && end.error.is_none()) {
-            return Ok(Answer::Wait);
+        let end = self.connection_of(transfer.fd)?.map(|end| &self.ends[end]);
+        if *written > 0 && end.is_some_and(|end| end.found_buffer_full && end.error.is_none()) {
+            return Ok(CallResult::Wait);
         }
         let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
         match self.call(now, &Operation::Write(left), None)? {
-            Answer::Done(taken) => *written += taken as u64,
+            CallResult::Done(taken) => *written += taken as u64,
             // Bytes already accepted are reported before an error.
-            Answer::Error(_) if *written > 0 => return Ok(Answer::Done(*written as i64)),
+            CallResult::Error(_) if *written > 0 => return Ok(CallResult::Done(*written as i64)),
             answer => return Ok(answer),
         }
         let waits = *written < transfer.bytes && !self.never_waits(transfer);
-        Ok(if waits { Answer::Wait } else { Answer::Done(*written as i64) })
+        Ok(if waits { CallResult::Wait } else { CallResult::Done(*written as i64) })
     }
 
-    fn shutdown(&mut self, now: Time, fd: i32, read: bool, write: bool) -> Result<Answer, Fault> {
-        let Some(end) = self.end_of(fd)? else { return Ok(Answer::Error("ENOTCONN")) };
+    fn shutdown(
+        &mut self,
+        now: Time,
+        fd: i32,
+        read: bool,
+        write: bool,
+    ) -> Result<CallResult, Fault> {
+        let Some(end) = self.connection_of(fd)? else { return Ok(CallResult::Error("ENOTCONN")) };
         let target = &mut self.ends[end];
         if target.connection.state() == State::Closed {
-            return Ok(Answer::Error("ENOTCONN"));
+            return Ok(CallResult::Error("ENOTCONN"));
         }
-        target.read_shut |= read;
-        if write && !target.write_shut {
-            target.write_shut = true;
+        target.read_shutdown |= read;
+        if write && !target.write_shutdown {
+            target.write_shutdown = true;
             target.connection.close();
         }
-        self.serve(now, end, Cause::Call);
-        Ok(Answer::Done(0))
+        self.serve(now, end, ActionCause::Call);
+        Ok(CallResult::Done(0))
     }
 
-    fn close(&mut self, now: Time, fd: i32) -> Result<Answer, Fault> {
+    fn close(&mut self, now: Time, fd: i32) -> Result<CallResult, Fault> {
         if let Some(Kind::End(end)) = self.sockets.get(&fd).map(|socket| socket.kind) {
             return Ok(self.close_connection(now, fd, end));
         }
-        let socket = self.sockets.remove(&fd).ok_or_else(|| no_descriptor(fd))?;
+        let socket = self.sockets.remove(&fd).ok_or_else(|| bad_descriptor(fd))?;
         match socket.kind {
             Kind::Fresh | Kind::File | Kind::Epoll(_) => {}
             Kind::Listener => self.stop_listening(now, fd),
             Kind::End(_) => unreachable!("connections are closed above"),
         }
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
     /// Closes a connection's socket. With a linger time, the call waits until the peer has
     /// acknowledged all data or the time has passed (`sk_stream_wait_close`).
-    fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> Answer {
-        let Some(socket) = self.sockets.get_mut(&fd) else { return Answer::Error("EBADF") };
+    fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> CallResult {
+        let Some(socket) = self.sockets.get_mut(&fd) else { return CallResult::Error("EBADF") };
         let target = &mut self.ends[end];
         let lingers = socket.settings.linger.filter(|seconds| *seconds > 0);
         let first = socket.closing_until.is_none();
@@ -338,28 +352,28 @@ impl Host {
         // so the peer gets a reset.
         if first && (socket.settings.linger == Some(0) || target.connection.readable() > 0) {
             target.connection.abort();
-        } else if first && !target.write_shut {
+        } else if first && !target.write_shutdown {
             target.connection.close();
         }
-        target.write_shut = true;
+        target.write_shutdown = true;
         let wait = lingers.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds as u64));
         let until = *socket.closing_until.get_or_insert(now + wait);
-        self.serve(now, end, Cause::Call);
+        self.serve(now, end, ActionCause::Call);
         let connection = &mut self.ends[end].connection;
         let closing =
             matches!(connection.state(), State::FinWait1 | State::Closing | State::LastAck)
                 || connection.unacknowledged() > 0;
         if closing && now < until {
-            return Answer::Wait;
+            return CallResult::Wait;
         }
         connection.detach();
         self.sockets.remove(&fd);
-        self.serve(now, end, Cause::Call);
-        Answer::Done(0)
+        self.serve(now, end, ActionCause::Call);
+        CallResult::Done(0)
     }
 
     /// Longest time that `close` waits.
-    pub fn lingers(&self, fd: i32) -> Duration {
+    pub fn linger_time(&self, fd: i32) -> Duration {
         let linger = self.sockets.get(&fd).and_then(|socket| socket.settings.linger);
         linger.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.max(0) as u64))
     }
@@ -370,9 +384,9 @@ impl Host {
             self.focus = Focus::Nothing;
         }
         for end in 0..self.ends.len() {
-            if self.ends[end].listener == Some(fd) && !self.ends[end].taken {
+            if self.ends[end].listener == Some(fd) && !self.ends[end].has_descriptor {
                 self.ends[end].connection.abort();
-                self.serve(now, end, Cause::Call);
+                self.serve(now, end, ActionCause::Call);
             }
         }
     }
@@ -381,16 +395,18 @@ impl Host {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn ready(&self, fd: i32) -> Result<u32, Fault> {
-        if let Some(end) = self.end_of(fd)? {
-            return Ok(self.ends[end].ready());
+    pub fn ready_events(&self, fd: i32) -> Result<u32, Fault> {
+        if let Some(end) = self.connection_of(fd)? {
+            return Ok(self.ends[end].ready_events());
         }
-        let waiting =
-            self.ends.iter().any(|end| end.listener == Some(fd) && end.connected && !end.taken);
-        Ok(if waiting { super::ready::widened(super::ready::IN) } else { 0 })
+        let waiting = self
+            .ends
+            .iter()
+            .any(|end| end.listener == Some(fd) && end.connected && !end.has_descriptor);
+        Ok(if waiting { super::ready::add_normal_bits(super::ready::IN) } else { 0 })
     }
 }
 
-pub(super) fn no_descriptor(fd: i32) -> Fault {
+pub(super) fn bad_descriptor(fd: i32) -> Fault {
     format!("there is no descriptor {fd}")
 }

@@ -1,9 +1,9 @@
 //! Connection and the state of its socket.
 
-use super::limits::{Limits, unsent_bytes};
+use super::limits::{LimitClocks, unsent_bytes};
 use super::settings::KeepAliveOption;
-use super::stamps::Stamps;
-use super::{Answer, Errno, ready};
+use super::stamps::TransmitTimestamps;
+use super::{CallResult, Errno, ready};
 use retx_tcp::{Connection, Event, State, Transmit};
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -21,24 +21,24 @@ pub struct End {
     pub listener: Option<i32>,
     /// True if the connection has a descriptor: `accept` has returned it, or `connect` has created
     /// it.
-    pub taken: bool,
+    pub has_descriptor: bool,
     /// True once the handshake is complete.
     pub connected: bool,
     /// True once the peer has closed its direction.
     pub peer_closed: bool,
     /// True after `shutdown(SHUT_RD)`: reads no longer wait. As in Linux, data that arrive can
     /// still be read.
-    pub read_shut: bool,
+    pub read_shutdown: bool,
     /// True after `shutdown(SHUT_WR)` or `close`.
-    pub write_shut: bool,
+    pub write_shutdown: bool,
     /// Error that the next call returns, if any.
     pub error: Option<Errno>,
     /// Size of the send buffer, bytes.
-    pub send_buffer: u64,
+    pub send_buffer_bytes: u64,
     /// Counters for `TCP_INFO`.
-    pub counts: Counts,
+    pub counters: Counters,
     /// True if packet overhead counts towards the send buffer, as in Linux.
-    pub counts_memory: bool,
+    pub counts_buffer_memory: bool,
     /// MSS offered by this end.
     pub mss: u32,
     /// `TCP_NOTSENT_LOWAT`: limit of unsent bytes above which writes wait; `None` without a limit.
@@ -48,13 +48,13 @@ pub struct End {
     /// `SO_KEEPALIVE`.
     pub keepalive: KeepAliveOption,
     /// Transmit timestamps, if enabled.
-    pub stamps: Option<Box<Stamps>>,
+    pub timestamps: Option<Box<TransmitTimestamps>>,
     /// Times during which the peer's window or the send buffer limits the sender.
-    pub limits: Limits,
+    pub limits: LimitClocks,
     /// Number of events that have woken waiters of the socket.
-    pub wakes: u64,
+    pub wakeups: u64,
     /// True from a write that finds the send buffer full until enough of the buffer is free again.
-    pub short: bool,
+    pub found_buffer_full: bool,
     /// Number of readable bytes after the previous call of [`Self::observe`].
     woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
@@ -63,7 +63,7 @@ pub struct End {
 
 /// Counters of `TCP_INFO`.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Counts {
+pub struct Counters {
     /// Segments sent.
     pub segments_out: u64,
     /// Segments sent with data.
@@ -92,7 +92,7 @@ pub struct Counts {
 
 /// Origin of an action of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum ActionCause {
     /// Arrival of a segment while the connection was in this state.
     Segment(State),
     /// Expiry of a timer.
@@ -107,23 +107,23 @@ impl End {
         Self {
             connection,
             listener: None,
-            taken: false,
+            has_descriptor: false,
             connected: false,
             peer_closed: false,
-            read_shut: false,
-            write_shut: false,
+            read_shutdown: false,
+            write_shutdown: false,
             error: None,
-            send_buffer,
-            counts: Counts::default(),
-            counts_memory: false,
+            send_buffer_bytes: send_buffer,
+            counters: Counters::default(),
+            counts_buffer_memory: false,
             mss,
             unsent_low_water: None,
             read_low_water: 1,
             keepalive: KeepAliveOption::default(),
-            stamps: None,
-            limits: Limits::default(),
-            wakes: 0,
-            short: false,
+            timestamps: None,
+            limits: LimitClocks::default(),
+            wakeups: 0,
+            found_buffer_full: false,
             woken_at: 0,
             flight: VecDeque::new(),
         }
@@ -135,29 +135,29 @@ impl End {
     }
 
     /// Updates the socket's state from the connection's events, which are due to `cause`.
-    pub fn take_events(&mut self, now: Time, cause: Cause) {
+    pub fn handle_events(&mut self, now: Time, cause: ActionCause) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Connected => {
                     self.connected = true;
-                    self.wakes += 1;
+                    self.wakeups += 1;
                     // When the handshake ends, Linux sets these times as if data had been sent and
                     // received (`tcp_finish_connect`).
-                    self.counts.last_data_received = now;
-                    self.counts.last_data_sent = now;
+                    self.counters.last_data_received = now;
+                    self.counters.last_data_sent = now;
                 }
                 Event::PeerClosed => {
                     self.peer_closed = true;
-                    self.wakes += 1;
+                    self.wakeups += 1;
                 }
                 Event::Reset => {
                     self.error = reset_error(cause);
-                    self.wakes += 1;
+                    self.wakeups += 1;
                 }
-                Event::TimedOut(_) => self.counts.timeouts += 1,
+                Event::TimedOut(_) => self.counters.timeouts += 1,
                 Event::Rtt(rtt) | Event::EchoedRtt(rtt) => {
-                    self.counts.rtt_min =
-                        Some(self.counts.rtt_min.map_or(rtt, |known| known.min(rtt)));
+                    self.counters.rtt_min =
+                        Some(self.counters.rtt_min.map_or(rtt, |known| known.min(rtt)));
                 }
                 _ => {}
             }
@@ -166,24 +166,24 @@ impl End {
         while self.flight.front().is_some_and(|segment| segment.1 <= acknowledged) {
             self.flight.pop_front();
         }
-        if let Some(stamps) = &mut self.stamps {
+        if let Some(stamps) = &mut self.timestamps {
             stamps.on_acknowledged(now, acknowledged);
         }
     }
 
     /// Wakes calls that wait for data or for space in the send buffer, and updates the times in
     /// `limits`. Called after each input to the connection.
-    pub fn observe(&mut self, now: Time) {
+    pub fn wake_waiters(&mut self, now: Time) {
         let readable = self.connection.readable();
         if readable > self.woken_at {
-            self.wakes += 1;
+            self.wakeups += 1;
         }
         self.woken_at = readable;
-        self.limits.observe(now, &self.connection, self.short);
-        if self.short && self.has_room() {
-            self.short = false;
-            self.wakes += 1;
-            self.limits.observe(now, &self.connection, false);
+        self.limits.update(now, &self.connection, self.found_buffer_full);
+        if self.found_buffer_full && self.has_room() {
+            self.found_buffer_full = false;
+            self.wakeups += 1;
+            self.limits.update(now, &self.connection, false);
         }
     }
 
@@ -193,8 +193,8 @@ impl End {
     fn has_room(&self) -> bool {
         let used = self.used();
         let unsent = unsent_bytes(&self.connection);
-        let room = self.send_buffer.saturating_sub(used);
-        let enough = if self.counts_memory { room >= used / 2 } else { room > 0 };
+        let room = self.send_buffer_bytes.saturating_sub(used);
+        let enough = if self.counts_buffer_memory { room >= used / 2 } else { room > 0 };
         enough && self.unsent_low_water.is_none_or(|low| 2 * unsent < low)
     }
 
@@ -202,7 +202,7 @@ impl End {
     pub fn note_sent(&mut self, now: Time, transmit: &Transmit) {
         let bytes = u64::from(transmit.segment.payload_bytes);
         let space = u64::from(transmit.segment.seq_len());
-        let counts = &mut self.counts;
+        let counts = &mut self.counters;
         counts.segments_out += 1;
         if bytes > 0 {
             counts.data_segments_out += 1;
@@ -213,7 +213,7 @@ impl End {
             counts.retransmissions += 1;
             counts.bytes_retransmitted += bytes;
         } else if space > 0 {
-            if let Some(stamps) = &mut self.stamps {
+            if let Some(stamps) = &mut self.timestamps {
                 stamps.on_sent(now, transmit.position + space);
             }
             self.flight.push_back((transmit.position, transmit.position + space));
@@ -221,36 +221,36 @@ impl End {
     }
 
     /// Number of readable bytes. If there are none, the error is the answer to the read.
-    pub fn readable(&self) -> Result<u64, Answer> {
+    pub fn readable(&self) -> Result<u64, CallResult> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
             return Ok(readable);
         }
         if let Some(errno) = self.error {
-            return Err(Answer::Error(errno));
+            return Err(CallResult::Error(errno));
         }
         let over = self.peer_closed
-            || self.read_shut
+            || self.read_shutdown
             || matches!(self.connection.state(), State::Closed | State::TimeWait);
-        if over { Ok(0) } else { Err(Answer::Wait) }
+        if over { Ok(0) } else { Err(CallResult::Wait) }
     }
 
     /// `Ok` if a write can proceed; otherwise the answer to the write.
-    pub fn writable(&self) -> Result<(), Answer> {
+    pub fn writable(&self) -> Result<(), CallResult> {
         if let Some(errno) = self.error {
-            return Err(Answer::Error(errno));
+            return Err(CallResult::Error(errno));
         }
-        if self.write_shut || (self.connected && self.connection.state() == State::Closed) {
-            return Err(Answer::Error("EPIPE"));
+        if self.write_shutdown || (self.connected && self.connection.state() == State::Closed) {
+            return Err(CallResult::Error("EPIPE"));
         }
         let open = matches!(self.connection.state(), State::Established | State::CloseWait);
-        if open { Ok(()) } else { Err(Answer::Wait) }
+        if open { Ok(()) } else { Err(CallResult::Wait) }
     }
 
     /// Bytes of the send buffer in use.
     fn used(&self) -> u64 {
         let bytes = self.connection.unacknowledged();
-        if !self.counts_memory {
+        if !self.counts_buffer_memory {
             return bytes;
         }
         bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
@@ -259,10 +259,10 @@ impl End {
     /// Number of bytes that the connection accepts of a write of `bytes`; 0 if the write has to
     /// wait. If memory is counted, or with `TCP_NOTSENT_LOWAT`, a block may be started while the
     /// limit is not reached, and is then filled even beyond the limit (`tcp_sendmsg_locked`).
-    pub fn piece(&self, bytes: u64) -> u64 {
-        let room = self.send_buffer.saturating_sub(self.used());
-        let bytes = if self.counts_memory { bytes } else { bytes.min(room) };
-        if !self.counts_memory && self.unsent_low_water.is_none() {
+    pub fn writable_bytes(&self, bytes: u64) -> u64 {
+        let room = self.send_buffer_bytes.saturating_sub(self.used());
+        let bytes = if self.counts_buffer_memory { bytes } else { bytes.min(room) };
+        if !self.counts_buffer_memory && self.unsent_low_water.is_none() {
             return bytes;
         }
         let block = self.connection.block_bytes();
@@ -274,38 +274,38 @@ impl End {
     }
 
     /// Bits reported by `poll`.
-    pub fn ready(&self) -> u32 {
+    pub fn ready_events(&self) -> u32 {
         let mut bits = 0;
         if self.readable().is_ok() || self.error.is_some() {
             bits |= ready::IN;
         }
         if self.writable().is_ok() && self.has_room()
-            || matches!(self.writable(), Err(Answer::Error(_)))
+            || matches!(self.writable(), Err(CallResult::Error(_)))
         {
             bits |= ready::OUT;
         }
         if self.error.is_some() {
             bits |= ready::ERR;
         }
-        if self.peer_closed || self.read_shut {
+        if self.peer_closed || self.read_shutdown {
             bits |= ready::RDHUP;
         }
         if self.connection.state() == State::Closed
-            || (self.write_shut && (self.peer_closed || self.read_shut))
+            || (self.write_shutdown && (self.peer_closed || self.read_shutdown))
         {
             bits |= ready::HUP;
         }
-        ready::widened(bits)
+        ready::add_normal_bits(bits)
     }
 }
 
 /// Error reported to the application after a reset.
-fn reset_error(cause: Cause) -> Option<Errno> {
+fn reset_error(cause: ActionCause) -> Option<Errno> {
     match cause {
-        Cause::Segment(State::SynSent) => Some("ECONNREFUSED"),
-        Cause::Segment(State::CloseWait) => Some("EPIPE"),
-        Cause::Segment(_) => Some("ECONNRESET"),
-        Cause::Timer => Some("ETIMEDOUT"),
-        Cause::Call => None,
+        ActionCause::Segment(State::SynSent) => Some("ECONNREFUSED"),
+        ActionCause::Segment(State::CloseWait) => Some("EPIPE"),
+        ActionCause::Segment(_) => Some("ECONNRESET"),
+        ActionCause::Timer => Some("ETIMEDOUT"),
+        ActionCause::Call => None,
     }
 }

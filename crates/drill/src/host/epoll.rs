@@ -4,8 +4,8 @@
 //! reported: data or an error arrived, or a full send buffer has space again. Without `EPOLLET` a
 //! ready entry is reported again.
 
-use super::calls::{Fault, no_descriptor};
-use super::{Answer, Focus, Host, Kind, Settings, Socket, ready};
+use super::calls::{Fault, bad_descriptor};
+use super::{CallResult, Focus, Host, Kind, Settings, Socket, ready};
 use crate::script::EpollChange;
 
 /// Watched descriptor.
@@ -26,13 +26,13 @@ pub(super) struct Epoll {
 }
 
 impl Host {
-    pub(super) fn epoll_create(&mut self, returns: Option<i64>) -> Result<Answer, Fault> {
+    pub(super) fn epoll_create(&mut self, returns: Option<i64>) -> Result<CallResult, Fault> {
         let fd = self.new_descriptor(returns)?;
         let kind = Kind::Epoll(self.epolls.len());
         self.epolls.push(Epoll::default());
         self.sockets.insert(fd, Socket::new(kind, Settings::default()));
         debug_assert!(self.focus != Focus::Socket(fd));
-        Ok(Answer::Done(fd.into()))
+        Ok(CallResult::Done(fd.into()))
     }
 
     fn epoll(&self, fd: i32) -> Result<usize, Fault> {
@@ -47,19 +47,19 @@ impl Host {
         epoll: i32,
         what: EpollChange,
         entry: (i32, u32),
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let (fd, events) = entry;
         if !self.sockets.contains_key(&fd) {
-            return Err(no_descriptor(fd));
+            return Err(bad_descriptor(fd));
         }
         let seen = self.wakes(fd);
         let epoll = self.epoll(epoll)?;
         let entries = &mut self.epolls[epoll].entries;
         let known = entries.iter().position(|entry| entry.fd == fd);
         match (what, known) {
-            (EpollChange::Add, Some(_)) => return Ok(Answer::Error("EEXIST")),
+            (EpollChange::Add, Some(_)) => return Ok(CallResult::Error("EEXIST")),
             (EpollChange::Add, None) => entries.push(Entry { fd, events, seen, fresh: true }),
-            (_, None) => return Ok(Answer::Error("ENOENT")),
+            (_, None) => return Ok(CallResult::Error("ENOENT")),
             (EpollChange::Modify, Some(at)) => {
                 entries[at] = Entry { fd, events, seen, fresh: true };
             }
@@ -67,13 +67,13 @@ impl Host {
                 entries.remove(at);
             }
         }
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
     /// Number of events of a socket that have woken its waiters.
     fn wakes(&self, fd: i32) -> u64 {
-        match self.end_of(fd) {
-            Ok(Some(end)) => self.ends[end].wakes,
+        match self.connection_of(fd) {
+            Ok(Some(end)) => self.ends[end].wakeups,
             _ => self.ends.iter().filter(|end| end.listener == Some(fd) && end.connected).count()
                 as u64,
         }
@@ -92,7 +92,7 @@ impl Host {
             if watched == 0 || !entry.fresh && wakes == entry.seen {
                 continue;
             }
-            let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
+            let found = self.ready_events(entry.fd)? & (watched | ready::ERR | ready::HUP);
             let entry = &mut self.epolls[epoll].entries[at];
             // From now on, only later wake-ups count. This suffices for a full send buffer, too,
             // because the socket wakes its waiters when there is space again.

@@ -10,10 +10,10 @@ use retx_units::{Duration, Time};
 
 /// Clocks of a connection.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
-    busy: Clock,
-    peer_window: Clock,
-    send_buffer: Clock,
+pub struct LimitClocks {
+    busy_time: Clock,
+    peer_window_limited_time: Clock,
+    send_buffer_limited_time: Clock,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,33 +39,33 @@ impl Clock {
     }
 }
 
-impl Limits {
+impl LimitClocks {
     /// Starts and stops the clocks; called after each input to the connection. `short` is true if a
     /// write waits for space in the send buffer.
-    pub fn observe(&mut self, now: Time, connection: &Connection, short: bool) {
+    pub fn update(&mut self, now: Time, connection: &Connection, short: bool) {
         let unsent = unsent_bytes(connection);
         let smss = u64::from(connection.window().smss);
         let flight = connection.flight_size();
         let fits = flight + unsent.min(smss) <= connection.snd_wnd();
         let peer = unsent > 0 && !fits && flight + smss.min(unsent) <= connection.cwnd();
-        self.peer_window.run(now, peer);
-        self.send_buffer.run(now, short && unsent == 0);
-        self.busy.run(now, connection.unacknowledged() > 0);
+        self.peer_window_limited_time.run(now, peer);
+        self.send_buffer_limited_time.run(now, short && unsent == 0);
+        self.busy_time.run(now, connection.unacknowledged() > 0);
     }
 
     /// Time with unacknowledged data.
-    pub fn busy(&self, now: Time) -> Duration {
-        self.busy.read(now)
+    pub fn busy_time(&self, now: Time) -> Duration {
+        self.busy_time.read(now)
     }
 
     /// Part of the busy time limited by the peer's window.
-    pub fn peer_window(&self, now: Time) -> Duration {
-        self.peer_window.read(now)
+    pub fn peer_window_limited_time(&self, now: Time) -> Duration {
+        self.peer_window_limited_time.read(now)
     }
 
     /// Part of the busy time limited by the send buffer.
-    pub fn send_buffer(&self, now: Time) -> Duration {
-        self.send_buffer.read(now)
+    pub fn send_buffer_limited_time(&self, now: Time) -> Duration {
+        self.send_buffer_limited_time.read(now)
     }
 }
 

@@ -12,9 +12,9 @@ mod settings;
 mod stamps;
 
 pub use calls::Fault;
-pub use end::{Cause, Counts, End};
-pub use limits::{Limits, unsent_bytes};
-pub use stamps::{Stamped, Stamps};
+pub use end::{ActionCause, Counters, End};
+pub use limits::{LimitClocks, unsent_bytes};
+pub use stamps::{TransmitTimestamp, TransmitTimestamps};
 
 use retx_tcp::{Buffers, Config, Connection, State};
 use retx_units::{SeqNr, Time};
@@ -27,7 +27,7 @@ pub type Errno = &'static str;
 
 /// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallResult {
     /// The call returns this value.
     Done(i64),
     /// The call fails.
@@ -162,7 +162,7 @@ impl Host {
     }
 
     /// Connection that packets currently belong to.
-    pub fn current(&self) -> Option<usize> {
+    pub fn current_connection(&self) -> Option<usize> {
         match self.focus {
             Focus::End(end) => Some(end),
             _ => None,
@@ -183,7 +183,7 @@ impl Host {
     ///
     /// # Errors
     /// The socket's options do not form a valid configuration.
-    pub fn receiver(&mut self, flags: Flags) -> Result<usize, String> {
+    pub fn connection_for(&mut self, flags: Flags) -> Result<usize, String> {
         let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
         let listener = match self.focus {
             Focus::End(end) => {
@@ -196,7 +196,7 @@ impl Host {
             Focus::Socket(fd) if self.is_listening(fd) => Some(fd),
             Focus::Socket(_) | Focus::Nothing => None,
         };
-        self.admit(listener)
+        self.open_for_packet(listener)
     }
 
     /// Creates a connection for a packet that belongs to none, on the listening socket `listener`.
@@ -204,7 +204,7 @@ impl Host {
     ///
     /// # Errors
     /// The socket's options do not form a valid configuration.
-    pub fn admit(&mut self, listener: Option<i32>) -> Result<usize, Fault> {
+    pub fn open_for_packet(&mut self, listener: Option<i32>) -> Result<usize, Fault> {
         let settings = listener.map(|fd| self.sockets[&fd].settings.clone()).unwrap_or_default();
         let end = self.open(&settings, Role::Listener)?;
         if listener.is_none() {
@@ -242,7 +242,7 @@ impl Host {
             connection.set_device_closed(true);
         }
         let mut end_of_socket = End::new(connection, send_buffer, config.mss);
-        end_of_socket.counts_memory = config.buffers == Buffers::Linux;
+        end_of_socket.counts_buffer_memory = config.buffers == Buffers::Linux;
         end_of_socket.unsent_low_water = settings.unsent_low_water.or(self.unsent_low_water);
         end_of_socket.read_low_water = settings.read_low_water;
         end_of_socket.keepalive = settings.keepalive;
@@ -255,16 +255,16 @@ impl Host {
     pub fn deliver(&mut self, now: Time, end: usize, segment: &Segment, ecn: Ecn) {
         let target = &mut self.ends[end];
         let state = target.connection.state();
-        target.counts.segments_in += 1;
+        target.counters.segments_in += 1;
         if segment.payload_bytes > 0 {
-            target.counts.data_segments_in += 1;
-            target.counts.last_data_received = now;
+            target.counters.data_segments_in += 1;
+            target.counters.last_data_received = now;
         }
         if segment.flags.contains(Flags::ACK) {
-            target.counts.last_ack_received = now;
+            target.counters.last_ack_received = now;
         }
         target.connection.handle_packet(now, segment, ecn);
-        self.serve(now, end, Cause::Segment(state));
+        self.serve(now, end, ActionCause::Segment(state));
     }
 
     /// Time of the next timer; [`Time::NEVER`] if there is none.
@@ -277,15 +277,15 @@ impl Host {
         for end in 0..self.ends.len() {
             if self.ends[end].connection.poll_timeout() <= now {
                 self.ends[end].connection.handle_timeout(now);
-                self.serve(now, end, Cause::Timer);
+                self.serve(now, end, ActionCause::Timer);
             }
         }
     }
 
     /// Handles the events of a connection, and lets it send.
-    fn serve(&mut self, now: Time, end: usize, cause: Cause) {
+    fn serve(&mut self, now: Time, end: usize, cause: ActionCause) {
         let target = &mut self.ends[end];
-        target.take_events(now, cause);
+        target.handle_events(now, cause);
         while self.budget > 0
             && let Some(transmit) = target.connection.poll_transmit(now)
         {
@@ -301,7 +301,7 @@ impl Host {
                 ecn: transmit.ecn,
             });
         }
-        target.take_events(now, Cause::Call);
-        target.observe(now);
+        target.handle_events(now, ActionCause::Call);
+        target.wake_waiters(now);
     }
 }

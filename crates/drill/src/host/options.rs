@@ -1,8 +1,8 @@
 //! Setting and reading socket options.
 
-use super::calls::{Fault, no_descriptor};
-use super::stamps::Stamps;
-use super::{Answer, Errno, Host, Kind};
+use super::calls::{Fault, bad_descriptor};
+use super::stamps::TransmitTimestamps;
+use super::{CallResult, Errno, Host, Kind};
 use crate::script::SocketOption;
 use retx_units::{Duration, Time};
 
@@ -16,14 +16,14 @@ impl Host {
         now: Time,
         fd: i32,
         option: &SocketOption,
-    ) -> Result<Answer, Fault> {
-        let socket = self.sockets.get(&fd).ok_or_else(|| no_descriptor(fd))?;
+    ) -> Result<CallResult, Fault> {
+        let socket = self.sockets.get(&fd).ok_or_else(|| bad_descriptor(fd))?;
         if let Kind::End(end) = socket.kind
             && let Some(answer) = self.set_while_open(now, end, option)?
         {
             return Ok(answer);
         }
-        let socket = self.sockets.get_mut(&fd).ok_or_else(|| no_descriptor(fd))?;
+        let socket = self.sockets.get_mut(&fd).ok_or_else(|| bad_descriptor(fd))?;
         let opens_later = !matches!(socket.kind, Kind::End(_));
         let settings = &mut socket.settings;
         match option {
@@ -40,7 +40,7 @@ impl Host {
             SocketOption::ReadLowWater(bytes) => {
                 settings.read_low_water = within(*bytes, 1, 1 << 30)?
             }
-            SocketOption::TellInQueue(on) => settings.tells_in_queue = *on != 0,
+            SocketOption::TellInQueue(on) => settings.reports_inq = *on != 0,
             SocketOption::KeepAlive(on) => settings.keepalive.on = *on != 0,
             SocketOption::KeepIdle(seconds) => settings.keepalive.idle = keep_seconds(*seconds)?,
             SocketOption::KeepInterval(seconds) => {
@@ -63,14 +63,14 @@ impl Host {
             | SocketOption::Congestion(_) => {
                 return Err("this option can be set only before there is a connection".into());
             }
-            SocketOption::Error(_) => return Ok(Answer::Error("ENOPROTOOPT")),
+            SocketOption::Error(_) => return Ok(CallResult::Error("ENOPROTOOPT")),
             SocketOption::Timestamping(_) => {
                 return Err("timestamps are played of connections only".into());
             }
         }
         // Impossible values are refused here already, not only when a connection is opened.
         settings.configure(&self.config)?;
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
     /// Applies an option to a running connection; returns `None` if the socket must also store the
@@ -80,11 +80,11 @@ impl Host {
         now: Time,
         end: usize,
         option: &SocketOption,
-    ) -> Result<Option<Answer>, Fault> {
+    ) -> Result<Option<CallResult>, Fault> {
         let target = &mut self.ends[end];
         match option {
             SocketOption::SendBuffer(bytes) => {
-                target.send_buffer = 2 * within(*bytes, 2_304, 1 << 29)?;
+                target.send_buffer_bytes = 2 * within(*bytes, 2_304, 1 << 29)?;
             }
             SocketOption::NoDelay(on) => {
                 target.connection.set_nagle(*on == 0);
@@ -106,12 +106,12 @@ impl Host {
             | SocketOption::KeepCount(_) => return self.set_keepalive(now, end, option).map(Some),
             SocketOption::Timestamping(on) => {
                 let base = target.connection.snd_una().max(1);
-                target.stamps = on.then(|| Box::new(Stamps::new(base)));
-                return Ok(Some(Answer::Done(0)));
+                target.timestamps = on.then(|| Box::new(TransmitTimestamps::new(base)));
+                return Ok(Some(CallResult::Done(0)));
             }
             _ => return Ok(None),
         }
-        self.serve(now, end, super::Cause::Call);
+        self.serve(now, end, super::ActionCause::Call);
         Ok(None)
     }
 
@@ -120,7 +120,7 @@ impl Host {
         now: Time,
         end: usize,
         option: &SocketOption,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let target = &mut self.ends[end];
         let mut keepalive = target.keepalive;
         match option {
@@ -134,7 +134,7 @@ impl Host {
         }
         target.keepalive = keepalive;
         target.connection.set_keepalive(now, keepalive.on.then(|| keepalive.into()));
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
     /// Value of a socket option.
@@ -142,7 +142,7 @@ impl Host {
     /// # Errors
     /// No such descriptor.
     pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<SocketOption, Fault> {
-        let running = self.end_of(fd)?;
+        let running = self.connection_of(fd)?;
         let settings = &self.sockets[&fd].settings;
         let (config, send_buffer) = settings.configure(&self.config)?;
         let keepalive = running.map_or(settings.keepalive, |end| self.ends[end].keepalive);
@@ -154,7 +154,7 @@ impl Host {
                 SocketOption::Error(error.unwrap_or_default().to_owned())
             }
             SocketOption::SendBuffer(_) => {
-                let bytes = end.map_or(send_buffer, |end| end.send_buffer);
+                let bytes = end.map_or(send_buffer, |end| end.send_buffer_bytes);
                 SocketOption::SendBuffer(bytes as i64)
             }
             SocketOption::ReceiveBuffer(_) => {
@@ -182,9 +182,7 @@ impl Host {
             SocketOption::ReadLowWater(_) => {
                 SocketOption::ReadLowWater(settings.read_low_water as i64)
             }
-            SocketOption::TellInQueue(_) => {
-                SocketOption::TellInQueue(settings.tells_in_queue.into())
-            }
+            SocketOption::TellInQueue(_) => SocketOption::TellInQueue(settings.reports_inq.into()),
             SocketOption::KeepAlive(_) => SocketOption::KeepAlive(keepalive.on.into()),
             SocketOption::KeepIdle(_) => SocketOption::KeepIdle(seconds(keepalive.idle)),
             SocketOption::KeepInterval(_) => {

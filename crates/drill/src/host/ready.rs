@@ -30,7 +30,7 @@ const NAMES: [(&str, u32); 10] = [
 ];
 
 /// Bit with this name, such as `POLLIN` or `EPOLLIN`.
-pub fn by_name(name: &str) -> Option<u32> {
+pub fn bit_by_name(name: &str) -> Option<u32> {
     let name = name.strip_prefix('E').unwrap_or(name);
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, bit)| *bit)
 }
@@ -43,7 +43,7 @@ pub fn describe(bits: u32) -> String {
 }
 
 /// Adds `POLLRDNORM` to [`IN`] and `POLLWRNORM` to [`OUT`], which mean the same.
-pub const fn widened(bits: u32) -> u32 {
+pub const fn add_normal_bits(bits: u32) -> u32 {
     let read = if bits & IN != 0 { 0x40 } else { 0 };
     let write = if bits & OUT != 0 { 0x100 } else { 0 };
     bits | read | write

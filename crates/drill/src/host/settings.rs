@@ -55,7 +55,7 @@ pub struct Settings {
     /// `SO_RCVLOWAT`.
     pub read_low_water: u64,
     /// `TCP_INQ`.
-    pub tells_in_queue: bool,
+    pub reports_inq: bool,
     /// `SO_KEEPALIVE`.
     pub keepalive: KeepAliveOption,
 }
@@ -73,7 +73,7 @@ impl Default for Settings {
             user_timeout: None,
             unsent_low_water: None,
             read_low_water: 1,
-            tells_in_queue: false,
+            reports_inq: false,
             keepalive: KeepAliveOption::default(),
         }
     }

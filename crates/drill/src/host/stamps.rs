@@ -3,24 +3,24 @@
 
 use super::Host;
 use super::calls::Fault;
-use crate::script::Stamp;
+use crate::script::TimestampEvent;
 use retx_units::Time;
 use std::collections::VecDeque;
 
 /// Timestamp in the error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamped {
+pub struct TransmitTimestamp {
     /// Time of the event.
     pub at: Time,
     /// Event that the timestamp belongs to.
-    pub what: Stamp,
+    pub event: TimestampEvent,
     /// Number of the write's last byte; byte 0 is the first after the option was set.
     pub key: u64,
 }
 
 /// Tracked writes, and the socket's error queue.
 #[derive(Debug, Clone)]
-pub struct Stamps {
+pub struct TransmitTimestamps {
     base: u64,
     /// Position before which everything has been sent.
     sent: u64,
@@ -29,10 +29,10 @@ pub struct Stamps {
     /// Ends of writes that have been sent, but not acknowledged.
     unacknowledged: VecDeque<u64>,
     /// Timestamps not read yet.
-    pub queue: VecDeque<Stamped>,
+    pub queue: VecDeque<TransmitTimestamp>,
 }
 
-impl Stamps {
+impl TransmitTimestamps {
     /// Starts tracking; bytes are counted from position `base`.
     pub fn new(base: u64) -> Self {
         let (unsent, unacknowledged) = (VecDeque::new(), VecDeque::new());
@@ -51,8 +51,12 @@ impl Stamps {
         while self.unsent.front().is_some_and(|write| *write <= end) {
             let Some(write) = self.unsent.pop_front() else { return };
             self.unacknowledged.push_back(write);
-            for what in [Stamp::Scheduled, Stamp::Sent] {
-                self.queue.push_back(Stamped { at: now, what, key: write - 1 - self.base });
+            for what in [TimestampEvent::Scheduled, TimestampEvent::Sent] {
+                self.queue.push_back(TransmitTimestamp {
+                    at: now,
+                    event: what,
+                    key: write - 1 - self.base,
+                });
             }
         }
     }
@@ -62,7 +66,11 @@ impl Stamps {
         while self.unacknowledged.front().is_some_and(|write| *write <= snd_una) {
             let Some(write) = self.unacknowledged.pop_front() else { return };
             let key = write - 1 - self.base;
-            self.queue.push_back(Stamped { at: now, what: Stamp::Acknowledged, key });
+            self.queue.push_back(TransmitTimestamp {
+                at: now,
+                event: TimestampEvent::Acknowledged,
+                key,
+            });
         }
     }
 }
@@ -72,9 +80,9 @@ impl Host {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn next_stamp(&mut self, fd: i32) -> Result<Option<Stamped>, Fault> {
-        let end = self.end_of(fd)?;
-        let stamps = end.and_then(|end| self.ends[end].stamps.as_mut());
+    pub fn next_timestamp(&mut self, fd: i32) -> Result<Option<TransmitTimestamp>, Fault> {
+        let end = self.connection_of(fd)?;
+        let stamps = end.and_then(|end| self.ends[end].timestamps.as_mut());
         Ok(stamps.and_then(|stamps| stamps.queue.pop_front()))
     }
 }

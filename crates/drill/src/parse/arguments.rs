@@ -35,32 +35,32 @@ const STAMPS: [&str; 5] = [
 
 impl Arguments {
     /// Creates a refusal of this call.
-    pub fn refuse(&self, message: &str) -> Refusal {
+    pub fn refusal(&self, message: &str) -> Refusal {
         Refusal::new(self.line, format!("{}: {message}", self.name))
     }
 
     /// Checks the number of arguments.
-    pub fn count(&self, count: usize) -> Result<(), Refusal> {
+    pub fn require_count(&self, count: usize) -> Result<(), Refusal> {
         if self.values.len() == count {
             return Ok(());
         }
-        Err(self.refuse(&format!("takes {count} arguments, not {}", self.values.len())))
+        Err(self.refusal(&format!("takes {count} arguments, not {}", self.values.len())))
     }
 
     fn at(&self, index: usize) -> Result<&Value, Refusal> {
-        self.values.get(index).ok_or_else(|| self.refuse("lacks arguments"))
+        self.values.get(index).ok_or_else(|| self.refusal("lacks arguments"))
     }
 
     /// Argument as a number.
-    pub fn number(&self, index: usize) -> Result<i64, Refusal> {
+    pub fn integer(&self, index: usize) -> Result<i64, Refusal> {
         match self.at(index)? {
             Value::Number(number) => Ok(*number),
-            _ => Err(self.refuse(&format!("argument {} is not a number", index + 1))),
+            _ => Err(self.refusal(&format!("argument {} is not a number", index + 1))),
         }
     }
 
     /// True if the argument is this number.
-    pub fn is_number(&self, index: usize, number: i64) -> bool {
+    pub fn is_integer(&self, index: usize, number: i64) -> bool {
         self.values.get(index) == Some(&Value::Number(number))
     }
 
@@ -76,24 +76,24 @@ impl Arguments {
 
     /// First argument as a descriptor.
     pub fn fd(&self) -> Result<i32, Refusal> {
-        self.descriptor(self.number(0)?)
+        self.descriptor(self.integer(0)?)
     }
 
     /// Converts a number to a descriptor; refuses a number that cannot be a descriptor.
     pub fn descriptor(&self, number: i64) -> Result<i32, Refusal> {
-        descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
+        descriptor(number).ok_or_else(|| self.refusal(&format!("{number} is no descriptor")))
     }
 
     /// Checks that the call has `count` arguments, and returns the first one as a descriptor.
-    pub fn fd_of(&self, count: usize) -> Result<i32, Refusal> {
-        self.count(count)?;
+    pub fn only_fd(&self, count: usize) -> Result<i32, Refusal> {
+        self.require_count(count)?;
         self.fd()
     }
 
     /// Argument as names joined by `|`.
-    pub fn words(&self, index: usize) -> Result<Vec<&str>, Refusal> {
+    pub fn names(&self, index: usize) -> Result<Vec<&str>, Refusal> {
         words(self.at(index)?)
-            .ok_or_else(|| self.refuse(&format!("argument {} is not a name", index + 1)))
+            .ok_or_else(|| self.refusal(&format!("argument {} is not a name", index + 1)))
     }
 
     /// Argument as a number in brackets.
@@ -101,20 +101,20 @@ impl Arguments {
         match self.at(index)? {
             Value::List(values) => match values[..] {
                 [Value::Number(number)] => Ok(number),
-                _ => Err(self.refuse("expected one number in brackets: [1]")),
+                _ => Err(self.refusal("expected one number in brackets: [1]")),
             },
-            _ => Err(self.refuse("expected a number in brackets: [1]")),
+            _ => Err(self.refusal("expected a number in brackets: [1]")),
         }
     }
 
     /// Parses `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`; if `asked`, `getsockopt`.
     pub fn socket_option(&self, asked: bool) -> Result<Operation, Refusal> {
-        let fd = self.fd_of(5)?;
-        let level = self.words(1)?;
+        let fd = self.only_fd(5)?;
+        let level = self.names(1)?;
         if level.len() != 1 || !LEVELS.contains(&level[0]) {
-            return Err(self.refuse(&format!("the level {} is not supported", level.join("|"))));
+            return Err(self.refusal(&format!("the level {} is not supported", level.join("|"))));
         }
-        let name = self.words(2)?;
+        let name = self.names(2)?;
         let option = match name[..] {
             ["SO_REUSEADDR" | "SO_REUSEPORT"] => SocketOption::Reuse(self.bracketed_number(3)?),
             ["SO_SNDBUF"] => SocketOption::SendBuffer(self.bracketed_number(3)?),
@@ -137,7 +137,7 @@ impl Arguments {
             [name] if !asked && WITHOUT_EFFECT.contains(&name) => SocketOption::Ignored,
             _ => {
                 let message = format!("the option {} is not supported", name.join("|"));
-                return Err(self.refuse(&message));
+                return Err(self.refusal(&message));
             }
         };
         Ok(if asked { Operation::GetOption(fd, option) } else { Operation::SetOption(fd, option) })
@@ -146,7 +146,7 @@ impl Arguments {
     /// Value of `SO_TIMESTAMPING`: true for `[SOF_TIMESTAMPING_TX_SCHED | …]` with all of
     /// [`STAMPS`], false for `[0]`.
     fn stamps(&self) -> Result<bool, Refusal> {
-        let refuse = || self.refuse(&format!("expected [0] or [{}]", STAMPS.join(" | ")));
+        let refuse = || self.refusal(&format!("expected [0] or [{}]", STAMPS.join(" | ")));
         let Value::List(values) = self.at(3)? else { return Err(refuse()) };
         match &values[..] {
             [Value::Number(0)] => Ok(false),
@@ -165,9 +165,9 @@ impl Arguments {
             Value::List(values) => match &values[..] {
                 [Value::Number(0)] => Ok(String::new()),
                 [Value::Word(word)] => Ok(word.clone()),
-                _ => Err(self.refuse("expected [0] or the name of an error: [ECONNREFUSED]")),
+                _ => Err(self.refusal("expected [0] or the name of an error: [ECONNREFUSED]")),
             },
-            _ => Err(self.refuse("expected [0] or the name of an error: [ECONNREFUSED]")),
+            _ => Err(self.refusal("expected [0] or the name of an error: [ECONNREFUSED]")),
         }
     }
 
@@ -178,13 +178,13 @@ impl Arguments {
         };
         match inner {
             Value::Text(text) => Ok(text.clone()),
-            _ => Err(self.refuse("expected a text: [\"reno\"]")),
+            _ => Err(self.refusal("expected a text: [\"reno\"]")),
         }
     }
 
     /// Value of `SO_LINGER`, such as `{onoff=1, linger=0}`; `None` if `onoff` is 0.
     fn linger(&self) -> Result<Option<i64>, Refusal> {
-        let refuse = || self.refuse("expected {onoff=1, linger=0}");
+        let refuse = || self.refusal("expected {onoff=1, linger=0}");
         let Value::Record(fields) = self.at(3)? else { return Err(refuse()) };
         match &fields[..] {
             [(on, Value::Number(is_on)), (linger, Value::Number(seconds))]
@@ -198,30 +198,30 @@ impl Arguments {
 
     /// Parses `poll([{fd=3, events=POLLIN, revents=POLLIN}], 1, 0)`.
     pub fn poll(&self) -> Result<Operation, Refusal> {
-        self.count(3)?;
+        self.require_count(3)?;
         let Value::List(entries) = self.at(0)? else {
-            return Err(self.refuse("expected a list of {fd=…, events=…, revents=…}"));
+            return Err(self.refusal("expected a list of {fd=…, events=…, revents=…}"));
         };
         let fds: Vec<PollFd> =
             entries.iter().map(|it| self.poll_fd(it)).collect::<Result<_, _>>()?;
-        if self.number(1)? != fds.len() as i64 {
-            return Err(self.refuse(&format!("the second argument is not {}", fds.len())));
+        if self.integer(1)? != fds.len() as i64 {
+            return Err(self.refusal(&format!("the second argument is not {}", fds.len())));
         }
-        let timeout = self.wait_millis(2)?;
+        let timeout = self.timeout_ms(2)?;
         Ok(Operation::Poll { fds, timeout })
     }
 
     /// Timeout in milliseconds; `None` for a negative one, which means no limit.
-    pub fn wait_millis(&self, index: usize) -> Result<Option<Duration>, Refusal> {
-        let milliseconds = self.number(index)?;
+    pub fn timeout_ms(&self, index: usize) -> Result<Option<Duration>, Refusal> {
+        let milliseconds = self.integer(index)?;
         if milliseconds > i64::from(i32::MAX) {
-            return Err(self.refuse("the timeout is too long"));
+            return Err(self.refusal("the timeout is too long"));
         }
         Ok(u64::try_from(milliseconds).ok().map(Duration::from_millis))
     }
 
     fn poll_fd(&self, entry: &Value) -> Result<PollFd, Refusal> {
-        let refuse = || self.refuse("expected {fd=3, events=POLLIN, revents=POLLIN}");
+        let refuse = || self.refusal("expected {fd=3, events=POLLIN, revents=POLLIN}");
         let Value::Record(fields) = entry else { return Err(refuse()) };
         let mut poll = PollFd { fd: -1, events: 0, revents: 0 };
         for (name, value) in fields {
@@ -229,8 +229,8 @@ impl Arguments {
                 ("fd", Value::Number(number)) => {
                     poll.fd = descriptor(*number).ok_or_else(refuse)?;
                 }
-                ("events", mask) => poll.events = self.mask(mask)?,
-                ("revents", mask) => poll.revents = self.mask(mask)?,
+                ("events", mask) => poll.events = self.event_mask(mask)?,
+                ("revents", mask) => poll.revents = self.event_mask(mask)?,
                 _ => return Err(refuse()),
             }
         }
@@ -238,15 +238,15 @@ impl Arguments {
     }
 
     /// Mask of events, such as `POLLIN|POLLOUT` or `EPOLLIN|EPOLLET`.
-    pub fn mask(&self, value: &Value) -> Result<u32, Refusal> {
+    pub fn event_mask(&self, value: &Value) -> Result<u32, Refusal> {
         if *value == Value::Number(0) {
             return Ok(0);
         }
-        let words = words(value).ok_or_else(|| self.refuse("expected names such as POLLIN"))?;
+        let words = words(value).ok_or_else(|| self.refusal("expected names such as POLLIN"))?;
         words.iter().try_fold(0, |mask, word| {
-            ready::by_name(word)
+            ready::bit_by_name(word)
                 .map(|bit| mask | bit)
-                .ok_or_else(|| self.refuse(&format!("{word} is not supported")))
+                .ok_or_else(|| self.refusal(&format!("{word} is not supported")))
         })
     }
 }

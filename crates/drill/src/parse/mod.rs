@@ -9,8 +9,8 @@ mod value;
 
 use crate::code;
 use crate::fault::Refusal;
-use crate::script::{Action, Command, Event, Flag, Script, When};
-use crate::token::{self, Kind, Token};
+use crate::script::{Action, Command, Event, EventTime, Flag, Script};
+use crate::token::{self, Token, TokenKind};
 
 /// Parses a script.
 ///
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<Script, Refusal> {
             format!("{} bytes: a script has at most {}", text.len(), crate::TEXT_MAX_BYTES);
         return Err(Refusal::new(0, message));
     }
-    let mut parser = Parser { tokens: token::tokens(text)?, at: 0 };
+    let mut parser = Parser { tokens: token::tokenize(text)?, at: 0 };
     let flags = parser.flags()?;
     let commands = parser.commands();
     let mut events = Vec::new();
@@ -44,13 +44,13 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// Next token, without taking it.
-    pub fn peek(&self) -> Kind<'a> {
+    pub fn peek(&self) -> TokenKind<'a> {
         self.tokens[self.at].kind
     }
 
     /// Token after the next.
-    fn peek_second(&self) -> Kind<'a> {
-        self.tokens.get(self.at + 1).map_or(Kind::End, |token| token.kind)
+    fn peek_second(&self) -> TokenKind<'a> {
+        self.tokens.get(self.at + 1).map_or(TokenKind::End, |token| token.kind)
     }
 
     /// Line of the next token.
@@ -60,9 +60,9 @@ impl<'a> Parser<'a> {
 
     /// Takes and returns the next token; at the end of the script, returns the end token every
     /// time.
-    pub fn take(&mut self) -> Kind<'a> {
+    pub fn next_token(&mut self) -> TokenKind<'a> {
         let kind = self.peek();
-        if kind != Kind::End {
+        if kind != TokenKind::End {
             self.at += 1;
         }
         kind
@@ -70,14 +70,14 @@ impl<'a> Parser<'a> {
 
     /// Consumes this character if it is next; returns true in that case.
     pub fn accept(&mut self, symbol: char) -> bool {
-        let found = self.peek() == Kind::Symbol(symbol);
+        let found = self.peek() == TokenKind::Symbol(symbol);
         self.at += usize::from(found);
         found
     }
 
     /// Consumes this word if it is next; returns true in that case.
     pub fn accept_word(&mut self, word: &str) -> bool {
-        let found = self.peek() == Kind::Word(word);
+        let found = self.peek() == TokenKind::Word(word);
         self.at += usize::from(found);
         found
     }
@@ -86,8 +86,12 @@ impl<'a> Parser<'a> {
     ///
     /// # Errors
     /// Another token is next.
-    pub fn expect(&mut self, symbol: char) -> Result<(), Refusal> {
-        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("\"{symbol}\""))) }
+    pub fn require(&mut self, symbol: char) -> Result<(), Refusal> {
+        if self.accept(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected_token(&format!("\"{symbol}\"")))
+        }
     }
 
     /// Takes an integer within bounds.
@@ -97,11 +101,11 @@ impl<'a> Parser<'a> {
     pub fn integer(&mut self, what: &str, low: i64, high: i64) -> Result<i64, Refusal> {
         let line = self.line();
         let number = match self.peek() {
-            Kind::Integer(text) => text.parse::<i64>().ok(),
-            Kind::Hex(text) => i64::from_str_radix(text, 16).ok(),
-            _ => return Err(self.unexpected(what)),
+            TokenKind::Integer(text) => text.parse::<i64>().ok(),
+            TokenKind::Hex(text) => i64::from_str_radix(text, 16).ok(),
+            _ => return Err(self.unexpected_token(what)),
         };
-        let kind = self.take();
+        let kind = self.next_token();
         number.filter(|number| (low..=high).contains(number)).ok_or_else(|| {
             let message = format!("{} as {what}: it lies within {low} … {high}", kind.describe());
             Refusal::new(line, message)
@@ -109,15 +113,15 @@ impl<'a> Parser<'a> {
     }
 
     /// Error for the next token.
-    pub fn unexpected(&self, wanted: &str) -> Refusal {
+    pub fn unexpected_token(&self, wanted: &str) -> Refusal {
         Refusal::new(self.line(), format!("expected {wanted}, found {}", self.peek().describe()))
     }
 
     fn flags(&mut self) -> Result<Vec<Flag>, Refusal> {
         let mut flags = Vec::new();
-        while let Kind::Flag(text) = self.peek() {
+        while let TokenKind::Flag(text) = self.peek() {
             let line = self.line();
-            self.take();
+            self.next_token();
             let (name, value) = match text[2..].split_once('=') {
                 Some((name, value)) => {
                     let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
@@ -136,57 +140,59 @@ impl<'a> Parser<'a> {
     /// Commands before the first event.
     fn commands(&mut self) -> Vec<Command> {
         let mut commands = Vec::new();
-        while let Kind::Command(text) = self.peek() {
+        while let TokenKind::Command(text) = self.peek() {
             commands.push(Command { line: self.line(), text: text.to_owned() });
-            self.take();
+            self.next_token();
         }
         commands
     }
 
     /// Next event; `None` at the end.
     fn event(&mut self) -> Result<Option<Event>, Refusal> {
-        if let Kind::Command(_) = self.peek() {
+        if let TokenKind::Command(_) = self.peek() {
             // The last command of a script restores the settings of a real machine, so it is
             // ignored.
-            self.take();
-            if self.peek() != Kind::End {
-                return Err(self.unexpected("the end of the script after the last command"));
+            self.next_token();
+            if self.peek() != TokenKind::End {
+                return Err(self.unexpected_token("the end of the script after the last command"));
             }
         }
-        if self.peek() == Kind::End {
+        if self.peek() == TokenKind::End {
             return Ok(None);
         }
-        if let Kind::Flag(text) = self.peek() {
+        if let TokenKind::Flag(text) = self.peek() {
             let message = format!("{text}: flags stand before everything else");
             return Err(Refusal::new(self.line(), message));
         }
         let line = self.line();
-        let when = self.when()?;
+        let when = self.event_time()?;
         let action = self.action(when)?;
         Ok(Some(Event { line, when, action }))
     }
 
-    fn action(&mut self, when: When) -> Result<Action, Refusal> {
+    fn action(&mut self, when: EventTime) -> Result<Action, Refusal> {
         let line = self.line();
         match self.peek() {
-            Kind::Symbol('<') => {
-                self.take();
+            TokenKind::Symbol('<') => {
+                self.next_token();
                 Ok(Action::Inbound(self.packet()?))
             }
-            Kind::Symbol('>') => {
-                self.take();
+            TokenKind::Symbol('>') => {
+                self.next_token();
                 Ok(Action::Outbound(self.packet()?))
             }
-            Kind::Command(text) => {
-                self.take();
+            TokenKind::Command(text) => {
+                self.next_token();
                 Ok(Action::Command(text.to_owned()))
             }
-            Kind::Code(text) => {
-                self.take();
+            TokenKind::Code(text) => {
+                self.next_token();
                 code::parse(text, line).map(Action::Code)
             }
-            Kind::Ellipsis | Kind::Word(_) => Ok(Action::Call(Box::new(self.call(when)?))),
-            _ => Err(self.unexpected("a packet (< or >), a call, a command or a code block")),
+            TokenKind::Ellipsis | TokenKind::Word(_) => {
+                Ok(Action::Call(Box::new(self.call(when)?)))
+            }
+            _ => Err(self.unexpected_token("a packet (< or >), a call, a command or a code block")),
         }
     }
 }
@@ -196,11 +202,11 @@ fn check_order(events: &[Event]) -> Result<(), Refusal> {
     let mut last = None;
     for (index, event) in events.iter().enumerate() {
         let begin = match event.when {
-            When::At(time) | When::Between(time, _) => Some(time.as_nanos()),
-            When::After(wait) | When::AfterBetween(wait, _) => {
+            EventTime::At(time) | EventTime::Between(time, _) => Some(time.as_nanos()),
+            EventTime::After(wait) | EventTime::AfterBetween(wait, _) => {
                 (index == 0).then_some(wait.as_nanos())
             }
-            When::Any => None,
+            EventTime::Any => None,
         };
         if index == 0 && begin != Some(0) {
             return Err(Refusal::new(event.line, "the first event happens at time 0"));

@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::fault::Refusal;
 use crate::script::{EcnMark, OptionList, Packet, TcpOption};
-use crate::token::Kind;
+use crate::token::TokenKind;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, SackBlock, SackBlocks, TCP_OPTIONS_MAX_BYTES, Timestamps};
 
@@ -15,7 +15,7 @@ impl Parser<'_> {
     pub fn packet(&mut self) -> Result<Packet, Refusal> {
         self.refuse_other_protocols()?;
         let ecn = self.ip_information()?;
-        if let (Kind::Integer(_), Kind::Symbol('>')) = (self.peek(), self.peek_second()) {
+        if let (TokenKind::Integer(_), TokenKind::Symbol('>')) = (self.peek(), self.peek_second()) {
             let message = "ports are not supported: there is one connection at a time";
             return Err(Refusal::new(self.line(), message));
         }
@@ -31,7 +31,7 @@ impl Parser<'_> {
         } else {
             None
         };
-        if self.peek() == Kind::Word("urg") {
+        if self.peek() == TokenKind::Word("urg") {
             return Err(Refusal::new(self.line(), "urgent data are not supported"));
         }
         let options = if self.accept('<') { self.option_list()? } else { no_options() };
@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     fn refuse_other_protocols(&self) -> Result<(), Refusal> {
-        let Kind::Word(
+        let TokenKind::Word(
             word @ ("udp" | "icmp" | "ipv4" | "ipv6" | "gre" | "GREv0" | "mpls" | "raw"),
         ) = self.peek()
         else {
@@ -52,24 +52,24 @@ impl Parser<'_> {
     /// ECN field, such as `[ect0]` or `(ect0)`; `None` if there is none.
     fn ip_information(&mut self) -> Result<Option<EcnMark>, Refusal> {
         let close = match self.peek() {
-            Kind::Symbol('[') => ']',
-            Kind::Symbol('(') => ')',
+            TokenKind::Symbol('[') => ']',
+            TokenKind::Symbol('(') => ')',
             _ => return Ok(None),
         };
-        self.take();
+        self.next_token();
         let mark = match self.peek() {
-            Kind::Word("noecn") => EcnMark::Exactly(Ecn::NotEct),
-            Kind::Word("ect0") => EcnMark::Exactly(Ecn::Ect0),
-            Kind::Word("ect1") => EcnMark::Exactly(Ecn::Ect1),
-            Kind::Word("ce") => EcnMark::Exactly(Ecn::Ce),
-            Kind::Word("ect01") => EcnMark::Capable,
-            Kind::Word(word @ ("tos" | "ttl" | "flowlabel")) => {
+            TokenKind::Word("noecn") => EcnMark::Exactly(Ecn::NotEct),
+            TokenKind::Word("ect0") => EcnMark::Exactly(Ecn::Ect0),
+            TokenKind::Word("ect1") => EcnMark::Exactly(Ecn::Ect1),
+            TokenKind::Word("ce") => EcnMark::Exactly(Ecn::Ce),
+            TokenKind::Word("ect01") => EcnMark::Capable,
+            TokenKind::Word(word @ ("tos" | "ttl" | "flowlabel")) => {
                 return Err(Refusal::new(self.line(), format!("{word} is not supported")));
             }
-            _ => return Err(self.unexpected("an ECN mark: noecn, ect0, ect1, ect01 or ce")),
+            _ => return Err(self.unexpected_token("an ECN mark: noecn, ect0, ect1, ect01 or ce")),
         };
-        self.take();
-        self.expect(close)?;
+        self.next_token();
+        self.require(close)?;
         Ok(Some(mark))
     }
 
@@ -78,13 +78,13 @@ impl Parser<'_> {
         let line = self.line();
         let mut flags = Flags::default();
         match self.peek() {
-            Kind::Symbol('-') => {
-                self.take();
+            TokenKind::Symbol('-') => {
+                self.next_token();
                 return Ok(flags);
             }
-            Kind::Symbol('.') => {}
-            Kind::Word(letters) => {
-                self.take();
+            TokenKind::Symbol('.') => {}
+            TokenKind::Word(letters) => {
+                self.next_token();
                 for letter in letters.chars() {
                     flags = flags.with(match letter {
                         'F' => Flags::FIN,
@@ -107,10 +107,10 @@ impl Parser<'_> {
                     });
                 }
             }
-            Kind::Decimal(_) => {
+            TokenKind::Decimal(_) => {
                 return Err(Refusal::new(line, "the ACE field is not supported"));
             }
-            _ => return Err(self.unexpected("control bits such as S, S., P. or .")),
+            _ => return Err(self.unexpected_token("control bits such as S, S., P. or .")),
         }
         Ok(if self.accept('.') { flags.with(Flags::ACK) } else { flags })
     }
@@ -119,11 +119,11 @@ impl Parser<'_> {
     fn range(&mut self) -> Result<(u32, u32), Refusal> {
         let line = self.line();
         let start = self.integer("a sequence number", 0, SEQUENCE_MAX)?;
-        self.expect(':')?;
+        self.require(':')?;
         let end = self.integer("a sequence number", 0, SEQUENCE_MAX)?;
-        self.expect('(')?;
+        self.require('(')?;
         let length = self.integer("a payload length", 0, 65_535)?;
-        self.expect(')')?;
+        self.require(')')?;
         if end != start + length {
             let message = format!("{start}:{end}({length}): {start} + {length} is not {end}");
             return Err(Refusal::new(line, message));
@@ -134,9 +134,9 @@ impl Parser<'_> {
     /// Options up to the closing `>`.
     fn option_list(&mut self) -> Result<OptionList, Refusal> {
         let line = self.line();
-        if self.peek() == Kind::Ellipsis {
-            self.take();
-            self.expect('>')?;
+        if self.peek() == TokenKind::Ellipsis {
+            self.next_token();
+            self.require('>')?;
             return Ok(OptionList::Any);
         }
         let mut options = Vec::new();
@@ -145,7 +145,7 @@ impl Parser<'_> {
             if self.accept('>') {
                 break;
             }
-            self.expect(',')?;
+            self.require(',')?;
         }
         let bytes: u32 = options.iter().map(TcpOption::bytes).sum();
         if bytes > TCP_OPTIONS_MAX_BYTES || !bytes.is_multiple_of(4) {
@@ -159,9 +159,11 @@ impl Parser<'_> {
     }
 
     fn tcp_option(&mut self) -> Result<TcpOption, Refusal> {
-        let Kind::Word(name) = self.peek() else { return Err(self.unexpected("a TCP option")) };
+        let TokenKind::Word(name) = self.peek() else {
+            return Err(self.unexpected_token("a TCP option"));
+        };
         let line = self.line();
-        self.take();
+        self.next_token();
         Ok(match name {
             "nop" => TcpOption::Nop,
             "eol" => TcpOption::Eol,
@@ -171,7 +173,7 @@ impl Parser<'_> {
             "sack" => TcpOption::Sack(self.sack_blocks()?),
             "TS" => TcpOption::Timestamps(self.timestamps()?),
             "md5" => {
-                let (Kind::Word(_) | Kind::Integer(_)) = self.take() else {
+                let (TokenKind::Word(_) | TokenKind::Integer(_)) = self.next_token() else {
                     return Err(Refusal::new(line, "expected the digits of a signature after md5"));
                 };
                 TcpOption::Md5
@@ -193,13 +195,13 @@ impl Parser<'_> {
         loop {
             let line = self.line();
             let left = self.integer("a SACK block", 0, SEQUENCE_MAX)? as u32;
-            self.expect(':')?;
+            self.require(':')?;
             let right = self.integer("a SACK block's end", 0, SEQUENCE_MAX)? as u32;
             if blocks.as_slice().len() == 4 {
                 return Err(Refusal::new(line, "a header has no room for a fifth SACK block"));
             }
             blocks.push(SackBlock { left: SeqNr(left), right: SeqNr(right) });
-            if !matches!(self.peek(), Kind::Integer(_)) {
+            if !matches!(self.peek(), TokenKind::Integer(_)) {
                 return Ok(blocks);
             }
         }
@@ -208,11 +210,11 @@ impl Parser<'_> {
     /// Timestamps after `TS`, such as `val 1 ecr 2`.
     fn timestamps(&mut self) -> Result<Timestamps, Refusal> {
         if !self.accept_word("val") {
-            return Err(self.unexpected("TS val NUMBER ecr NUMBER"));
+            return Err(self.unexpected_token("TS val NUMBER ecr NUMBER"));
         }
         let value = self.integer("a timestamp", 0, SEQUENCE_MAX)? as u32;
         if !self.accept_word("ecr") {
-            return Err(self.unexpected("TS val NUMBER ecr NUMBER"));
+            return Err(self.unexpected_token("TS val NUMBER ecr NUMBER"));
         }
         let echo = self.integer("a timestamp", 0, SEQUENCE_MAX)? as u32;
         Ok(Timestamps { value, echo })

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::fault::Refusal;
-use crate::script::When;
-use crate::token::Kind;
+use crate::script::EventTime;
+use crate::token::TokenKind;
 use retx_units::{Duration, Time};
 
 /// Longest time that is accepted: eleven days, more than any real script takes.
@@ -11,14 +11,18 @@ const LONGEST_SECONDS: u64 = 1_000_000;
 
 impl Parser<'_> {
     /// Time of an event: `0.1`, `+.1`, `*`, `0.1~0.2` or `+.1~+.2`.
-    pub fn when(&mut self) -> Result<When, Refusal> {
+    pub fn event_time(&mut self) -> Result<EventTime, Refusal> {
         if self.accept('*') {
-            return Ok(When::Any);
+            return Ok(EventTime::Any);
         }
         let relative = self.accept('+');
         let begin = self.seconds()?;
         if !self.accept('~') {
-            return Ok(if relative { When::After(begin) } else { When::At(Time::ZERO + begin) });
+            return Ok(if relative {
+                EventTime::After(begin)
+            } else {
+                EventTime::At(Time::ZERO + begin)
+            });
         }
         if self.accept('+') != relative {
             let message = "a range of times is either 0.1~0.2 or +0.1~+0.2";
@@ -29,16 +33,16 @@ impl Parser<'_> {
             return Err(Refusal::new(self.line(), "this range of times ends before it begins"));
         }
         Ok(if relative {
-            When::AfterBetween(begin, end)
+            EventTime::AfterBetween(begin, end)
         } else {
-            When::Between(Time::ZERO + begin, Time::ZERO + end)
+            EventTime::Between(Time::ZERO + begin, Time::ZERO + end)
         })
     }
 
     /// Parses a time in seconds, exactly.
     pub fn seconds(&mut self) -> Result<Duration, Refusal> {
-        let (Kind::Integer(text) | Kind::Decimal(text)) = self.peek() else {
-            return Err(self.unexpected("a time in seconds, such as 0, +.1 or 0.25"));
+        let (TokenKind::Integer(text) | TokenKind::Decimal(text)) = self.peek() else {
+            return Err(self.unexpected_token("a time in seconds, such as 0, +.1 or 0.25"));
         };
         let refuse = |message: String| Refusal::new(self.line(), message);
         if text.starts_with('-') {
@@ -53,7 +57,7 @@ impl Parser<'_> {
             return Err(refuse("times are in whole nanoseconds".into()));
         }
         let nanos: u64 = format!("{digits:0<9}").parse().expect("nine digits");
-        self.take();
+        self.next_token();
         Ok(Duration::from_nanos(seconds * 1_000_000_000 + nanos))
     }
 }

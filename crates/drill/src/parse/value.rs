@@ -2,7 +2,7 @@
 
 use super::Parser;
 use crate::fault::Refusal;
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// Nesting limit; no real call comes near it.
 const DEEPEST: u32 = 16;
@@ -40,7 +40,7 @@ impl Parser<'_> {
             if self.accept(close) {
                 return Ok(values);
             }
-            self.expect(',')?;
+            self.require(',')?;
         }
     }
 
@@ -49,7 +49,7 @@ impl Parser<'_> {
             return Err(Refusal::new(self.line(), "this argument is nested too deeply"));
         }
         let first = self.term(depth)?;
-        if self.peek() != Kind::Symbol('|') {
+        if self.peek() != TokenKind::Symbol('|') {
             return Ok(first);
         }
         let mut all = vec![first];
@@ -61,34 +61,34 @@ impl Parser<'_> {
 
     fn term(&mut self, depth: u32) -> Result<Value, Refusal> {
         match self.peek() {
-            Kind::Ellipsis => {
-                self.take();
+            TokenKind::Ellipsis => {
+                self.next_token();
                 Ok(Value::Any)
             }
-            Kind::Integer(_) | Kind::Hex(_) => {
+            TokenKind::Integer(_) | TokenKind::Hex(_) => {
                 self.integer("a number", i64::MIN, i64::MAX).map(Value::Number)
             }
-            Kind::Text(text) => {
-                self.take();
+            TokenKind::Text(text) => {
+                self.next_token();
                 Ok(Value::Text(text.to_owned()))
             }
-            Kind::Word(word) => {
-                self.take();
+            TokenKind::Word(word) => {
+                self.next_token();
                 if self.accept('(') {
                     self.values(')', depth + 1)?;
                     return Ok(Value::Address);
                 }
                 Ok(Value::Word(word.to_owned()))
             }
-            Kind::Symbol('[') => {
-                self.take();
+            TokenKind::Symbol('[') => {
+                self.next_token();
                 self.values(']', depth + 1).map(Value::List)
             }
-            Kind::Symbol('{') => {
-                self.take();
+            TokenKind::Symbol('{') => {
+                self.next_token();
                 self.record(depth + 1)
             }
-            _ => Err(self.unexpected("an argument")),
+            _ => Err(self.unexpected_token("an argument")),
         }
     }
 
@@ -96,18 +96,18 @@ impl Parser<'_> {
         let mut fields = Vec::new();
         loop {
             let name = match (self.peek(), self.peek_second()) {
-                (Kind::Word(name), Kind::Symbol('=')) => {
-                    self.take();
-                    self.take();
+                (TokenKind::Word(name), TokenKind::Symbol('=')) => {
+                    self.next_token();
+                    self.next_token();
                     name.to_owned()
                 }
                 // `msg_iov(1)=…`: the number in brackets is ignored, because the length follows
                 // from the value.
-                (Kind::Word(name), Kind::Symbol('(')) => {
-                    self.take();
-                    self.take();
+                (TokenKind::Word(name), TokenKind::Symbol('(')) => {
+                    self.next_token();
+                    self.next_token();
                     self.values(')', depth + 1)?;
-                    self.expect('=')?;
+                    self.require('=')?;
                     name.to_owned()
                 }
                 _ => String::new(),
@@ -116,7 +116,7 @@ impl Parser<'_> {
             if self.accept('}') {
                 return Ok(Value::Record(fields));
             }
-            self.expect(',')?;
+            self.require(',')?;
         }
     }
 }

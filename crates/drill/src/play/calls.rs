@@ -1,9 +1,9 @@
 //! Calls of the application: results and times of return.
 
 use super::Player;
-use super::times::Due;
-use crate::fault::{Refusal, Stop};
-use crate::host::{Answer, ready};
+use super::times::TimeWindow;
+use crate::fault::{EarlyEnd, Refusal};
+use crate::host::{CallResult, ready};
 use crate::script::{Ancillary, Call, Event, Operation, PollFd};
 use crate::show;
 use retx_units::Time;
@@ -13,7 +13,7 @@ use retx_units::Time;
 pub struct Pending<'a> {
     event: &'a Event,
     call: &'a Call,
-    due: Due,
+    due: TimeWindow,
     /// Bytes of a write accepted so far.
     written: u64,
     /// Time at which the call stops waiting.
@@ -29,19 +29,24 @@ impl Pending<'_> {
 
 impl<'a> Player<'a> {
     /// Makes a call and checks its result, or records that it waits.
-    pub fn call(&mut self, event: &'a Event, call: &'a Call, due: &Due) -> Result<(), Stop> {
+    pub fn call(
+        &mut self,
+        event: &'a Event,
+        call: &'a Call,
+        due: &TimeWindow,
+    ) -> Result<(), EarlyEnd> {
         self.note("#", call.name);
-        let deadline = match &call.what {
+        let deadline = match &call.operation {
             Operation::Poll { timeout: Some(timeout), .. }
             | Operation::EpollWait { timeout: Some(timeout), .. } => self.now + *timeout,
-            Operation::Close(fd) => self.now + self.host.lingers(*fd),
+            Operation::Close(fd) => self.now + self.host.linger_time(*fd),
             _ => Time::NEVER,
         };
         let mut pending = Pending { event, call, due: *due, written: 0, deadline };
         let answer = self.attempt(&mut pending)?;
         self.after_action()?;
         match answer {
-            Answer::Wait if call.end.is_none() => {
+            CallResult::Wait if call.latest_return.is_none() => {
                 let message = format!(
                     "{} waits: write until when, as in +0...0.2 {0}(…), or make the socket \
                      non-blocking",
@@ -49,7 +54,7 @@ impl<'a> Player<'a> {
                 );
                 Err(self.differs(event, message, None))
             }
-            Answer::Wait => {
+            CallResult::Wait => {
                 self.pending = Some(pending);
                 Ok(())
             }
@@ -58,10 +63,10 @@ impl<'a> Player<'a> {
     }
 
     /// Checks whether the waiting call can return.
-    pub fn retry_pending(&mut self) -> Result<(), Stop> {
+    pub fn retry_pending(&mut self) -> Result<(), EarlyEnd> {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         match self.attempt(&mut pending)? {
-            Answer::Wait => {
+            CallResult::Wait => {
                 self.pending = Some(pending);
                 Ok(())
             }
@@ -70,10 +75,10 @@ impl<'a> Player<'a> {
     }
 
     /// Requires the waiting call to return now, or at the time that the script states.
-    pub fn finish_pending(&mut self, line: u32) -> Result<(), Stop> {
+    pub fn finish_pending(&mut self, line: u32) -> Result<(), EarlyEnd> {
         let Some(pending) = &self.pending else { return Ok(()) };
         let (event, due) = (pending.event, pending.due);
-        let end = due.base + pending.call.end.unwrap_or_default() + due.tolerance;
+        let end = due.base_time + pending.call.latest_return.unwrap_or_default() + due.tolerance;
         while self.pending.is_some() && self.next_wake() <= end {
             self.wake()?;
         }
@@ -84,20 +89,20 @@ impl<'a> Player<'a> {
         Err(self.differs(event, message, None))
     }
 
-    fn attempt(&mut self, pending: &mut Pending<'a>) -> Result<Answer, Stop> {
+    fn attempt(&mut self, pending: &mut Pending<'a>) -> Result<CallResult, EarlyEnd> {
         let line = pending.event.line;
-        let refuse = |message: String| Stop::Refused(Refusal::new(line, message));
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(line, message));
         let returns = pending.call.expected.value;
         let event = pending.event;
-        match &pending.call.what {
+        match &pending.call.operation {
             Operation::Poll { fds, .. } => self.poll(event, fds, pending.deadline),
             Operation::EpollWait { epoll, expected, .. } => {
                 self.epoll_wait(event, *epoll, *expected, pending.deadline)
             }
             Operation::ReadMessage(transfer, ancillary) => {
-                let operation = &pending.call.what;
+                let operation = &pending.call.operation;
                 let answer = self.host.call(self.now, operation, returns).map_err(refuse)?;
-                if let Answer::Done(_) = answer {
+                if let CallResult::Done(_) = answer {
                     self.check_in_queue(event, transfer.fd, ancillary)?;
                 }
                 Ok(answer)
@@ -109,24 +114,24 @@ impl<'a> Player<'a> {
                     let message = format!("it is {found:?}");
                     return Err(self.differs(event, message, None));
                 }
-                Ok(Answer::Done(0))
+                Ok(CallResult::Done(0))
             }
             Operation::InQueue(fd, expected) | Operation::OutQueue(fd, expected) => {
-                let Some(end) = self.host.end_of(*fd).map_err(refuse)? else {
-                    return Ok(Answer::Error("EINVAL"));
+                let Some(end) = self.host.connection_of(*fd).map_err(refuse)? else {
+                    return Ok(CallResult::Error("EINVAL"));
                 };
                 let connection = &self.host.end(end).connection;
-                let found = match &pending.call.what {
+                let found = match &pending.call.operation {
                     Operation::InQueue(..) => connection.readable(),
                     _ => connection.unacknowledged(),
                 };
                 if found as i64 != *expected {
                     return Err(self.differs(event, format!("it is {found}"), None));
                 }
-                Ok(Answer::Done(0))
+                Ok(CallResult::Done(0))
             }
             Operation::Write(transfer) => {
-                self.host.write_on(self.now, transfer, &mut pending.written).map_err(refuse)
+                self.host.continue_write(self.now, transfer, &mut pending.written).map_err(refuse)
             }
             operation => self.host.call(self.now, operation, returns).map_err(refuse),
         }
@@ -134,16 +139,16 @@ impl<'a> Player<'a> {
 
     /// Result of `poll`: the number of ready descriptors, whose events must be the expected ones.
     /// Waits until `deadline` while none is ready.
-    fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<Answer, Stop> {
-        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+    fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<CallResult, EarlyEnd> {
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let mut ready = Vec::new();
         for fd in fds {
-            let found = self.host.ready(fd.fd).map_err(refuse)?;
+            let found = self.host.ready_events(fd.fd).map_err(refuse)?;
             ready.push(found & (fd.events | ready::ERR | ready::HUP));
         }
         let count = ready.iter().filter(|bits| **bits != 0).count();
         if count == 0 && self.now < deadline {
-            return Ok(Answer::Wait);
+            return Ok(CallResult::Wait);
         }
         for (fd, found) in fds.iter().zip(ready) {
             if fd.revents != found {
@@ -151,7 +156,7 @@ impl<'a> Player<'a> {
                 return Err(self.differs(event, message, None));
             }
         }
-        Ok(Answer::Done(count as i64))
+        Ok(CallResult::Done(count as i64))
     }
 
     /// `epoll_wait`: requires the expected descriptor with its bits, or no event.
@@ -161,11 +166,11 @@ impl<'a> Player<'a> {
         epoll: i32,
         expected: Option<(i32, u32)>,
         deadline: Time,
-    ) -> Result<Answer, Stop> {
-        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
+    ) -> Result<CallResult, EarlyEnd> {
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let found = self.host.epoll_ready(epoll).map_err(refuse)?;
         if found.is_none() && self.now < deadline {
-            return Ok(Answer::Wait);
+            return Ok(CallResult::Wait);
         }
         if found != expected {
             let actual = found.map_or("nothing".to_owned(), |(fd, bits)| {
@@ -173,14 +178,19 @@ impl<'a> Player<'a> {
             });
             return Err(self.differs(event, format!("epoll_wait finds {actual}"), None));
         }
-        Ok(Answer::Done(found.is_some().into()))
+        Ok(CallResult::Done(found.is_some().into()))
     }
 
     /// Checks `TCP_INQ` after a read: the number of bytes left to read, or 1 if only the end of the
     /// stream is left.
-    fn check_in_queue(&self, event: &Event, fd: i32, ancillary: &[Ancillary]) -> Result<(), Stop> {
-        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
-        let Some(end) = self.host.end_of(fd).map_err(refuse)? else { return Ok(()) };
+    fn check_in_queue(
+        &self,
+        event: &Event,
+        fd: i32,
+        ancillary: &[Ancillary],
+    ) -> Result<(), EarlyEnd> {
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
+        let Some(end) = self.host.connection_of(fd).map_err(refuse)? else { return Ok(()) };
         let target = self.host.end(end);
         let found = match target.connection.readable() {
             0 => i64::from(target.peer_closed),
@@ -201,10 +211,10 @@ impl<'a> Player<'a> {
         event: &Event,
         fd: i32,
         ancillary: &[Ancillary],
-    ) -> Result<Answer, Stop> {
-        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
-        let Some(found) = self.host.next_stamp(fd).map_err(refuse)? else {
-            return Ok(Answer::Error("EAGAIN"));
+    ) -> Result<CallResult, EarlyEnd> {
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
+        let Some(found) = self.host.next_timestamp(fd).map_err(refuse)? else {
+            return Ok(CallResult::Error("EAGAIN"));
         };
         let tolerance = self.setup.tolerance;
         let holds = |expected: &Ancillary| match expected {
@@ -212,42 +222,44 @@ impl<'a> Player<'a> {
                 let expected = Time::ZERO + *time;
                 expected.since(found.at).max(found.at.since(expected)) <= tolerance
             }
-            Ancillary::Stamp(what, key) => (*what, *key) == (found.what, found.key as i64),
+            Ancillary::TimestampEvent(what, key) => {
+                (*what, *key) == (found.event, found.key as i64)
+            }
             Ancillary::InQueue(_) => false,
         };
         if !ancillary.iter().all(holds) {
-            let message = format!("it is {:?} of byte {}", found.what, found.key);
-            let actual = Some(show::time(found.at));
+            let message = format!("it is {:?} of byte {}", found.event, found.key);
+            let actual = Some(show::format_time(found.at));
             return Err(self.differs(event, message, actual));
         }
-        Ok(Answer::Done(0))
+        Ok(CallResult::Done(0))
     }
 
-    fn returned(&self, pending: &Pending<'a>, answer: Answer) -> Result<(), Stop> {
+    fn returned(&self, pending: &Pending<'a>, answer: CallResult) -> Result<(), EarlyEnd> {
         let Pending { event, call, due, .. } = pending;
         let expected = &call.expected;
         let holds = match answer {
-            Answer::Done(value) => expected.value.is_none_or(|wanted| wanted == value),
-            Answer::Error(errno) => expected.errno.as_deref().is_some_and(|wanted| {
+            CallResult::Done(value) => expected.value.is_none_or(|wanted| wanted == value),
+            CallResult::Error(errno) => expected.errno.as_deref().is_some_and(|wanted| {
                 wanted == errno || (wanted == "EWOULDBLOCK" && errno == "EAGAIN")
             }),
-            Answer::Wait => unreachable!("a call that waits has not returned"),
+            CallResult::Wait => unreachable!("a call that waits has not returned"),
         };
         let actual = match answer {
-            Answer::Error(errno) => format!("-1 {errno}"),
-            Answer::Done(value) => value.to_string(),
-            Answer::Wait => String::new(),
+            CallResult::Error(errno) => format!("-1 {errno}"),
+            CallResult::Done(value) => value.to_string(),
+            CallResult::Wait => String::new(),
         };
         if !holds {
             let message = format!("{} returned {actual}", call.name);
             return Err(self.differs(event, message, None));
         }
-        let Some(end) = call.end else { return Ok(()) };
-        let end = Due { begin: due.base + end, end: due.base + end, ..*due };
-        if end.holds(self.now) {
+        let Some(end) = call.latest_return else { return Ok(()) };
+        let end = TimeWindow { begin: due.base_time + end, end: due.base_time + end, ..*due };
+        if end.contains(self.now) {
             return Ok(());
         }
-        let message = format!("{} returned {actual} at {}", call.name, show::time(self.now));
+        let message = format!("{} returned {actual} at {}", call.name, show::format_time(self.now));
         Err(self.differs(event, message, None))
     }
 }

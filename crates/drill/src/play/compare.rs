@@ -25,7 +25,7 @@ pub fn differences(expected: &Packet, actual: &Packet, checks: &Checks) -> Vec<S
             found.push(format!("{name}: expected {expected}, sent {actual}"));
         }
     };
-    let bits = |packet: &Packet| show::flags(Flags(packet.flags.0 & !Flags::PSH.0));
+    let bits = |packet: &Packet| show::format_flags(Flags(packet.flags.0 & !Flags::PSH.0));
     field("flags", bits(expected), bits(actual));
     field("seq", expected.seq.to_string(), actual.seq.to_string());
     field("payload", expected.payload_bytes.to_string(), actual.payload_bytes.to_string());
@@ -40,7 +40,7 @@ pub fn differences(expected: &Packet, actual: &Packet, checks: &Checks) -> Vec<S
             EcnMark::Capable => matches!(sent, EcnMark::Exactly(Ecn::Ect0 | Ecn::Ect1)),
         };
         if !holds {
-            let [mark, sent] = [mark, sent].map(show::ecn);
+            let [mark, sent] = [mark, sent].map(show::format_ecn);
             found.push(format!("ecn: expected {mark}, sent {sent}"));
         }
     }

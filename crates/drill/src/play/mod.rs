@@ -9,15 +9,15 @@ mod times;
 mod variables;
 
 use crate::code::{Outcome, Program};
-use crate::fault::{Difference, Refusal, Stop, Verdict};
+use crate::fault::{Difference, EarlyEnd, Refusal, Verdict};
 use crate::host::Host;
 use crate::script::{Action, Event, Script};
 use crate::setup::{self, Setup};
 use crate::show;
 use calls::Pending;
-use numbers::Numbers;
+use numbers::NumberMapping;
 use retx_units::Time;
-use times::{Due, Last};
+use times::{PreviousEvent, TimeWindow};
 use variables::Variables;
 pub use variables::tcp_info;
 
@@ -43,7 +43,7 @@ impl Default for Options {
 
 /// Result of playing a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct PlayResult {
     /// Verdict on the endpoint.
     pub verdict: Verdict,
     /// Output of the script's code blocks.
@@ -51,26 +51,26 @@ pub struct Played {
     /// Events in the notation of scripts, if recorded.
     pub trace: Vec<String>,
     /// Virtual time that has passed.
-    pub simulated: Time,
+    pub simulated_time: Time,
 }
 
-impl Played {
+impl PlayResult {
     /// Result of a script that could not be played at all.
     pub fn refused(refusal: Refusal) -> Self {
         Self {
             verdict: Verdict::Refused(refusal),
             printed: Vec::new(),
             trace: Vec::new(),
-            simulated: Time::ZERO,
+            simulated_time: Time::ZERO,
         }
     }
 }
 
 /// Plays a script that was parsed from `text`.
-pub fn play(script: &Script, text: &str, options: &Options) -> Played {
+pub fn play(script: &Script, text: &str, options: &Options) -> PlayResult {
     let setup = match setup::prepare(script, options) {
         Ok(setup) => setup,
-        Err(refusal) => return Played::refused(refusal),
+        Err(refusal) => return PlayResult::refused(refusal),
     };
     let mut player = Player {
         lines: text.lines().collect(),
@@ -88,14 +88,14 @@ pub fn play(script: &Script, text: &str, options: &Options) -> Played {
     player.host.set_device_closed(player.setup.device_closed);
     let verdict = match player.run(&script.events) {
         Ok(()) => Verdict::Passed,
-        Err(Stop::Failed(difference)) => Verdict::Failed(*difference),
-        Err(Stop::Refused(refusal)) => Verdict::Refused(refusal),
+        Err(EarlyEnd::Failed(difference)) => Verdict::Failed(*difference),
+        Err(EarlyEnd::Refused(refusal)) => Verdict::Refused(refusal),
     };
-    Played {
+    PlayResult {
         verdict,
-        printed: player.program.printed.iter().map(|line| show::plain(line)).collect(),
+        printed: player.program.printed.iter().map(|line| show::one_line(line)).collect(),
         trace: player.trace.unwrap_or_default(),
-        simulated: player.now,
+        simulated_time: player.now,
     }
 }
 
@@ -112,9 +112,9 @@ struct Player<'a> {
     setup: Setup,
     host: Host,
     now: Time,
-    last: Option<Last>,
+    last: Option<PreviousEvent>,
     /// Mapping of each connection's numbers to those of the script.
-    numbers: Vec<Numbers>,
+    numbers: Vec<NumberMapping>,
     /// Call that waits, if any.
     pending: Option<Pending<'a>>,
     program: Program,
@@ -124,9 +124,9 @@ struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn run(&mut self, events: &'a [Event]) -> Result<(), Stop> {
+    fn run(&mut self, events: &'a [Event]) -> Result<(), EarlyEnd> {
         for event in events {
-            let due = self.due(event);
+            let due = self.time_window(event);
             match &event.action {
                 Action::Outbound(packet) => self.outbound(event, packet, &due)?,
                 Action::Inbound(packet) => {
@@ -140,8 +140,8 @@ impl<'a> Player<'a> {
                 }
                 Action::Command(text) => {
                     self.reach(event, &due)?;
-                    let effects = setup::effects(text, event.line)?;
-                    self.setup.take(&effects, event.line)?;
+                    let effects = setup::command_effects(text, event.line)?;
+                    self.setup.apply(&effects, event.line)?;
                     self.host.reconfigure(self.setup.config.clone());
                     set_up(&mut self.host, &self.setup);
                     if let Some(closed) = effects.device_closed {
@@ -156,34 +156,34 @@ impl<'a> Player<'a> {
                 }
             }
             if self.host.is_exhausted() {
-                return Err(Stop::failed(event.line, "the endpoint sends without end"));
+                return Err(EarlyEnd::failed(event.line, "the endpoint sends without end"));
             }
-            self.last = Some(Last::new(event, &due, self.now));
+            self.last = Some(PreviousEvent::new(event, &due, self.now));
         }
         let line = events.last().map_or(0, |event| event.line);
         self.finish_pending(line)?;
         self.check_unmentioned(line, Time::NEVER)
     }
 
-    fn judge(&mut self, event: &Event, outcome: Outcome) -> Result<(), Stop> {
+    fn judge(&mut self, event: &Event, outcome: Outcome) -> Result<(), EarlyEnd> {
         let Outcome::Broken { line, text, message } = outcome else { return Ok(()) };
-        self.note("%{", &format!("assert {} }}%", show::plain(&text)));
-        Err(Stop::Failed(Box::new(Difference {
+        self.note("%{", &format!("assert {} }}%", show::one_line(&text)));
+        Err(EarlyEnd::Failed(Box::new(Difference {
             line: line.max(event.line),
             message: "this does not hold".into(),
-            expected: Some(format!("assert {}", show::plain(&text))),
-            actual: Some(show::plain(&message)),
+            expected: Some(format!("assert {}", show::one_line(&text))),
+            actual: Some(show::one_line(&message)),
         })))
     }
 
     /// Advances the clock to an event's time.
-    fn reach(&mut self, event: &Event, due: &Due) -> Result<(), Stop> {
+    fn reach(&mut self, event: &Event, due: &TimeWindow) -> Result<(), EarlyEnd> {
         self.advance(due.begin)?;
         self.check_unmentioned(event.line, self.now)?;
-        if !due.any && self.now.since(due.end) > due.tolerance {
+        if !due.is_any && self.now.since(due.end) > due.tolerance {
             let message = format!(
                 "it is {} already: what came before happened too late for this",
-                show::time(self.now)
+                show::format_time(self.now)
             );
             return Err(self.differs(event, message, None));
         }
@@ -192,7 +192,7 @@ impl<'a> Player<'a> {
 
     /// Advances the clock to `to`, and handles timers due before that time. Timers due exactly at
     /// `to` are handled after the script's event.
-    fn advance(&mut self, to: Time) -> Result<(), Stop> {
+    fn advance(&mut self, to: Time) -> Result<(), EarlyEnd> {
         while self.next_wake() < to {
             self.wake()?;
         }
@@ -207,22 +207,22 @@ impl<'a> Player<'a> {
     }
 
     /// Advances the clock to [`Self::next_wake`], and handles what is due.
-    fn wake(&mut self) -> Result<(), Stop> {
+    fn wake(&mut self) -> Result<(), EarlyEnd> {
         self.now = self.now.max(self.next_wake());
         self.host.handle_timeout(self.now);
         self.after_action()
     }
 
     /// Called after any action of the machine: retries waiting calls, and records what was sent.
-    fn after_action(&mut self) -> Result<(), Stop> {
+    fn after_action(&mut self) -> Result<(), EarlyEnd> {
         self.retry_pending()?;
         while self.noted < self.host.sent.len() {
             let sent = self.host.sent[self.noted];
             self.noted += 1;
             self.numbers_of(sent.end).note_sent(&sent.segment);
             if self.trace.is_some() {
-                let packet = self.numbers_of(sent.end).shown(&sent.segment, sent.ecn);
-                self.note(">", &show::packet(&packet));
+                let packet = self.numbers_of(sent.end).script_packet(&sent.segment, sent.ecn);
+                self.note(">", &show::format_packet(&packet));
             }
         }
         Ok(())
@@ -230,37 +230,41 @@ impl<'a> Player<'a> {
 
     /// If the script is exact, requires that every packet sent before `until` appears in the
     /// script.
-    fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), Stop> {
+    fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), EarlyEnd> {
         if !self.setup.exact {
             return Ok(());
         }
         let Some(sent) = self.host.sent.front().filter(|sent| sent.at < until).copied() else {
             return Ok(());
         };
-        let packet = self.numbers_of(sent.end).shown(&sent.segment, sent.ecn);
-        Err(Stop::Failed(Box::new(Difference {
+        let packet = self.numbers_of(sent.end).script_packet(&sent.segment, sent.ecn);
+        Err(EarlyEnd::Failed(Box::new(Difference {
             line,
             message: "before this, the endpoint sent a packet that the script does not have".into(),
             expected: None,
-            actual: Some(format!("{} > {}", show::time(sent.at), show::packet(&packet))),
+            actual: Some(format!(
+                "{} > {}",
+                show::format_time(sent.at),
+                show::format_packet(&packet)
+            )),
         })))
     }
 
     /// Creates a difference at an event, with its line of the script.
-    fn differs(&self, event: &Event, message: String, actual: Option<String>) -> Stop {
-        let expected = self.lines.get(event.line as usize - 1).map(|line| show::plain(line));
-        Stop::Failed(Box::new(Difference { line: event.line, message, expected, actual }))
+    fn differs(&self, event: &Event, message: String, actual: Option<String>) -> EarlyEnd {
+        let expected = self.lines.get(event.line as usize - 1).map(|line| show::one_line(line));
+        EarlyEnd::Failed(Box::new(Difference { line: event.line, message, expected, actual }))
     }
 
     fn note(&mut self, mark: &str, text: &str) {
         if let Some(trace) = &mut self.trace {
-            trace.push(format!("{} {mark} {text}", show::time(self.now)));
+            trace.push(format!("{} {mark} {text}", show::format_time(self.now)));
         }
     }
 
-    fn numbers_of(&mut self, end: usize) -> &mut Numbers {
+    fn numbers_of(&mut self, end: usize) -> &mut NumberMapping {
         while self.numbers.len() <= end {
-            self.numbers.push(Numbers::default());
+            self.numbers.push(NumberMapping::default());
         }
         &mut self.numbers[end]
     }

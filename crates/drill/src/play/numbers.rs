@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Mapping of one connection's numbers to the script's.
 #[derive(Debug, Clone, Default)]
-pub struct Numbers {
+pub struct NumberMapping {
     /// The endpoint's initial sequence number, once it has sent a SYN.
     local: Option<SeqNr>,
     /// The endpoint's initial sequence number in the script.
@@ -23,9 +23,9 @@ pub struct Numbers {
     first_stamp: Option<(u32, u32)>,
 }
 
-impl Numbers {
+impl NumberMapping {
     /// Sets the initial number of the script's peer.
-    pub fn set_remote(&mut self, seq: u32) {
+    pub fn set_remote_isn(&mut self, seq: u32) {
         self.remote = SeqNr(seq);
     }
 
@@ -40,7 +40,7 @@ impl Numbers {
     ///
     /// # Errors
     /// It echoes a timestamp that the endpoint never sent.
-    pub fn arriving(&self, packet: &Packet, scaled_echo: bool) -> Result<Segment, String> {
+    pub fn incoming_segment(&self, packet: &Packet, scaled_echo: bool) -> Result<Segment, String> {
         let syn = packet.flags.contains(Flags::SYN);
         let has_ack = packet.flags.contains(Flags::ACK);
         let offset = self.ack_offset(syn);
@@ -91,11 +91,11 @@ impl Numbers {
 
     /// Records the mapping for a sent packet, which corresponds to the packet `expected` in the
     /// script.
-    pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
+    pub fn add_mapping(&mut self, expected: &Packet, sent: &Segment) {
         if expected.flags.contains(Flags::SYN) {
             self.local_in_script = expected.seq;
         }
-        if let (Some(script), Some(real)) = (stamps_of(expected), sent.options.timestamps) {
+        if let (Some(script), Some(real)) = (timestamps_of(expected), sent.options.timestamps) {
             self.stamps.insert(script.value, real.value);
             self.first_stamp.get_or_insert((script.value, real.value));
         }
@@ -109,7 +109,7 @@ impl Numbers {
     }
 
     /// Converts a sent packet to the script's numbers.
-    pub fn shown(&self, segment: &Segment, ecn: Ecn) -> Packet {
+    pub fn script_packet(&self, segment: &Segment, ecn: Ecn) -> Packet {
         let syn = segment.flags.contains(Flags::SYN);
         let seq = segment.seq.0.wrapping_sub(self.ack_offset(syn));
         let remote = if syn { 0 } else { self.remote.0 };
@@ -155,7 +155,7 @@ impl Numbers {
 }
 
 /// Timestamps of a packet of the script.
-pub fn stamps_of(packet: &Packet) -> Option<Timestamps> {
+pub fn timestamps_of(packet: &Packet) -> Option<Timestamps> {
     let OptionList::Exactly(options) = &packet.options else { return None };
     options.iter().find_map(|option| match option {
         TcpOption::Timestamps(stamps) => Some(*stamps),

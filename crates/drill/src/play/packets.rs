@@ -1,9 +1,9 @@
 //! Packets that arrive, and packets that the endpoint must send.
 
 use super::compare::{self, Checks};
-use super::times::Due;
+use super::times::TimeWindow;
 use super::{Difference, Player};
-use crate::fault::{Refusal, Stop};
+use crate::fault::{EarlyEnd, Refusal};
 use crate::host::Sent;
 use crate::script::{EcnMark, Event, OptionList, Packet, TcpOption};
 use crate::show;
@@ -17,19 +17,19 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
     /// Delivers a packet to the endpoint.
-    pub fn inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), Stop> {
-        let refuse = |message: String| Stop::Refused(Refusal::new(event.line, message));
-        let known = self.host.current();
-        let end = self.host.receiver(packet.flags).map_err(refuse)?;
+    pub fn inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), EarlyEnd> {
+        let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
+        let known = self.host.current_connection();
+        let end = self.host.connection_for(packet.flags).map_err(refuse)?;
         let connection = &self.host.end(end).connection;
         let answers_syn = packet.flags.contains(Flags::SYN) && connection.state() == State::SynSent;
         let scaled = self.setup.scaled_echo;
         let numbers = self.numbers_of(end);
         if known != Some(end) || answers_syn {
-            numbers.set_remote(packet.seq);
+            numbers.set_remote_isn(packet.seq);
         }
-        let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
-        self.note("<", &show::packet(packet));
+        let segment = numbers.incoming_segment(packet, scaled).map_err(refuse)?;
+        self.note("<", &show::format_packet(packet));
         // The endpoint has no key to check the signature, so the segment is dropped (RFC 2385
         // §3.0).
         if let OptionList::Exactly(options) = &packet.options
@@ -49,48 +49,58 @@ impl Player<'_> {
     }
 
     /// Requires a packet that the endpoint has sent, or sends in time.
-    pub fn outbound(&mut self, event: &Event, packet: &Packet, due: &Due) -> Result<(), Stop> {
-        let Some(end) = self.host.current() else {
+    pub fn outbound(
+        &mut self,
+        event: &Event,
+        packet: &Packet,
+        due: &TimeWindow,
+    ) -> Result<(), EarlyEnd> {
+        let Some(end) = self.host.current_connection() else {
             let message = "there is no connection yet that could send a packet";
             return Err(Refusal::new(event.line, message).into());
         };
-        let limit = if due.any { Time::NEVER } else { due.end + due.tolerance.max(MAX_WAIT) };
+        let limit = if due.is_any { Time::NEVER } else { due.end + due.tolerance.max(MAX_WAIT) };
         let Some(first) = self.next_sent(event, end, limit)? else {
             let message = if limit == Time::NEVER {
                 "the endpoint sends nothing more".to_owned()
             } else {
-                format!("the endpoint sent nothing up to {}", show::time(limit))
+                format!("the endpoint sent nothing up to {}", show::format_time(limit))
             };
             return Err(self.differs(event, message, None));
         };
-        self.numbers_of(end).learn(packet, &first.segment);
+        self.numbers_of(end).add_mapping(packet, &first.segment);
         let (sent, segment) = self.joined(event, packet, first, limit)?;
-        let actual = self.numbers_of(end).shown(&segment, sent.ecn);
+        let actual = self.numbers_of(end).script_packet(&segment, sent.ecn);
         let checks = Checks {
             exact: self.setup.exact,
             timestamp_tick: self.setup.timestamp_tick,
             timestamp_tolerance: self.timestamp_tolerance(due),
         };
         let mut differences = compare::differences(packet, &actual, &checks);
-        if !due.holds(sent.at) {
+        if !due.contains(sent.at) {
             differences.push(late(due, sent.at));
         }
         if differences.is_empty() {
             return Ok(());
         }
-        let actual = format!("{} > {}", show::time(sent.at), show::packet(&actual));
+        let actual = format!("{} > {}", show::format_time(sent.at), show::format_packet(&actual));
         Err(self.differs(event, differences.join("; "), Some(actual)))
     }
 
     /// Tolerance of timestamps, for clock errors. As in packetdrill, it is the relative tolerance
     /// times the time since the start.
-    fn timestamp_tolerance(&self, due: &Due) -> Duration {
+    fn timestamp_tolerance(&self, due: &TimeWindow) -> Duration {
         let share = due.begin.as_secs_f64() * self.setup.tolerance_percent / 100.0;
         self.setup.tolerance.max(Duration::from_secs_f64(share))
     }
 
     /// Next packet of a connection, up to a time limit.
-    fn next_sent(&mut self, event: &Event, end: usize, limit: Time) -> Result<Option<Sent>, Stop> {
+    fn next_sent(
+        &mut self,
+        event: &Event,
+        end: usize,
+        limit: Time,
+    ) -> Result<Option<Sent>, EarlyEnd> {
         loop {
             while let Some(sent) = self.host.sent.pop_front() {
                 self.noted = self.noted.saturating_sub(1);
@@ -107,7 +117,7 @@ impl Player<'_> {
                 }
             }
             if self.host.is_exhausted() {
-                return Err(Stop::failed(event.line, "the endpoint sends without end"));
+                return Err(EarlyEnd::failed(event.line, "the endpoint sends without end"));
             }
             let next = self.next_wake();
             if next > limit || next == Time::NEVER {
@@ -125,7 +135,7 @@ impl Player<'_> {
         packet: &Packet,
         first: Sent,
         limit: Time,
-    ) -> Result<(Sent, Segment), Stop> {
+    ) -> Result<(Sent, Segment), EarlyEnd> {
         let mut all = first.segment;
         let mut last = first;
         while all.payload_bytes > 0
@@ -140,12 +150,12 @@ impl Player<'_> {
                 let numbers = self.numbers_of(first.end);
                 let actual = match next {
                     Some(next) => {
-                        let packet = numbers.shown(&next.segment, next.ecn);
-                        format!("{} > {}", show::time(next.at), show::packet(&packet))
+                        let packet = numbers.script_packet(&next.segment, next.ecn);
+                        format!("{} > {}", show::format_time(next.at), show::format_packet(&packet))
                     }
                     None => format!(
                         "nothing more than {}",
-                        show::packet(&numbers.shown(&all, first.ecn))
+                        show::format_packet(&numbers.script_packet(&all, first.ecn))
                     ),
                 };
                 return Err(self.differs(event, message, Some(actual)));
@@ -172,17 +182,17 @@ fn continues(before: &Segment, next: &Segment) -> bool {
         && next.payload_bytes > 0
 }
 
-fn late(due: &Due, at: Time) -> String {
+fn late(due: &TimeWindow, at: Time) -> String {
     let expected = if due.begin == due.end {
-        show::time(due.begin)
+        show::format_time(due.begin)
     } else {
-        format!("{} … {}", show::time(due.begin), show::time(due.end))
+        format!("{} … {}", show::format_time(due.begin), show::format_time(due.end))
     };
     let direction = if at < due.begin { "early" } else { "late" };
-    format!("too {direction}: due at {expected}, sent at {}", show::time(at))
+    format!("too {direction}: due at {expected}, sent at {}", show::format_time(at))
 }
 
-impl From<Difference> for Stop {
+impl From<Difference> for EarlyEnd {
     fn from(difference: Difference) -> Self {
         Self::Failed(Box::new(difference))
     }

@@ -1,6 +1,6 @@
 //! Variables that code blocks can read from the connection.
 
-use crate::code::{Names, Value};
+use crate::code::{NameSource, Value};
 use crate::host::{End, Host, unsent_bytes};
 use retx_tcp::{LossState, State};
 use retx_units::{Duration, Time};
@@ -75,26 +75,26 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_sacked", |end, _| end.connection.info().segments_sacked),
     ("tcpi_lost", |end, _| end.connection.info().segments_lost),
     ("tcpi_retrans", |end, _| end.connection.info().segments_retransmitted),
-    ("tcpi_last_data_sent", |end, now| millis(now, end.counts.last_data_sent)),
-    ("tcpi_last_data_recv", |end, now| millis(now, end.counts.last_data_received)),
-    ("tcpi_last_ack_recv", |end, now| millis(now, end.counts.last_ack_received)),
+    ("tcpi_last_data_sent", |end, now| millis(now, end.counters.last_data_sent)),
+    ("tcpi_last_data_recv", |end, now| millis(now, end.counters.last_data_received)),
+    ("tcpi_last_ack_recv", |end, now| millis(now, end.counters.last_ack_received)),
     ("tcpi_rtt", |end, _| end.connection.srtt().map_or(0, micros)),
     ("tcpi_rttvar", |end, _| end.connection.rttvar().map_or(0, micros)),
-    ("tcpi_min_rtt", |end, _| end.counts.rtt_min.map_or(u32::MAX.into(), micros)),
+    ("tcpi_min_rtt", |end, _| end.counters.rtt_min.map_or(u32::MAX.into(), micros)),
     ("tcpi_snd_ssthresh", |end, _| (end.connection.ssthresh() / smss(end)).min(INFINITE_SSTHRESH)),
     ("tcpi_snd_cwnd", |end, _| end.connection.cwnd() / smss(end)),
     ("tcpi_reordering", |end, _| end.connection.info().reordering.into()),
-    ("tcpi_total_retrans", |end, _| end.counts.retransmissions),
-    ("tcpi_total_rto", |end, _| end.counts.timeouts),
+    ("tcpi_total_retrans", |end, _| end.counters.retransmissions),
+    ("tcpi_total_rto", |end, _| end.counters.timeouts),
     ("tcpi_bytes_acked", |end, _| end.connection.snd_una().saturating_sub(1)),
     ("tcpi_bytes_received", |end, _| end.connection.rcv_nxt().saturating_sub(1)),
-    ("tcpi_bytes_sent", |end, _| end.counts.bytes_out),
-    ("tcpi_bytes_retrans", |end, _| end.counts.bytes_retransmitted),
+    ("tcpi_bytes_sent", |end, _| end.counters.bytes_out),
+    ("tcpi_bytes_retrans", |end, _| end.counters.bytes_retransmitted),
     ("tcpi_notsent_bytes", |end, _| unsent_bytes(&end.connection)),
-    ("tcpi_segs_out", |end, _| end.counts.segments_out),
-    ("tcpi_segs_in", |end, _| end.counts.segments_in),
-    ("tcpi_data_segs_out", |end, _| end.counts.data_segments_out),
-    ("tcpi_data_segs_in", |end, _| end.counts.data_segments_in),
+    ("tcpi_segs_out", |end, _| end.counters.segments_out),
+    ("tcpi_segs_in", |end, _| end.counters.segments_in),
+    ("tcpi_data_segs_out", |end, _| end.counters.data_segments_out),
+    ("tcpi_data_segs_in", |end, _| end.counters.data_segments_in),
     ("tcpi_snd_wnd", |end, _| end.connection.snd_wnd()),
     ("tcpi_rcv_wnd", |end, _| end.connection.rcv_wnd()),
     ("tcpi_pacing_rate", |end, _| {
@@ -102,9 +102,9 @@ const LOOKS: &[(&str, Look)] = &[
         end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
     }),
     ("tcpi_rcv_mss", |end, _| end.connection.info().rcv_mss.into()),
-    ("tcpi_busy_time", |end, now| micros(end.limits.busy(now))),
-    ("tcpi_rwnd_limited", |end, now| micros(end.limits.peer_window(now))),
-    ("tcpi_sndbuf_limited", |end, now| micros(end.limits.send_buffer(now))),
+    ("tcpi_busy_time", |end, now| micros(end.limits.busy_time(now))),
+    ("tcpi_rwnd_limited", |end, now| micros(end.limits.peer_window_limited_time(now))),
+    ("tcpi_sndbuf_limited", |end, now| micros(end.limits.send_buffer_limited_time(now))),
     ("retx_cwnd_bytes", |end, _| end.connection.cwnd()),
     ("retx_ssthresh_bytes", |end, _| end.connection.ssthresh()),
     ("retx_flight_bytes", |end, _| end.connection.flight_size()),
@@ -115,7 +115,7 @@ pub fn tcp_info(name: &str, end: &End, now: Time) -> Option<u64> {
     LOOKS.iter().find(|(known, _)| *known == name).map(|(_, look)| look(end, now))
 }
 
-impl Names for Variables<'_> {
+impl NameSource for Variables<'_> {
     fn value(&self, name: &str) -> Result<Value, String> {
         if let Some((_, number)) = CONSTANTS.iter().find(|(known, _)| *known == name) {
             return Ok(Value::Integer(*number));
@@ -124,11 +124,11 @@ impl Names for Variables<'_> {
             let names: Vec<&str> = LOOKS.iter().map(|(known, _)| *known).collect();
             return Err(format!(
                 "there is no {}; there are {}",
-                crate::token::clipped(name),
+                crate::token::clip(name),
                 names.join(", ")
             ));
         };
-        match self.host.current() {
+        match self.host.current_connection() {
             Some(end) => Ok(Value::Integer(look(self.host.end(end), self.now).into())),
             None => Err(format!("{name}: there is no connection yet")),
         }

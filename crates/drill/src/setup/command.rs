@@ -3,11 +3,11 @@
 
 use super::{Change, sysctl};
 use crate::fault::Refusal;
-use crate::token::clipped;
+use crate::token::clip;
 
 /// Effects of commands on the machine under test; `None` for settings that they do not change.
 #[derive(Debug, Clone, Default)]
-pub struct Effects {
+pub struct CommandEffects {
     /// Changes of the endpoint's configuration.
     pub changes: Vec<Change>,
     /// New state of the device: true if it refuses packets.
@@ -26,9 +26,9 @@ pub struct Effects {
 ///
 /// # Errors
 /// An unknown command.
-pub fn effects(text: &str, line: u32) -> Result<Effects, Refusal> {
+pub fn command_effects(text: &str, line: u32) -> Result<CommandEffects, Refusal> {
     let joined = text.replace("\\\n", " ");
-    let mut effects = Effects::default();
+    let mut effects = CommandEffects::default();
     for (index, row) in joined.split('\n').enumerate() {
         let line = line + if joined.len() == text.len() { index as u32 } else { 0 };
         for command in row.split(';').flat_map(|part| part.split("&&")) {
@@ -38,21 +38,21 @@ pub fn effects(text: &str, line: u32) -> Result<Effects, Refusal> {
     Ok(effects)
 }
 
-fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
+fn one(command: &str, effects: &mut CommandEffects) -> Result<(), String> {
     let words = words(command);
     let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     let refuse = || {
         Err(format!(
             "`{}` is not supported: no command is run; sysctl, set_sysctls.py and defaults.sh are \
              understood",
-            clipped(command.trim())
+            clip(command.trim())
         ))
     };
     let Some((name, rest)) = arguments.split_first() else { return Ok(()) };
     match (name.rsplit('/').next().unwrap_or(name), rest) {
         ("defaults.sh", []) => {
             for (name, value) in sysctl::DEFAULTS {
-                effects.changes.extend(sysctl::change(name, value)?);
+                effects.changes.extend(sysctl::changes_for_sysctl(name, value)?);
             }
             effects.unsent_low_water = Some(u32::MAX);
         }
@@ -100,21 +100,25 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
 
 /// Applies the attributes of a route, such as `advmss 1460 mtu lock 1500 initcwnd 10`. IP and TCP
 /// headers have `header` bytes.
-fn change_route(attributes: &[&str], header: u32, effects: &mut Effects) -> Result<(), String> {
+fn change_route(
+    attributes: &[&str],
+    header: u32,
+    effects: &mut CommandEffects,
+) -> Result<(), String> {
     let mut mss = u32::MAX;
     let mut left = attributes.iter().filter(|word| **word != "lock");
     while let Some(name) = left.next() {
         let value: u32 = left
             .next()
             .and_then(|value| value.parse().ok())
-            .ok_or_else(|| format!("ip route change: {} lacks its number", clipped(name)))?;
+            .ok_or_else(|| format!("ip route change: {} lacks its number", clip(name)))?;
         match *name {
             "advmss" => mss = mss.min(value),
             "mtu" => mss = mss.min(value.saturating_sub(header)),
             "initcwnd" => {
                 effects.changes.push(("initial_window".into(), format!("{value} mss")));
             }
-            _ => return Err(format!("ip route change: {} is not supported", clipped(name))),
+            _ => return Err(format!("ip route change: {} is not supported", clip(name))),
         }
     }
     if mss < u32::MAX {
@@ -128,9 +132,9 @@ fn only_offloads(features: &[&str]) -> bool {
 }
 
 /// Applies a sysctl such as `net.ipv4.tcp_sack=0`; slashes may replace the dots of the name.
-fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
+fn set(setting: &str, effects: &mut CommandEffects) -> Result<(), String> {
     let Some((name, value)) = setting.split_once('=') else {
-        return Err(format!("{}: write name=value", clipped(setting)));
+        return Err(format!("{}: write name=value", clip(setting)));
     };
     let name = name.trim().replace('/', ".");
     if name == "net.ipv4.tcp_notsent_lowat" {
@@ -152,7 +156,7 @@ fn set(setting: &str, effects: &mut Effects) -> Result<(), String> {
         }
         _ => {}
     }
-    effects.changes.extend(sysctl::change(&name, value.trim())?);
+    effects.changes.extend(sysctl::changes_for_sysctl(&name, value.trim())?);
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::script::{Flag, Script};
 use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};
 
-pub use command::{Effects, effects};
+pub use command::{CommandEffects, command_effects};
 
 /// Field of `[tcp.NAME]` and its new value.
 pub type Change = (String, String);
@@ -52,14 +52,14 @@ impl Setup {
     ///
     /// # Errors
     /// A field's value that no endpoint can run with.
-    pub fn take(&mut self, effects: &Effects, line: u32) -> Result<(), Refusal> {
+    pub fn apply(&mut self, effects: &CommandEffects, line: u32) -> Result<(), Refusal> {
         let changes = renamed_for(&self.config, effects.changes.clone());
         self.config = adjusted(&self.config, Names::Kernel, &changes, line)?;
         self.note(effects);
         Ok(())
     }
 
-    fn note(&mut self, effects: &Effects) {
+    fn note(&mut self, effects: &CommandEffects) {
         if let Some(bytes) = effects.unsent_low_water {
             self.unsent_low_water = Some(bytes.into()).filter(|_| bytes != u32::MAX);
         }
@@ -116,14 +116,14 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
         }
     }
     for command in &script.commands {
-        let effects = command::effects(&command.text, command.line)?;
+        let effects = command::command_effects(&command.text, command.line)?;
         setup.note(&effects);
         commands.push((command.line, effects.changes));
     }
     for flag in &script.flags {
         if flag.name == "init_scripts" {
             let text = value(flag)?.replace(',', "\n");
-            let effects = command::effects(&text, flag.line)?;
+            let effects = command::command_effects(&text, flag.line)?;
             setup.note(&effects);
             commands.push((flag.line, effects.changes));
         }
@@ -149,7 +149,7 @@ pub fn configure(tcp: &str, own: &[Change], commands: &[String]) -> Result<Confi
     let mut config = adjusted(&(preset.config)(), names_of(preset), own, 0)?;
     let mut all = Vec::new();
     for (line, command) in (1..).zip(commands) {
-        all.push((line, command::effects(command, line)?.changes));
+        all.push((line, command::command_effects(command, line)?.changes));
     }
     apply(&mut config, Names::Kernel, all)?;
     Ok(config)

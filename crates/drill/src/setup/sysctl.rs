@@ -1,7 +1,7 @@
 //! Linux's settings of TCP, and the corresponding fields of `[tcp.NAME]`.
 
 use super::Change;
-use crate::token::clipped;
+use crate::token::clip;
 
 /// Values that packetdrill's `defaults.sh` sets (google/packetdrill, `gtests/net/common`), as far
 /// as they concern TCP.
@@ -102,14 +102,14 @@ pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 ///
 /// # Errors
 /// An unknown setting, or a value that the endpoint cannot run with.
-pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
+pub fn changes_for_sysctl(name: &str, value: &str) -> Result<Vec<Change>, String> {
     let known = name.strip_prefix("net.ipv4.").and_then(|short| {
         MEANINGS.iter().find(|(candidate, _)| *candidate == short).map(|(_, meaning)| meaning)
     });
     let Some(meaning) = known else {
-        return Err(format!("the setting {} is not supported", clipped(name)));
+        return Err(format!("the setting {} is not supported", clip(name)));
     };
-    let refuse = |what: &str| Err(format!("{name}={}: {what}", clipped(value)));
+    let refuse = |what: &str| Err(format!("{name}={}: {what}", clip(value)));
     let one = |field: &str, value: String| Ok(vec![(field.to_owned(), value)]);
     match meaning {
         Switch(field) => match value.parse::<u32>() {

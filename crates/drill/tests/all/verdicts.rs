@@ -1,7 +1,7 @@
 //! Failures reported by the player, with position and message, and deviations that packetdrill
 //! tolerates.
 
-use retx_drill::{Difference, Options, Played, Refusal, Verdict, play};
+use retx_drill::{Difference, Options, PlayResult, Refusal, Verdict, play};
 
 /// Opens a connection with a peer that uses segments of 1000 bytes, at 0.1 s; the script continues
 /// at line 8.
@@ -15,7 +15,7 @@ const OPEN: &str = "\
 +0 accept(3, ..., ...) = 4
 ";
 
-fn played(text: &str) -> Played {
+fn played(text: &str) -> PlayResult {
     play(text, &Options::default())
 }
 
