@@ -121,9 +121,9 @@ impl Hosts {
         let drops = |host| {
             self.enter_namespace(host).ok()?;
             let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-            let line = table.lines().find_map(|line| {
-                line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':')
-            })?;
+            let line = table
+                .lines()
+                .find_map(|line| line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':'))?;
             let fields: Vec<u64> =
                 line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
             // Columns of received packets: bytes packets errs drop fifo frame compressed multicast;
