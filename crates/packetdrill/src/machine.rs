@@ -3,7 +3,7 @@
 use crate::settings::Settings;
 use crate::{information, options};
 use libc::c_int;
-use retx_drill::host::{CallResult, Fault, Host};
+use retx_drill::host::{Fault, Host, Return};
 use retx_drill::{Operation, SocketOption, Transfer};
 use retx_tcp::State;
 use retx_units::{SeqNr, Time};
@@ -83,7 +83,7 @@ impl Machine {
     ///
     /// # Errors
     /// The settings do not form a valid configuration.
-    pub fn socket(&mut self, nonblocking: bool) -> Result<CallResult, Fault> {
+    pub fn socket(&mut self, nonblocking: bool) -> Result<Return, Fault> {
         self.renew()?;
         let (fd, file) = Self::new_file()?;
         let answer = self.host.call(self.now, &Operation::Socket { nonblocking }, Some(fd.into()));
@@ -95,7 +95,7 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn bind(&mut self, fd: i32, local: Endpoint) -> Result<CallResult, Fault> {
+    pub fn bind(&mut self, fd: i32, local: Endpoint) -> Result<Return, Fault> {
         let answer = self.host.call(self.now, &Operation::Bind(fd), None)?;
         self.bound.insert(fd, local);
         Ok(answer)
@@ -105,10 +105,10 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor, or its options do not form a valid configuration.
-    pub fn connect(&mut self, fd: i32, remote: Endpoint) -> Result<CallResult, Fault> {
+    pub fn connect(&mut self, fd: i32, remote: Endpoint) -> Result<Return, Fault> {
         self.renew()?;
         let answer = self.host.call(self.now, &Operation::Connect(fd), None);
-        if self.host.connection_of(fd)? == Some(self.flows.len()) {
+        if self.host.end_for_fd(fd)? == Some(self.flows.len()) {
             let port = LOCAL.port + self.flows.len() as u16;
             let local = self.bound.get(&fd).copied().unwrap_or(Endpoint { port, ..LOCAL });
             self.flows.push(Flow { local, remote });
@@ -121,14 +121,14 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn accept(&mut self, fd: i32) -> Result<(CallResult, Option<Endpoint>), Fault> {
+    pub fn accept(&mut self, fd: i32) -> Result<(Return, Option<Endpoint>), Fault> {
         let (new, file) = Self::new_file()?;
         let answer = self.host.call(self.now, &Operation::Accept(fd), Some(new.into()))?;
-        if !matches!(answer, CallResult::Done(_)) {
+        if !matches!(answer, Return::Done(_)) {
             return Ok((answer, None));
         }
         self.files.insert(new, file);
-        let end = self.host.connection_of(new)?;
+        let end = self.host.end_for_fd(new)?;
         Ok((answer, end.map(|end| self.flows[end].remote)))
     }
 
@@ -136,7 +136,7 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn write(&mut self, transfer: &Transfer, written: &mut u64) -> Result<CallResult, Fault> {
+    pub fn write(&mut self, transfer: &Transfer, written: &mut u64) -> Result<Return, Fault> {
         let answer = self.host.continue_write(self.now, transfer, written);
         self.collect();
         answer
@@ -146,11 +146,11 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor, or an invalid option.
-    pub fn call(&mut self, operation: &Operation) -> Result<CallResult, Fault> {
+    pub fn call(&mut self, operation: &Operation) -> Result<Return, Fault> {
         let answer = self.host.call(self.now, operation, None);
         self.collect();
         if let Operation::Close(fd) = operation
-            && answer != Ok(CallResult::Wait)
+            && answer != Ok(Return::Wait)
         {
             self.bound.remove(fd);
             self.files.remove(fd);
@@ -163,7 +163,7 @@ impl Machine {
     /// # Errors
     /// No such descriptor.
     pub fn in_queue(&self, fd: i32) -> Result<Option<u64>, Fault> {
-        let end = self.host.connection_of(fd)?;
+        let end = self.host.end_for_fd(fd)?;
         Ok(end.map(|end| self.host.end(end).connection.readable()))
     }
 
@@ -173,7 +173,7 @@ impl Machine {
     /// # Errors
     /// No such descriptor.
     pub fn out_queue(&self, fd: i32) -> Result<Option<u64>, Fault> {
-        let end = self.host.connection_of(fd)?;
+        let end = self.host.end_for_fd(fd)?;
         Ok(end.map(|end| self.host.end(end).connection.unacknowledged()))
     }
 
@@ -201,7 +201,7 @@ impl Machine {
 
     /// `TCP_INFO` of a connection; `None` for a socket without one.
     pub fn information(&self, fd: i32) -> Option<[u8; information::BYTES]> {
-        let end = self.host.connection_of(fd).ok()??;
+        let end = self.host.end_for_fd(fd).ok()??;
         Some(information::bytes(self.host.end(end), self.now))
     }
 

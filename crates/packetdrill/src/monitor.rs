@@ -6,7 +6,7 @@
 //! every event and, if the call has returned, until its thread has read the clock.
 
 use crate::machine::Machine;
-use retx_drill::host::{CallResult, Fault};
+use retx_drill::host::{Fault, Return};
 use retx_units::{Duration, Time};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -106,15 +106,15 @@ impl Monitor {
     pub fn call(
         &self,
         deadline: Time,
-        mut attempt: impl FnMut(&mut Machine) -> Result<CallResult, Fault>,
-    ) -> Result<CallResult, Fault> {
+        mut attempt: impl FnMut(&mut Machine) -> Result<Return, Fault>,
+    ) -> Result<Return, Fault> {
         let mut inner = self.lock();
         let latest = inner.machine.now + REACTION_TIMEOUT;
         let mut waited = false;
         loop {
             let answer = attempt(&mut inner.machine);
             self.signal(&mut inner);
-            if answer != Ok(CallResult::Wait) {
+            if answer != Ok(Return::Wait) {
                 if waited {
                     inner.waiter = None;
                     inner.returned = Some(std::thread::current().id());
@@ -127,7 +127,7 @@ impl Monitor {
                 if next > latest {
                     // The main thread would wait forever, because no other thread advances the
                     // clock.
-                    return Ok(CallResult::Error("EDEADLK"));
+                    return Ok(Return::Error("EDEADLK"));
                 }
                 inner = self.advance(inner, next);
             } else {

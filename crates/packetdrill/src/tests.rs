@@ -3,7 +3,7 @@
 use crate::machine::Machine;
 use crate::monitor::Monitor;
 use crate::settings::Settings;
-use retx_drill::host::CallResult;
+use retx_drill::host::Return;
 use retx_drill::{MessageFlags, Operation, SocketOption, Transfer};
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{
@@ -20,9 +20,9 @@ fn monitor() -> Monitor {
     Monitor::new(Machine::new(settings).unwrap())
 }
 
-fn done(answer: Result<CallResult, String>) -> i32 {
+fn done(answer: Result<Return, String>) -> i32 {
     match answer {
-        Ok(CallResult::Done(value)) => value as i32,
+        Ok(Return::Done(value)) => value as i32,
         other => panic!("{other:?}"),
     }
 }
@@ -116,12 +116,12 @@ fn who_waits_for_nothing_is_told_so() {
     let monitor = monitor();
     let listener = listening(&monitor);
     let answer = monitor.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
-    assert_eq!(answer, Ok(CallResult::Error("EDEADLK")));
+    assert_eq!(answer, Ok(Return::Error("EDEADLK")));
     let second = Time::from_nanos(1_000_000_000);
     let answer = monitor.call(second, |machine| {
-        Ok(if machine.now < second { CallResult::Wait } else { CallResult::Done(7) })
+        Ok(if machine.now < second { Return::Wait } else { Return::Done(7) })
     });
-    assert_eq!(answer, Ok(CallResult::Done(7)));
+    assert_eq!(answer, Ok(Return::Done(7)));
 }
 
 /// The second thread's call returns at the virtual time at which it could, however long its thread
@@ -158,7 +158,7 @@ fn a_deadline_in_the_second_thread_is_met() {
     let ended = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let answer = monitor.call(deadline, |machine| {
-                Ok(if machine.now < deadline { CallResult::Wait } else { CallResult::Done(0) })
+                Ok(if machine.now < deadline { Return::Wait } else { Return::Done(0) })
             });
             (answer, monitor.read_clock())
         });
@@ -168,7 +168,7 @@ fn a_deadline_in_the_second_thread_is_met() {
         monitor.sleep(Duration::from_secs(1));
         waiting.join().unwrap()
     });
-    assert_eq!(ended, (Ok(CallResult::Done(0)), deadline));
+    assert_eq!(ended, (Ok(Return::Done(0)), deadline));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! System calls.
 
-use super::{ActionCause, CallResult, Focus, Host, Kind, Role, Settings, Socket};
+use super::{ActionCause, Focus, Host, Kind, Return, Role, Settings, Socket};
 use crate::script::{MessageFlags, Operation, Transfer};
 use retx_tcp::State;
 use retx_units::{Duration, Time};
@@ -19,10 +19,10 @@ impl Host {
         now: Time,
         operation: &Operation,
         returns: Option<i64>,
-    ) -> Result<CallResult, Fault> {
+    ) -> Result<Return, Fault> {
         let answer = match operation {
             Operation::Socket { nonblocking } => self.socket(returns, *nonblocking),
-            Operation::Bind(fd) => self.socket_at(*fd).map(|_| CallResult::Done(0)),
+            Operation::Bind(fd) => self.socket_at(*fd).map(|_| Return::Done(0)),
             Operation::Listen(fd) => self.listen(*fd),
             Operation::Accept(fd) => self.accept(now, *fd, returns),
             Operation::Connect(fd) => self.connect(now, *fd),
@@ -42,11 +42,11 @@ impl Host {
             Operation::GetFlags(fd) => {
                 // Linux's values of O_RDWR and O_NONBLOCK.
                 let socket = self.socket_at(*fd)?;
-                Ok(CallResult::Done(if socket.nonblocking { 0x802 } else { 2 }))
+                Ok(Return::Done(if socket.nonblocking { 0x802 } else { 2 }))
             }
             Operation::SetFlags(fd, nonblocking) => {
                 self.socket_at(*fd)?.nonblocking = *nonblocking;
-                Ok(CallResult::Done(0))
+                Ok(Return::Done(0))
             }
             Operation::GetOption(..)
             | Operation::ReadErrors(..)
@@ -55,8 +55,8 @@ impl Host {
             | Operation::OutQueue(..)
             | Operation::Poll { .. } => unreachable!("these are answered by what they look at"),
         }?;
-        Ok(if answer == CallResult::Wait && self.is_nonblocking(operation) {
-            CallResult::Error(if matches!(operation, Operation::Connect(_)) {
+        Ok(if answer == Return::Wait && self.is_nonblocking(operation) {
+            Return::Error(if matches!(operation, Operation::Connect(_)) {
                 "EINPROGRESS"
             } else {
                 "EAGAIN"
@@ -90,7 +90,7 @@ impl Host {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn connection_of(&self, fd: i32) -> Result<Option<usize>, Fault> {
+    pub fn end_for_fd(&self, fd: i32) -> Result<Option<usize>, Fault> {
         match self.sockets.get(&fd) {
             None => Err(bad_descriptor(fd)),
             Some(Socket { kind: Kind::End(end), .. }) => Ok(Some(*end)),
@@ -110,53 +110,53 @@ impl Host {
         Ok(fd)
     }
 
-    fn socket(&mut self, returns: Option<i64>, nonblocking: bool) -> Result<CallResult, Fault> {
+    fn socket(&mut self, returns: Option<i64>, nonblocking: bool) -> Result<Return, Fault> {
         let fd = self.new_descriptor(returns)?;
         let socket = Socket::new(Kind::Fresh, Settings::default());
         self.sockets.insert(fd, Socket { nonblocking, ..socket });
         self.focus = Focus::Socket(fd);
-        Ok(CallResult::Done(fd.into()))
+        Ok(Return::Done(fd.into()))
     }
 
-    fn open_file(&mut self, returns: Option<i64>) -> Result<CallResult, Fault> {
+    fn open_file(&mut self, returns: Option<i64>) -> Result<Return, Fault> {
         let fd = self.new_descriptor(returns)?;
         self.sockets.insert(fd, Socket::new(Kind::File, Settings::default()));
-        Ok(CallResult::Done(fd.into()))
+        Ok(Return::Done(fd.into()))
     }
 
-    fn listen(&mut self, fd: i32) -> Result<CallResult, Fault> {
+    fn listen(&mut self, fd: i32) -> Result<Return, Fault> {
         let socket = self.socket_at(fd)?;
         if matches!(socket.kind, Kind::End(_)) {
-            return Ok(CallResult::Error("EINVAL"));
+            return Ok(Return::Error("EINVAL"));
         }
         socket.kind = Kind::Listener;
         self.focus = Focus::Socket(fd);
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
-    fn accept(&mut self, now: Time, fd: i32, returns: Option<i64>) -> Result<CallResult, Fault> {
+    fn accept(&mut self, now: Time, fd: i32, returns: Option<i64>) -> Result<Return, Fault> {
         if self.socket_at(fd)?.kind != Kind::Listener {
-            return Ok(CallResult::Error("EINVAL"));
+            return Ok(Return::Error("EINVAL"));
         }
         let waiting = self
             .ends
             .iter()
             .position(|end| end.listener == Some(fd) && end.connected && !end.has_descriptor);
-        let Some(end) = waiting else { return Ok(CallResult::Wait) };
+        let Some(end) = waiting else { return Ok(Return::Wait) };
         let new = self.new_descriptor(returns)?;
         let settings = self.sockets[&fd].settings.clone();
         self.ends[end].has_descriptor = true;
         self.start_keepalive(now, end);
         self.sockets.insert(new, Socket::new(Kind::End(end), settings));
-        Ok(CallResult::Done(new.into()))
+        Ok(Return::Done(new.into()))
     }
 
-    fn connect(&mut self, now: Time, fd: i32) -> Result<CallResult, Fault> {
+    fn connect(&mut self, now: Time, fd: i32) -> Result<Return, Fault> {
         let socket = self.socket_at(fd)?;
         match socket.kind {
-            Kind::Listener => return Ok(CallResult::Error("EISCONN")),
+            Kind::Listener => return Ok(Return::Error("EISCONN")),
             Kind::End(end) => return Ok(self.connect_result(end)),
-            Kind::File | Kind::Epoll(_) => return Ok(CallResult::Error("ENOTSOCK")),
+            Kind::File | Kind::Epoll(_) => return Ok(Return::Error("ENOTSOCK")),
             Kind::Fresh => {}
         }
         let settings = socket.settings.clone();
@@ -165,7 +165,7 @@ impl Host {
         self.start_keepalive(now, end);
         self.socket_at(fd)?.kind = Kind::End(end);
         self.serve(now, end, ActionCause::Call);
-        Ok(CallResult::Wait)
+        Ok(Return::Wait)
     }
 
     /// Starts keep-alive, if the socket requested it before the connection existed.
@@ -177,17 +177,17 @@ impl Host {
     }
 
     /// Result of `connect`: whether the handshake is complete, has failed or continues.
-    pub fn connect_result(&mut self, end: usize) -> CallResult {
+    pub fn connect_result(&mut self, end: usize) -> Return {
         let end = &mut self.ends[end];
         if let Some(errno) = end.error.take() {
-            return CallResult::Error(errno);
+            return Return::Error(errno);
         }
-        if end.connected { CallResult::Done(0) } else { CallResult::Wait }
+        if end.connected { Return::Done(0) } else { Return::Wait }
     }
 
-    fn read(&mut self, now: Time, transfer: &Transfer) -> Result<CallResult, Fault> {
-        let Some(end) = self.connection_of(transfer.fd)? else {
-            return Ok(CallResult::Error("ENOTCONN"));
+    fn read(&mut self, now: Time, transfer: &Transfer) -> Result<Return, Fault> {
+        let Some(end) = self.end_for_fd(transfer.fd)? else {
+            return Ok(Return::Error("ENOTCONN"));
         };
         let target = &mut self.ends[end];
         let readable = match target.readable() {
@@ -204,12 +204,12 @@ impl Host {
             assert_eq!(taken, bytes, "a connection gives what it says it has");
             self.serve(now, end, ActionCause::Call);
         }
-        Ok(CallResult::Done(bytes as i64))
+        Ok(Return::Done(bytes as i64))
     }
 
-    fn write(&mut self, now: Time, transfer: &Transfer) -> Result<CallResult, Fault> {
-        let Some(end) = self.connection_of(transfer.fd)? else {
-            return Ok(CallResult::Error("EPIPE"));
+    fn write(&mut self, now: Time, transfer: &Transfer) -> Result<Return, Fault> {
+        let Some(end) = self.end_for_fd(transfer.fd)? else {
+            return Ok(Return::Error("EPIPE"));
         };
         let target = &mut self.ends[end];
         if let Err(answer) = target.writable() {
@@ -244,11 +244,7 @@ impl Host {
             target.found_buffer_full = true;
             target.wake_waiters(now);
         }
-        Ok(if taken == 0 && transfer.bytes > 0 {
-            CallResult::Wait
-        } else {
-            CallResult::Done(taken as i64)
-        })
+        Ok(if taken == 0 && transfer.bytes > 0 { Return::Wait } else { Return::Done(taken as i64) })
     }
 
     /// Passes bytes of a write to the connection, and lets the connection send. Returns the number
@@ -270,12 +266,12 @@ impl Host {
 
     /// Result of a transfer with a buffer at address 0: it fails if the call would access the
     /// buffer.
-    fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<CallResult, Fault> {
-        let open = self.connection_of(fd)?.is_some();
+    fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Return, Fault> {
+        let open = self.end_for_fd(fd)?.is_some();
         Ok(match (open, bytes) {
-            (false, _) => CallResult::Error("EPIPE"),
-            (true, 0) => CallResult::Done(0),
-            (true, _) => CallResult::Error("EFAULT"),
+            (false, _) => Return::Error("EPIPE"),
+            (true, 0) => Return::Done(0),
+            (true, _) => Return::Error("EFAULT"),
         })
     }
 
@@ -289,35 +285,29 @@ impl Host {
         now: Time,
         transfer: &Transfer,
         written: &mut u64,
-    ) -> Result<CallResult, Fault> {
+    ) -> Result<Return, Fault> {
         // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
         // `has_room`), even if a part of the write would fit earlier.
-        let end = self.connection_of(transfer.fd)?.map(|end| &self.ends[end]);
+        let end = self.end_for_fd(transfer.fd)?.map(|end| &self.ends[end]);
         if *written > 0 && end.is_some_and(|end| end.found_buffer_full && end.error.is_none()) {
-            return Ok(CallResult::Wait);
+            return Ok(Return::Wait);
         }
         let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
         match self.call(now, &Operation::Write(left), None)? {
-            CallResult::Done(taken) => *written += taken as u64,
+            Return::Done(taken) => *written += taken as u64,
             // Bytes already accepted are reported before an error.
-            CallResult::Error(_) if *written > 0 => return Ok(CallResult::Done(*written as i64)),
+            Return::Error(_) if *written > 0 => return Ok(Return::Done(*written as i64)),
             answer => return Ok(answer),
         }
         let waits = *written < transfer.bytes && !self.never_waits(transfer);
-        Ok(if waits { CallResult::Wait } else { CallResult::Done(*written as i64) })
+        Ok(if waits { Return::Wait } else { Return::Done(*written as i64) })
     }
 
-    fn shutdown(
-        &mut self,
-        now: Time,
-        fd: i32,
-        read: bool,
-        write: bool,
-    ) -> Result<CallResult, Fault> {
-        let Some(end) = self.connection_of(fd)? else { return Ok(CallResult::Error("ENOTCONN")) };
+    fn shutdown(&mut self, now: Time, fd: i32, read: bool, write: bool) -> Result<Return, Fault> {
+        let Some(end) = self.end_for_fd(fd)? else { return Ok(Return::Error("ENOTCONN")) };
         let target = &mut self.ends[end];
         if target.connection.state() == State::Closed {
-            return Ok(CallResult::Error("ENOTCONN"));
+            return Ok(Return::Error("ENOTCONN"));
         }
         target.read_shutdown |= read;
         if write && !target.write_shutdown {
@@ -325,10 +315,10 @@ impl Host {
             target.connection.close();
         }
         self.serve(now, end, ActionCause::Call);
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
-    fn close(&mut self, now: Time, fd: i32) -> Result<CallResult, Fault> {
+    fn close(&mut self, now: Time, fd: i32) -> Result<Return, Fault> {
         if let Some(Kind::End(end)) = self.sockets.get(&fd).map(|socket| socket.kind) {
             return Ok(self.close_connection(now, fd, end));
         }
@@ -338,13 +328,13 @@ impl Host {
             Kind::Listener => self.stop_listening(now, fd),
             Kind::End(_) => unreachable!("connections are closed above"),
         }
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
     /// Closes a connection's socket. With a linger time, the call waits until the peer has
     /// acknowledged all data or the time has passed (`sk_stream_wait_close`).
-    fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> CallResult {
-        let Some(socket) = self.sockets.get_mut(&fd) else { return CallResult::Error("EBADF") };
+    fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> Return {
+        let Some(socket) = self.sockets.get_mut(&fd) else { return Return::Error("EBADF") };
         let target = &mut self.ends[end];
         let lingers = socket.settings.linger.filter(|seconds| *seconds > 0);
         let first = socket.closing_until.is_none();
@@ -364,12 +354,12 @@ impl Host {
             matches!(connection.state(), State::FinWait1 | State::Closing | State::LastAck)
                 || connection.unacknowledged() > 0;
         if closing && now < until {
-            return CallResult::Wait;
+            return Return::Wait;
         }
         connection.detach();
         self.sockets.remove(&fd);
         self.serve(now, end, ActionCause::Call);
-        CallResult::Done(0)
+        Return::Done(0)
     }
 
     /// Longest time that `close` waits.
@@ -396,7 +386,7 @@ impl Host {
     /// # Errors
     /// No such descriptor.
     pub fn ready_events(&self, fd: i32) -> Result<u32, Fault> {
-        if let Some(end) = self.connection_of(fd)? {
+        if let Some(end) = self.end_for_fd(fd)? {
             return Ok(self.ends[end].ready_events());
         }
         let waiting = self

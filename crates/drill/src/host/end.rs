@@ -3,7 +3,7 @@
 use super::limits::{LimitClocks, unsent_bytes};
 use super::settings::KeepAliveOption;
 use super::stamps::TransmitTimestamps;
-use super::{CallResult, Errno, ready};
+use super::{Errno, Return, ready};
 use retx_tcp::{Connection, Event, State, Transmit};
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -221,30 +221,30 @@ impl End {
     }
 
     /// Number of readable bytes. If there are none, the error is the answer to the read.
-    pub fn readable(&self) -> Result<u64, CallResult> {
+    pub fn readable(&self) -> Result<u64, Return> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
             return Ok(readable);
         }
         if let Some(errno) = self.error {
-            return Err(CallResult::Error(errno));
+            return Err(Return::Error(errno));
         }
         let over = self.peer_closed
             || self.read_shutdown
             || matches!(self.connection.state(), State::Closed | State::TimeWait);
-        if over { Ok(0) } else { Err(CallResult::Wait) }
+        if over { Ok(0) } else { Err(Return::Wait) }
     }
 
     /// `Ok` if a write can proceed; otherwise the answer to the write.
-    pub fn writable(&self) -> Result<(), CallResult> {
+    pub fn writable(&self) -> Result<(), Return> {
         if let Some(errno) = self.error {
-            return Err(CallResult::Error(errno));
+            return Err(Return::Error(errno));
         }
         if self.write_shutdown || (self.connected && self.connection.state() == State::Closed) {
-            return Err(CallResult::Error("EPIPE"));
+            return Err(Return::Error("EPIPE"));
         }
         let open = matches!(self.connection.state(), State::Established | State::CloseWait);
-        if open { Ok(()) } else { Err(CallResult::Wait) }
+        if open { Ok(()) } else { Err(Return::Wait) }
     }
 
     /// Bytes of the send buffer in use.
@@ -280,7 +280,7 @@ impl End {
             bits |= ready::IN;
         }
         if self.writable().is_ok() && self.has_room()
-            || matches!(self.writable(), Err(CallResult::Error(_)))
+            || matches!(self.writable(), Err(Return::Error(_)))
         {
             bits |= ready::OUT;
         }

@@ -5,7 +5,7 @@
 //! ready entry is reported again.
 
 use super::calls::{Fault, bad_descriptor};
-use super::{CallResult, Focus, Host, Kind, Settings, Socket, ready};
+use super::{Focus, Host, Kind, Return, Settings, Socket, ready};
 use crate::script::EpollChange;
 
 /// Watched descriptor.
@@ -26,13 +26,13 @@ pub(super) struct Epoll {
 }
 
 impl Host {
-    pub(super) fn epoll_create(&mut self, returns: Option<i64>) -> Result<CallResult, Fault> {
+    pub(super) fn epoll_create(&mut self, returns: Option<i64>) -> Result<Return, Fault> {
         let fd = self.new_descriptor(returns)?;
         let kind = Kind::Epoll(self.epolls.len());
         self.epolls.push(Epoll::default());
         self.sockets.insert(fd, Socket::new(kind, Settings::default()));
         debug_assert!(self.focus != Focus::Socket(fd));
-        Ok(CallResult::Done(fd.into()))
+        Ok(Return::Done(fd.into()))
     }
 
     fn epoll(&self, fd: i32) -> Result<usize, Fault> {
@@ -47,7 +47,7 @@ impl Host {
         epoll: i32,
         what: EpollChange,
         entry: (i32, u32),
-    ) -> Result<CallResult, Fault> {
+    ) -> Result<Return, Fault> {
         let (fd, events) = entry;
         if !self.sockets.contains_key(&fd) {
             return Err(bad_descriptor(fd));
@@ -57,9 +57,9 @@ impl Host {
         let entries = &mut self.epolls[epoll].entries;
         let known = entries.iter().position(|entry| entry.fd == fd);
         match (what, known) {
-            (EpollChange::Add, Some(_)) => return Ok(CallResult::Error("EEXIST")),
+            (EpollChange::Add, Some(_)) => return Ok(Return::Error("EEXIST")),
             (EpollChange::Add, None) => entries.push(Entry { fd, events, seen, fresh: true }),
-            (_, None) => return Ok(CallResult::Error("ENOENT")),
+            (_, None) => return Ok(Return::Error("ENOENT")),
             (EpollChange::Modify, Some(at)) => {
                 entries[at] = Entry { fd, events, seen, fresh: true };
             }
@@ -67,12 +67,12 @@ impl Host {
                 entries.remove(at);
             }
         }
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
     /// Number of events of a socket that have woken its waiters.
     fn wakes(&self, fd: i32) -> u64 {
-        match self.connection_of(fd) {
+        match self.end_for_fd(fd) {
             Ok(Some(end)) => self.ends[end].wakeups,
             _ => self.ends.iter().filter(|end| end.listener == Some(fd) && end.connected).count()
                 as u64,

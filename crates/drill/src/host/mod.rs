@@ -27,7 +27,7 @@ pub type Errno = &'static str;
 
 /// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallResult {
+pub enum Return {
     /// The call returns this value.
     Done(i64),
     /// The call fails.

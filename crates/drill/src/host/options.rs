@@ -2,7 +2,7 @@
 
 use super::calls::{Fault, bad_descriptor};
 use super::stamps::TransmitTimestamps;
-use super::{CallResult, Errno, Host, Kind};
+use super::{Errno, Host, Kind, Return};
 use crate::script::SocketOption;
 use retx_units::{Duration, Time};
 
@@ -16,7 +16,7 @@ impl Host {
         now: Time,
         fd: i32,
         option: &SocketOption,
-    ) -> Result<CallResult, Fault> {
+    ) -> Result<Return, Fault> {
         let socket = self.sockets.get(&fd).ok_or_else(|| bad_descriptor(fd))?;
         if let Kind::End(end) = socket.kind
             && let Some(answer) = self.set_while_open(now, end, option)?
@@ -63,14 +63,14 @@ impl Host {
             | SocketOption::Congestion(_) => {
                 return Err("this option can be set only before there is a connection".into());
             }
-            SocketOption::Error(_) => return Ok(CallResult::Error("ENOPROTOOPT")),
+            SocketOption::Error(_) => return Ok(Return::Error("ENOPROTOOPT")),
             SocketOption::Timestamping(_) => {
                 return Err("timestamps are played of connections only".into());
             }
         }
         // Impossible values are refused here already, not only when a connection is opened.
         settings.configure(&self.config)?;
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
     /// Applies an option to a running connection; returns `None` if the socket must also store the
@@ -80,7 +80,7 @@ impl Host {
         now: Time,
         end: usize,
         option: &SocketOption,
-    ) -> Result<Option<CallResult>, Fault> {
+    ) -> Result<Option<Return>, Fault> {
         let target = &mut self.ends[end];
         match option {
             SocketOption::SendBuffer(bytes) => {
@@ -107,7 +107,7 @@ impl Host {
             SocketOption::Timestamping(on) => {
                 let base = target.connection.snd_una().max(1);
                 target.timestamps = on.then(|| Box::new(TransmitTimestamps::new(base)));
-                return Ok(Some(CallResult::Done(0)));
+                return Ok(Some(Return::Done(0)));
             }
             _ => return Ok(None),
         }
@@ -120,7 +120,7 @@ impl Host {
         now: Time,
         end: usize,
         option: &SocketOption,
-    ) -> Result<CallResult, Fault> {
+    ) -> Result<Return, Fault> {
         let target = &mut self.ends[end];
         let mut keepalive = target.keepalive;
         match option {
@@ -134,7 +134,7 @@ impl Host {
         }
         target.keepalive = keepalive;
         target.connection.set_keepalive(now, keepalive.on.then(|| keepalive.into()));
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
     /// Value of a socket option.
@@ -142,7 +142,7 @@ impl Host {
     /// # Errors
     /// No such descriptor.
     pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<SocketOption, Fault> {
-        let running = self.connection_of(fd)?;
+        let running = self.end_for_fd(fd)?;
         let settings = &self.sockets[&fd].settings;
         let (config, send_buffer) = settings.configure(&self.config)?;
         let keepalive = running.map_or(settings.keepalive, |end| self.ends[end].keepalive);

@@ -81,7 +81,7 @@ impl Host {
     /// # Errors
     /// No such descriptor.
     pub fn next_timestamp(&mut self, fd: i32) -> Result<Option<TransmitTimestamp>, Fault> {
-        let end = self.connection_of(fd)?;
+        let end = self.end_for_fd(fd)?;
         let stamps = end.and_then(|end| self.ends[end].timestamps.as_mut());
         Ok(stamps.and_then(|stamps| stamps.queue.pop_front()))
     }

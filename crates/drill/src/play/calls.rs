@@ -3,7 +3,7 @@
 use super::Player;
 use super::times::TimeWindow;
 use crate::fault::{EarlyEnd, Refusal};
-use crate::host::{CallResult, ready};
+use crate::host::{Return, ready};
 use crate::script::{Ancillary, Call, Event, Operation, PollFd};
 use crate::show;
 use retx_units::Time;
@@ -46,7 +46,7 @@ impl<'a> Player<'a> {
         let answer = self.attempt(&mut pending)?;
         self.after_action()?;
         match answer {
-            CallResult::Wait if call.latest_return.is_none() => {
+            Return::Wait if call.latest_return.is_none() => {
                 let message = format!(
                     "{} waits: write until when, as in +0...0.2 {0}(…), or make the socket \
                      non-blocking",
@@ -54,7 +54,7 @@ impl<'a> Player<'a> {
                 );
                 Err(self.differs(event, message, None))
             }
-            CallResult::Wait => {
+            Return::Wait => {
                 self.pending = Some(pending);
                 Ok(())
             }
@@ -66,7 +66,7 @@ impl<'a> Player<'a> {
     pub fn retry_pending(&mut self) -> Result<(), EarlyEnd> {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         match self.attempt(&mut pending)? {
-            CallResult::Wait => {
+            Return::Wait => {
                 self.pending = Some(pending);
                 Ok(())
             }
@@ -89,7 +89,7 @@ impl<'a> Player<'a> {
         Err(self.differs(event, message, None))
     }
 
-    fn attempt(&mut self, pending: &mut Pending<'a>) -> Result<CallResult, EarlyEnd> {
+    fn attempt(&mut self, pending: &mut Pending<'a>) -> Result<Return, EarlyEnd> {
         let line = pending.event.line;
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(line, message));
         let returns = pending.call.expected.value;
@@ -102,7 +102,7 @@ impl<'a> Player<'a> {
             Operation::ReadMessage(transfer, ancillary) => {
                 let operation = &pending.call.operation;
                 let answer = self.host.call(self.now, operation, returns).map_err(refuse)?;
-                if let CallResult::Done(_) = answer {
+                if let Return::Done(_) = answer {
                     self.check_in_queue(event, transfer.fd, ancillary)?;
                 }
                 Ok(answer)
@@ -114,11 +114,11 @@ impl<'a> Player<'a> {
                     let message = format!("it is {found:?}");
                     return Err(self.differs(event, message, None));
                 }
-                Ok(CallResult::Done(0))
+                Ok(Return::Done(0))
             }
             Operation::InQueue(fd, expected) | Operation::OutQueue(fd, expected) => {
-                let Some(end) = self.host.connection_of(*fd).map_err(refuse)? else {
-                    return Ok(CallResult::Error("EINVAL"));
+                let Some(end) = self.host.end_for_fd(*fd).map_err(refuse)? else {
+                    return Ok(Return::Error("EINVAL"));
                 };
                 let connection = &self.host.end(end).connection;
                 let found = match &pending.call.operation {
@@ -128,7 +128,7 @@ impl<'a> Player<'a> {
                 if found as i64 != *expected {
                     return Err(self.differs(event, format!("it is {found}"), None));
                 }
-                Ok(CallResult::Done(0))
+                Ok(Return::Done(0))
             }
             Operation::Write(transfer) => {
                 self.host.continue_write(self.now, transfer, &mut pending.written).map_err(refuse)
@@ -139,7 +139,7 @@ impl<'a> Player<'a> {
 
     /// Result of `poll`: the number of ready descriptors, whose events must be the expected ones.
     /// Waits until `deadline` while none is ready.
-    fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<CallResult, EarlyEnd> {
+    fn poll(&self, event: &Event, fds: &[PollFd], deadline: Time) -> Result<Return, EarlyEnd> {
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let mut ready = Vec::new();
         for fd in fds {
@@ -148,7 +148,7 @@ impl<'a> Player<'a> {
         }
         let count = ready.iter().filter(|bits| **bits != 0).count();
         if count == 0 && self.now < deadline {
-            return Ok(CallResult::Wait);
+            return Ok(Return::Wait);
         }
         for (fd, found) in fds.iter().zip(ready) {
             if fd.revents != found {
@@ -156,7 +156,7 @@ impl<'a> Player<'a> {
                 return Err(self.differs(event, message, None));
             }
         }
-        Ok(CallResult::Done(count as i64))
+        Ok(Return::Done(count as i64))
     }
 
     /// `epoll_wait`: requires the expected descriptor with its bits, or no event.
@@ -166,11 +166,11 @@ impl<'a> Player<'a> {
         epoll: i32,
         expected: Option<(i32, u32)>,
         deadline: Time,
-    ) -> Result<CallResult, EarlyEnd> {
+    ) -> Result<Return, EarlyEnd> {
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let found = self.host.epoll_ready(epoll).map_err(refuse)?;
         if found.is_none() && self.now < deadline {
-            return Ok(CallResult::Wait);
+            return Ok(Return::Wait);
         }
         if found != expected {
             let actual = found.map_or("nothing".to_owned(), |(fd, bits)| {
@@ -178,7 +178,7 @@ impl<'a> Player<'a> {
             });
             return Err(self.differs(event, format!("epoll_wait finds {actual}"), None));
         }
-        Ok(CallResult::Done(found.is_some().into()))
+        Ok(Return::Done(found.is_some().into()))
     }
 
     /// Checks `TCP_INQ` after a read: the number of bytes left to read, or 1 if only the end of the
@@ -190,7 +190,7 @@ impl<'a> Player<'a> {
         ancillary: &[Ancillary],
     ) -> Result<(), EarlyEnd> {
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
-        let Some(end) = self.host.connection_of(fd).map_err(refuse)? else { return Ok(()) };
+        let Some(end) = self.host.end_for_fd(fd).map_err(refuse)? else { return Ok(()) };
         let target = self.host.end(end);
         let found = match target.connection.readable() {
             0 => i64::from(target.peer_closed),
@@ -211,10 +211,10 @@ impl<'a> Player<'a> {
         event: &Event,
         fd: i32,
         ancillary: &[Ancillary],
-    ) -> Result<CallResult, EarlyEnd> {
+    ) -> Result<Return, EarlyEnd> {
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let Some(found) = self.host.next_timestamp(fd).map_err(refuse)? else {
-            return Ok(CallResult::Error("EAGAIN"));
+            return Ok(Return::Error("EAGAIN"));
         };
         let tolerance = self.setup.tolerance;
         let holds = |expected: &Ancillary| match expected {
@@ -232,23 +232,23 @@ impl<'a> Player<'a> {
             let actual = Some(show::format_time(found.at));
             return Err(self.differs(event, message, actual));
         }
-        Ok(CallResult::Done(0))
+        Ok(Return::Done(0))
     }
 
-    fn returned(&self, pending: &Pending<'a>, answer: CallResult) -> Result<(), EarlyEnd> {
+    fn returned(&self, pending: &Pending<'a>, answer: Return) -> Result<(), EarlyEnd> {
         let Pending { event, call, due, .. } = pending;
         let expected = &call.expected;
         let holds = match answer {
-            CallResult::Done(value) => expected.value.is_none_or(|wanted| wanted == value),
-            CallResult::Error(errno) => expected.errno.as_deref().is_some_and(|wanted| {
+            Return::Done(value) => expected.value.is_none_or(|wanted| wanted == value),
+            Return::Error(errno) => expected.errno.as_deref().is_some_and(|wanted| {
                 wanted == errno || (wanted == "EWOULDBLOCK" && errno == "EAGAIN")
             }),
-            CallResult::Wait => unreachable!("a call that waits has not returned"),
+            Return::Wait => unreachable!("a call that waits has not returned"),
         };
         let actual = match answer {
-            CallResult::Error(errno) => format!("-1 {errno}"),
-            CallResult::Done(value) => value.to_string(),
-            CallResult::Wait => String::new(),
+            Return::Error(errno) => format!("-1 {errno}"),
+            Return::Done(value) => value.to_string(),
+            Return::Wait => String::new(),
         };
         if !holds {
             let message = format!("{} returned {actual}", call.name);

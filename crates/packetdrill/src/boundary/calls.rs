@@ -7,7 +7,7 @@ use super::table::Data;
 use crate::options;
 use libc::{c_int, c_long, c_ulong, c_void, nfds_t, pollfd, sockaddr, socklen_t};
 use retx_drill::Operation;
-use retx_drill::host::CallResult;
+use retx_drill::host::Return;
 use retx_units::{Duration, Time};
 
 pub extern "C" fn socket(_: Data, domain: c_int, kind: c_int, protocol: c_int) -> c_int {
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn poll(
             ready += i64::from(entry.revents != 0);
         }
         let over = ready > 0 || machine.now >= deadline;
-        Ok(if over { CallResult::Done(ready) } else { CallResult::Wait })
+        Ok(if over { Return::Done(ready) } else { Return::Wait })
     });
     return_value(result) as c_int
 }

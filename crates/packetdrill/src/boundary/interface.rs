@@ -15,7 +15,7 @@ use libc::{
     c_char, c_int, c_longlong, c_uint, c_void, epoll_event, loff_t, size_t, ssize_t, timeval,
 };
 use retx_drill::Operation;
-use retx_drill::host::{CallResult, Fault};
+use retx_drill::host::{Fault, Return};
 use retx_units::{Duration, Time};
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -98,11 +98,11 @@ pub fn fails(errno: c_int) -> c_int {
 }
 
 /// Return value of a call. If the script is faulty, also prints the fault.
-pub fn return_value(result: Result<CallResult, Fault>) -> i64 {
+pub fn return_value(result: Result<Return, Fault>) -> i64 {
     match result {
-        Ok(CallResult::Done(value)) => value,
-        Ok(CallResult::Error(errno)) => fails(options::number_of(errno)).into(),
-        Ok(CallResult::Wait) => unreachable!("a call that waits has not returned"),
+        Ok(Return::Done(value)) => value,
+        Ok(Return::Error(errno)) => fails(options::number_of(errno)).into(),
+        Ok(Return::Wait) => unreachable!("a call that waits has not returned"),
         Err(fault) => {
             eprintln!("retx: {fault}");
             fails(libc::EINVAL).into()
@@ -125,8 +125,7 @@ unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) 
         Ok(packet) => packet,
         Err(errno) => return fails(errno),
     };
-    return_value(opened().with(|machine| machine.arrive(packet)).map(|()| CallResult::Done(0)))
-        as c_int
+    return_value(opened().with(|machine| machine.arrive(packet)).map(|()| Return::Done(0))) as c_int
 }
 
 unsafe extern "C" fn netdev_receive(
