@@ -186,9 +186,7 @@ impl Host {
     }
 
     fn read(&mut self, now: Time, transfer: &Transfer) -> Result<Return, Fault> {
-        let Some(end) = self.end_for_fd(transfer.fd)? else {
-            return Ok(Return::Error("ENOTCONN"));
-        };
+        let Some(end) = self.end_for_fd(transfer.fd)? else { return Ok(Return::Error("ENOTCONN")) };
         let target = &mut self.ends[end];
         let readable = match target.readable() {
             Ok(readable) => readable,
@@ -208,9 +206,7 @@ impl Host {
     }
 
     fn write(&mut self, now: Time, transfer: &Transfer) -> Result<Return, Fault> {
-        let Some(end) = self.end_for_fd(transfer.fd)? else {
-            return Ok(Return::Error("EPIPE"));
-        };
+        let Some(end) = self.end_for_fd(transfer.fd)? else { return Ok(Return::Error("EPIPE")) };
         let target = &mut self.ends[end];
         if let Err(answer) = target.writable() {
             if target.error.take().is_some() {
