@@ -247,8 +247,8 @@ def _remedies(measured: Measured) -> Figure:
     return Figure(
         "remedies",
         figure,
-        "Throughput with one remedy each; Reno where nothing else is said. Means with 95 % "
-        "confidence intervals.",
+        "Throughput with one remedy each; the sender is Reno unless stated otherwise. Means with "
+        "95 % confidence intervals.",
         "Throughput of remedies at three bit error rates, errors on two different hops.",
     )
 
@@ -292,8 +292,8 @@ def _fairness(measured: Measured) -> Figure:
     return Figure(
         "fairness",
         figure,
-        "Throughput of a connection of 500 ms and one of 50 ms that share a link, by who has the "
-        "rule; fast: timeouts are congestion.",
+        "Throughput of a connection of 500 ms and one of 50 ms that share a link. The bars differ"
+        " in the connections that apply the rule; fast: timeouts are congestion.",
         "Stacked bars of the throughput of a long and a short connection.",
     )
 
@@ -339,8 +339,8 @@ def _surface(measured: Measured, column: str, ber: float) -> Figure:
     for axes in panels[2]:
         axes.set_xlabel("threshold (ticks)", fontsize=7.5)
     label = {
-        "times": "throughput over that without the rule",
-        "taken": "share of congestion taken for corruption",
+        "times": "throughput, relative to that without the rule",
+        "taken": "share of congestion attributed to corruption",
     }[column]
     figure.colorbar(drawn, ax=panels, label=label, location="top", shrink=0.7, aspect=40)
     errors = f"bit error rate {rate(ber)}" if ber else "no errors"
@@ -386,13 +386,13 @@ def _delays(measured: Measured) -> Figure:
     axes.set_xticks(list(delays), [str(rtt) for rtt in delays])
     axes.minorticks_off()
     axes.set_xlabel("round trip without transmission (ms)")
-    axes.set_ylabel("throughput over that without")
+    axes.set_ylabel("throughput, relative to that without")
     axes.set_ylim(bottom=0)
     figure.legend(loc="outside upper left", ncols=3)
     return Figure(
         "delays",
         figure,
-        "What the rule, 4 ticks above the base RTT, gains from terrestrial to satellite delays. "
+        "Gain from the rule, 4 ticks above the base RTT, for terrestrial to satellite delays. "
         "Solid: timeouts are congestion; dotted: every loss is judged.",
         "Gain of the rule against the round-trip time at three bit error rates.",
     )

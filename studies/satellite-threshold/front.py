@@ -67,10 +67,10 @@ def table(measured: Measured) -> Table:
     ]
     found = Table(
         "front",
-        "What of figures 3, 5 and 7 holds at once",
+        "Claims on figures 3, 5 and 7 that hold together",
         columns,
-        note="One, two and three connections, by means. The commands run one connection at 1e-5 "
-        "with 53 ticks.",
+        note="For one, two and three connections, judged by means. The commands run one "
+        "connection at 1e-5 with 53 ticks.",
     )
     for case, what in measured.study.experiments["joint"].cases.items():
         it = reached(runs, case)
@@ -102,7 +102,7 @@ def figure(measured: Measured) -> Figure:
     return Figure(
         "front",
         drawn,
-        "No set-up has all: up and to the right would be the paper. In brackets: “significant at "
-        "53 ticks”.",
+        "No set-up satisfies all claims; the paper would be in the upper right corner. In "
+        "brackets: number of claims “significant at 53 ticks” that hold.",
         "Set-ups by the number of claims on levels and on the order that hold.",
     )

@@ -46,8 +46,9 @@ def _levels(measured: Measured, values: Named) -> Table:
         "levels",
         "Levelling off (figures 3, 5 and 7): one change at a time",
         [Column("case", "changed")],
-        note="What the ticks from 53 to 60 add at 1e-5, over the throughput without the rule, for "
-        "one, two and three connections. Commands: three connections, 60 ticks.",
+        note="Change of the throughput from 53 to 60 ticks at 1e-5, divided by the throughput "
+        "without the rule, for one, two and three connections. Commands: three connections, "
+        "60 ticks.",
     )
     at: dict[str, Cell] = {COUNT: 3, BER: 1e-5, THRESHOLD: FAR}
     return _filled(measured, values, table, at)
@@ -57,10 +58,11 @@ def _gains(measured: Measured, values: Named) -> Table:
     """Figures 5, 7 and 8, for missing gains."""
     table = Table(
         "gains",
-        "Gains that lack (figures 5, 7 and 8): one change at a time",
+        "Missing gains (figures 5, 7 and 8): one change at a time",
         [Column("case", "changed")],
-        note="Times the throughput without the rule: two and three connections with 53 ticks, and "
-        "one over 50 ms with 4 ticks above the base RTT. Commands: three connections, 53 ticks.",
+        note="Throughput divided by that without the rule: two and three connections with 53 "
+        "ticks, and one over 50 ms with 4 ticks above the base RTT. Commands: three "
+        "connections, 53 ticks.",
     )
     at: dict[str, Cell] = {COUNT: 3, BER: 1e-7, THRESHOLD: NEAR}
     return _filled(measured, values, table, at)
@@ -89,9 +91,9 @@ def _recovered(measured: Measured, values: Named) -> Table:
         "recovered",
         "“Unaffected” and “mitigates”: one change at a time",
         columns,
-        note="One connection, 4 ticks above the base RTT. First its throughput without errors; "
-        "then the share of that which it has with errors and the rule; then how much of what "
-        "errors cost it the rule brings back. Commands: 1e-5.",
+        note="One connection, 4 ticks above the base RTT. First: its throughput without errors. "
+        "Then: the share of this throughput that it has with errors and the rule. Then: the "
+        "part of the loss that the rule restores. Commands: 1e-5.",
     )
     asked: dict[str, Cell] = {"case": "the paper"}
     asked |= {f"share_{power(ber)}": "at least 0.9" for ber in BERS}
@@ -113,8 +115,8 @@ def _westwood(measured: Measured, values: Named) -> Table:
         "open_westwood",
         "Westwood: one change at a time",
         _columns(),
-        note="Throughput with the rule, 4 ticks above the base RTT, over that without. Commands: "
-        "1e-7.",
+        note="Throughput with the rule, 4 ticks above the base RTT, divided by that without. "
+        "Commands: 1e-7.",
     )
     at: dict[str, Cell] = {BER: 1e-7, "tcp.westwood.loss_cause.threshold": FIGURE_2}
     return _by_rate(measured, values, table, at)

@@ -53,9 +53,9 @@ def _trends(measured: Measured) -> Table:
         "trends",
         "Throughput by threshold (figures 3, 5 and 7)",
         columns,
-        note="At 51 ticks, the base RTT, the rule does nothing. Right: of the recoveries that were "
-        "put down to the channel, the share that it had caused, in runs that had any. Commands: 55 "
-        "ticks.",
+        note="At 51 ticks, the base RTT, the rule has no effect. Right: share of correct verdicts"
+        " among the recoveries that were attributed to the channel, in runs with such "
+        "recoveries. Commands: 55 ticks.",
     )
     for reading, label in READINGS.items():
         for count in COUNTS:
@@ -116,12 +116,12 @@ def _open(measured: Measured) -> Table:
     ]
     table = Table(
         "open",
-        "What the text leaves open, one at a time",
+        "What the text leaves open, one setting changed at a time",
         columns,
-        note="Gain at 2 ticks above the base RTT (the paper's 53), one connection, and whether the "
-        "paper's trends hold: a gain of a tenth at each error rate; from 2 to 9 ticks a change of "
-        "no more than a tenth; the larger the error rate, the larger the gain (of the means). "
-        "Commands: 1e-6.",
+        note="Gain at 2 ticks above the base RTT (the paper's 53) for one connection, and the "
+        "paper's trends that hold: a gain of a tenth at each error rate; from 2 to 9 ticks, "
+        "a change of at most a tenth; the larger the error rate, the larger the (mean) gain."
+        " Commands: 1e-6.",
     )
     for case, what in measured.study.experiments["open"].cases.items():
         row: dict[str, Cell] = {"case": what.label}
@@ -162,8 +162,9 @@ def _tcps(measured: Measured) -> Table:
         "tcps",
         "The rule under other TCPs",
         columns,
-        note="4 ticks above the base RTT. Without: throughput; then how many times as much. Right: "
-        "share of what was put down to the channel that it had caused, for both readings.",
+        note="The threshold is 4 ticks above the base RTT. Without: throughput without the rule; "
+        "the next columns: factor by which the rule changes it. Right: share of correct "
+        "verdicts among the recoveries attributed to the channel, for both readings.",
     )
     for tcp, label in TCPS.items():
         for ber in RATES:
@@ -192,9 +193,10 @@ def _remedies(measured: Measured, name: str) -> Table:
         name,
         measured.study.experiments[name].title,
         columns,
-        note="Throughput from end to end. Taken: share of the recoveries from congestion that the "
-        "sender put down to the channel; right: share of what it put down to the channel that was "
-        "lost there; in runs that had any. Commands: 1e-6.",
+        note="Throughput from end to end. Taken: share of the recoveries due to congestion that "
+        "the sender attributed to the channel. Right: share of correct verdicts among the "
+        "recoveries attributed to the channel. Both in runs with such recoveries. Commands: "
+        "1e-6.",
     )
     for case, what in measured.study.experiments[name].cases.items():
         row: dict[str, Cell] = {"case": what.label}
@@ -210,7 +212,7 @@ def _fairness(measured: Measured) -> Table:
     runs = Runs(measured, "fairness")
     columns = [
         Column("ber", "bit errors", right=True),
-        Column("case", "who has the rule"),
+        Column("case", "connections with the rule"),
         Column("long", "500 ms", "kbit/s"),
         Column("short", "50 ms", "kbit/s"),
         Column("both", "both", "kbit/s"),
@@ -218,10 +220,10 @@ def _fairness(measured: Measured) -> Table:
     ]
     table = Table(
         "fairness",
-        "Long beside short",
+        "A long and a short connection",
         columns,
-        note="Reno over one link of 800 kbit/s. Jain's index of the two throughputs: 1 is equal, "
-        "0.5 all for one.",
+        note="Reno over one link of 800 kbit/s. Jain's index of the two throughputs is 1 if they "
+        "are equal, and 0.5 if one connection has everything.",
     )
     for ber in (0.0, *reversed(RATES)):
         for case, what in measured.study.experiments["fairness"].cases.items():
