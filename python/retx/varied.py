@@ -170,7 +170,10 @@ def _toml(word: str, text: str) -> Any:  # noqa: ANN401
 
 
 def _checked(word: str, found: Any) -> Varied:  # noqa: ANN401
-    """A list or a range; any other table is a single value, such as a choice with parameters."""
+    """Parsed values, checked: a list, a range, or a list of one table.
+
+    A table that is not a range is a single value, such as a choice with parameters.
+    """
     if isinstance(found, list) and not found:
         raise UsageError(f"--vary {word}: the list is empty: write the values")
     if isinstance(found, dict) and not {"from", "to"} <= found.keys():

@@ -67,7 +67,9 @@ Out = Annotated[
 Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")
 ]
-Confidence = Annotated[float, typer.Option(metavar="SHARE", help="Level of all intervals.")]
+Confidence = Annotated[
+    float, typer.Option(metavar="SHARE", help="Confidence level of all intervals.")
+]
 Quantity = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,7 @@ from retx.clean_console import CleanConsole
 from retx.terminal import WIDTH
 
 BETWEEN = 2
-"""Columns between those of a table."""
+"""Number of blank characters between two columns of a table."""
 
 
 class _Screen(CleanConsole):

@@ -167,7 +167,7 @@ class Situation:
 
     @property
     def product_bytes(self) -> float:
-        """Bytes in flight that fill the path, with the current waiting time of ACKs."""
+        """Bytes in flight that fill the path, if ACKs wait in queues as long as they do now."""
         return self.path.rate_bit_s * (self.path.rtt_s + self.ack_wait_s) / 8
 
     def queue_place(self, hop: Hop) -> str:

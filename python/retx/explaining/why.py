@@ -16,7 +16,9 @@ from retx.source import Scenario
 from retx.trust import trusting
 
 PACKETS = 7_000_000
-"""Default budget: some seconds on two cores, and the same answer on every machine."""
+"""Default limit on the packets of all runs: some seconds on two cores. The answer is the same on
+every machine.
+"""
 
 
 def why(

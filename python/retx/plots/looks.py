@@ -6,7 +6,7 @@ from retx.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 
 MOST_NAMED = 6
 LEAST_NAMED = 0.001
-"""Minimum share of a limit that appears in a legend, and maximum number of limits in a legend."""
+"""Maximum number of limits in a legend, and minimum share of a limit that appears there."""
 
 LOOKS: dict[str, tuple[str, str]] = {
     "handshake": (SKY, "...."),

@@ -50,10 +50,10 @@ class Plan:
     """`quick` or `full`."""
     seed: int = 1
     replications: int | None = None
-    """Replaces the study's number for the form."""
+    """Number of runs of each case in place of the study's; None for the study's."""
     threads: int | None = None
     emulations: int | None = None
-    """Replaces the study's number for the form; 0 for none."""
+    """Number of emulations of each case; 0 for none; None for the study's number."""
 
     def emulations_of(self, experiment: Experiment) -> int:
         """Number of emulations of each case."""

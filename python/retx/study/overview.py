@@ -1,4 +1,4 @@
-"""Overview of a report by figures: each is reproduced, of the same shape, or neither."""
+"""Overview of the paper's figures: each is reproduced, has the same shape, or neither."""
 
 from __future__ import annotations
 

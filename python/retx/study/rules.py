@@ -131,7 +131,10 @@ def _number(
 
 
 def _by_interval(found: Interval, within: Interval) -> Verdict:
-    """Verdict by an interval: agrees if inside, differs if outside, otherwise not settled."""
+    """Verdict by the interval `found`: agrees if inside `within`, differs if outside of it.
+
+    If the two intervals overlap only in part, the verdict is *not settled*.
+    """
     # Rounding errors of binary fractions must not count as differences.
     least = 1e-9 * max(abs(within.low), abs(within.high))
     if within.low - least <= found.low and found.high <= within.high + least:

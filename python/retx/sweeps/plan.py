@@ -94,7 +94,7 @@ class Plan:
         return sum(self.first(key) for key in dict.fromkeys(self.keys))
 
     def rows(self) -> pl.DataFrame:
-        """Points: `point`, a column for each key of the grid, and `key`."""
+        """Table of the points: number `point`, a column for each key of the grid, hash `key`."""
         import polars as pl
 
         index = pl.Series("point", range(len(self.keys)), dtype=pl.UInt32)
