@@ -49,7 +49,7 @@ impl Batch {
 
     /// Names of the tables.
     fn names(&self) -> Vec<&str> {
-        self.inner.names().collect()
+        self.inner.table_names().collect()
     }
 
     /// Table as a dictionary from column to array, as returned by `RawResult.take`; None if there
@@ -61,7 +61,7 @@ impl Batch {
     /// Sums over the runs of each point: point, number of runs, events of the last run, events of
     /// all runs. A point may occur several times.
     fn runs(&self) -> Vec<(u64, u64, u64, u64)> {
-        let each = self.inner.runs().into_iter();
+        let each = self.inner.runs_by_point().into_iter();
         each.map(|it| (it.point, it.runs, it.last_events, it.events)).collect()
     }
 
@@ -84,7 +84,7 @@ impl Batch {
     fn derived(&self, without: Vec<String>, values: Vec<Named>) -> Self {
         let value = |(point, replication, name, value)| Value { point, replication, name, value };
         let values: Vec<Value> = values.into_iter().map(value).collect();
-        Self { inner: self.inner.derived(&without, &values) }
+        Self { inner: self.inner.with_derived(&without, &values) }
     }
 }
 
@@ -102,7 +102,7 @@ impl Table {
 
     /// Runs in the table, in the order of its rows.
     fn runs(&self) -> Runs {
-        let each = retx_store::runs_of(&self.columns).into_iter();
+        let each = retx_store::runs_in(&self.columns).into_iter();
         each.map(|(key, ranges)| {
             (key, ranges.into_iter().map(|range| (range.start, range.end - range.start)).collect())
         })
@@ -130,7 +130,7 @@ pub fn joined(
     name: &str,
 ) -> Option<Table> {
     let batches: Vec<&retx_store::Batch> = batches.iter().map(|batch| &batch.get().inner).collect();
-    let columns = py.detach(|| retx_store::joined(&batches, &keys, name))?;
+    let columns = py.detach(|| retx_store::join(&batches, &keys, name))?;
     Some(Table { columns })
 }
 
@@ -141,7 +141,7 @@ pub fn joined(
 #[pyfunction]
 pub fn parquet_rows(path: PathBuf) -> PyResult<u64> {
     let reader = retx_store::file::Reader::open(&path);
-    reader.map(|it| it.rows()).map_err(|error| PyOSError::new_err(error.to_string()))
+    reader.map(|it| it.row_count()).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
 /// Merges runs of several Parquet files of retx, in the order of `keys`, then of replications.
@@ -159,7 +159,7 @@ pub fn merged(py: Python<'_>, sources: Vec<(PathBuf, Runs)>, keys: Vec<String>) 
     };
     let sources: Vec<Source> =
         sources.into_iter().map(|(path, wanted)| Source { path, runs: runs(wanted) }).collect();
-    let merged = py.detach(|| retx_store::merged(&sources, &keys));
+    let merged = py.detach(|| retx_store::merge(&sources, &keys));
     let columns = merged.map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(Table { columns })
 }

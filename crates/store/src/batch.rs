@@ -1,8 +1,8 @@
 //! Batches: the results of some runs, as a thread or another machine returns them.
 
-use crate::columns::{Columns, append, column, numbers, texts};
+use crate::columns::{Columns, append_rows, column, integer_column, text_column};
 use crate::file::{self, ReadError};
-use crate::{POINT, REPLICATION};
+use crate::{POINT_COLUMN, REPLICATION_COLUMN};
 use retx_record::Column;
 use retx_record::table::{NO_INTEGER, NO_NAME};
 
@@ -16,7 +16,7 @@ pub struct Batch {
 
 /// Runs of one point of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OfPoint {
+pub struct PointRuns {
     /// Number of the point.
     pub point: u64,
     /// Number of runs.
@@ -57,7 +57,7 @@ impl Batch {
     }
 
     /// Names of the tables.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|(name, _)| name.as_str())
     }
 
@@ -67,10 +67,12 @@ impl Batch {
     }
 
     /// Sums over the runs of each point; a point may occur several times.
-    pub fn runs(&self) -> Vec<OfPoint> {
+    pub fn runs_by_point(&self) -> Vec<PointRuns> {
         let Some(table) = self.table(RUNS) else { return Vec::new() };
-        let mut found: Vec<OfPoint> = Vec::new();
-        for (point, events) in numbers(table, POINT).iter().zip(numbers(table, "events")) {
+        let mut found: Vec<PointRuns> = Vec::new();
+        for (point, events) in
+            integer_column(table, POINT_COLUMN).iter().zip(integer_column(table, "events"))
+        {
             let (point, events) = (*point, *events);
             match found.last_mut() {
                 Some(last) if last.point == point => {
@@ -78,7 +80,7 @@ impl Batch {
                     last.last_events = events;
                     last.events += events;
                 }
-                _ => found.push(OfPoint { point, runs: 1, last_events: events, events }),
+                _ => found.push(PointRuns { point, runs: 1, last_events: events, events }),
             }
         }
         found
@@ -95,8 +97,8 @@ impl Batch {
     ) -> Vec<Value> {
         let Some(table) = self.table(table) else { return Vec::new() };
         let Some(measure) = column(table, measure) else { return Vec::new() };
-        let (codes, names) = texts(table, "name");
-        let ways = way.map(|way| (way, texts(table, "direction")));
+        let (codes, names) = text_column(table, "name");
+        let ways = way.map(|way| (way, text_column(table, "direction")));
         let is = |(codes, names): (&[u32], &[String]), row: usize, text: &str| {
             codes[row] != NO_NAME && names[codes[row] as usize] == text
         };
@@ -104,7 +106,8 @@ impl Batch {
             of.is_none_or(|name| is((codes, names), *row, name))
                 && ways.is_none_or(|(way, column)| is(column, *row, way))
         };
-        let (points, replications) = (numbers(table, POINT), numbers(table, REPLICATION));
+        let (points, replications) =
+            (integer_column(table, POINT_COLUMN), integer_column(table, REPLICATION_COLUMN));
         let value = |row: usize| Value {
             point: points[row],
             replication: replications[row],
@@ -117,7 +120,7 @@ impl Batch {
     /// Copy of the batch that lacks the tables `without`, and has the quantities `values`, which
     /// user code derived from its runs.
     #[must_use]
-    pub fn derived(&self, without: &[String], values: &[Value]) -> Self {
+    pub fn with_derived(&self, without: &[String], values: &[Value]) -> Self {
         let kept = self.tables.iter().filter(|(name, _)| !without.contains(name));
         let mut tables: Vec<_> = kept.cloned().collect();
         if !values.is_empty() {
@@ -148,10 +151,10 @@ impl Batch {
         while !bytes.is_empty() {
             let name = String::from_utf8(next(&mut bytes)?.to_vec());
             let name = name.map_err(|_| ReadError::new("a name that is no text"))?;
-            let content = file::Reader::of_bytes(next(&mut bytes)?.to_vec())?;
-            let mut table = content.empty();
-            for group in 0..content.groups() {
-                append(&mut table, &content.group(group)?);
+            let content = file::Reader::from_bytes(next(&mut bytes)?.to_vec())?;
+            let mut table = content.empty_columns();
+            for group in 0..content.row_group_count() {
+                append_rows(&mut table, &content.read_row_group(group)?);
             }
             tables.push((name, table));
         }
@@ -190,8 +193,8 @@ fn table_of(values: &[Value]) -> Columns {
     let codes = values.iter().map(|value| code(&value.name)).collect();
     let integers = |of: fn(&Value) -> u64| Column::Integer(values.iter().map(of).collect());
     vec![
-        (POINT.to_owned(), integers(|value| value.point)),
-        (REPLICATION.to_owned(), integers(|value| value.replication)),
+        (POINT_COLUMN.to_owned(), integers(|value| value.point)),
+        (REPLICATION_COLUMN.to_owned(), integers(|value| value.replication)),
         ("quantity".to_owned(), Column::Name { codes, names }),
         ("value".to_owned(), Column::Float(values.iter().map(|value| value.value).collect())),
     ]

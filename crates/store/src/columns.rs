@@ -16,7 +16,7 @@ pub fn column<'a>(columns: &'a [(String, Column)], name: &str) -> Option<&'a Col
 ///
 /// # Panics
 /// If there is no such column, or it has another type.
-pub fn numbers<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [u64] {
+pub fn integer_column<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [u64] {
     match column(columns, name) {
         Some(Column::Integer(values)) => values,
         other => panic!("{name} is {other:?}, not whole numbers"),
@@ -27,7 +27,7 @@ pub fn numbers<'a>(columns: &'a [(String, Column)], name: &str) -> &'a [u64] {
 ///
 /// # Panics
 /// If there is no such column, or it has another type.
-pub fn texts<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a [String]) {
+pub fn text_column<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a [String]) {
     match column(columns, name) {
         Some(Column::Name { codes, names }) => (codes, names),
         other => panic!("{name} is {other:?}, not names"),
@@ -38,7 +38,7 @@ pub fn texts<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a
 ///
 /// # Panics
 /// If the columns differ.
-pub fn append(columns: &mut Columns, more: &[(String, Column)]) {
+pub fn append_rows(columns: &mut Columns, more: &[(String, Column)]) {
     if columns.is_empty() {
         columns.extend_from_slice(more);
         return;
@@ -70,7 +70,7 @@ pub fn append(columns: &mut Columns, more: &[(String, Column)]) {
 }
 
 /// Selects rows by number, in the given order. Texts are renumbered in order of first appearance.
-pub fn picked(column: &Column, rows: &[u32]) -> Column {
+pub fn select_rows(column: &Column, rows: &[u32]) -> Column {
     fn each<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
         rows.iter().map(|row| values[*row as usize]).collect()
     }

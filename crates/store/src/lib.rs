@@ -1,8 +1,8 @@
 //! Results of many runs: tables joined, sorted in the order of a plan, and stored as Parquet files.
 //!
 //! Threads and other machines return [`Batch`]es, whose rows identify their run by point number.
-//! [`joined`] combines them into one table that identifies runs by the key of their point, and
-//! [`file::write`] writes it. [`merged`] selects runs from several such files.
+//! [`join`] combines them into one table that identifies runs by the key of their point, and
+//! [`file::write`] writes it. [`merge`] selects runs from several such files.
 //!
 //! The bytes of a file depend only on its rows, not on the batches from which they come, because
 //! texts are numbered in order of first appearance.
@@ -12,9 +12,11 @@ mod columns;
 pub mod file;
 mod merge;
 
-pub use batch::{Batch, OfPoint, Value};
+pub use batch::{Batch, PointRuns, Value};
 pub use columns::Columns;
-pub use merge::{KEY, REPLICATION, Range, Runs, Source, joined, merged, runs_of};
+pub use merge::{
+    KEY_COLUMN, REPLICATION_COLUMN, ReplicationRange, Runs, Source, join, merge, runs_in,
+};
 
 /// Column of a batch that holds the point number of a run.
-pub const POINT: &str = "point";
+pub const POINT_COLUMN: &str = "point";

@@ -1,22 +1,22 @@
 //! Merging several batches or files into one table.
 
-use crate::POINT;
+use crate::POINT_COLUMN;
 use crate::batch::Batch;
-use crate::columns::{Columns, append, numbers, picked, texts};
+use crate::columns::{Columns, append_rows, integer_column, select_rows, text_column};
 use crate::file::{ReadError, Reader};
 use retx_record::Column;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Column that holds the key of a run's point.
-pub const KEY: &str = "key";
+pub const KEY_COLUMN: &str = "key";
 /// Column that holds the replication number of a run.
-pub const REPLICATION: &str = "replication";
+pub const REPLICATION_COLUMN: &str = "replication";
 
 /// Half-open range of replications.
-pub type Range = std::ops::Range<u64>;
+pub type ReplicationRange = std::ops::Range<u64>;
 /// Runs by the key of their point.
-pub type Runs = Vec<(String, Vec<Range>)>;
+pub type Runs = Vec<(String, Vec<ReplicationRange>)>;
 
 /// File, and the runs to copy from it.
 #[derive(Debug, Clone)]
@@ -33,20 +33,21 @@ pub struct Source {
 ///
 /// # Panics
 /// If a batch has a point without a key.
-pub fn joined(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns> {
+pub fn join(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns> {
     let mut table = Columns::new();
     for part in batches.iter().filter_map(|batch| batch.table(name)) {
-        append(&mut table, part);
+        append_rows(&mut table, part);
     }
     if table.is_empty() {
         return None;
     }
-    let points: Vec<u32> = numbers(&table, POINT).iter().map(|point| *point as u32).collect();
+    let points: Vec<u32> =
+        integer_column(&table, POINT_COLUMN).iter().map(|point| *point as u32).collect();
     let known = keys.len() as u32;
     assert!(points.iter().all(|point| *point < known), "a point that nobody knows");
     let key = Column::Name { codes: points, names: keys.to_vec() };
-    table.retain(|(column, _)| column != POINT);
-    table.insert(0, (KEY.to_owned(), key));
+    table.retain(|(column, _)| column != POINT_COLUMN);
+    table.insert(0, (KEY_COLUMN.to_owned(), key));
     Some(sorted(&table, &|key| key))
 }
 
@@ -55,17 +56,17 @@ pub fn joined(batches: &[&Batch], keys: &[String], name: &str) -> Option<Columns
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn merged(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError> {
+pub fn merge(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError> {
     let mut table = Columns::new();
     for Source { path, runs } in sources {
-        let wanted: HashMap<&str, &[Range]> =
+        let wanted: HashMap<&str, &[ReplicationRange]> =
             runs.iter().map(|(key, ranges)| (key.as_str(), ranges.as_slice())).collect();
         let file = Reader::open(path)?;
-        append(&mut table, &file.empty());
-        for group in 0..file.groups() {
-            let rows = rows_of(&file.runs(group)?, &wanted);
+        append_rows(&mut table, &file.empty_columns());
+        for group in 0..file.row_group_count() {
+            let rows = rows_of(&file.read_run_columns(group)?, &wanted);
             if !rows.is_empty() {
-                append(&mut table, &all_picked(&file.group(group)?, &rows));
+                append_rows(&mut table, &all_picked(&file.read_row_group(group)?, &rows));
             }
         }
     }
@@ -73,16 +74,16 @@ pub fn merged(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError>
         return Ok(table);
     }
     let place: HashMap<&str, u32> = keys.iter().map(String::as_str).zip(0..).collect();
-    let names = texts(&table, KEY).1;
+    let names = text_column(&table, KEY_COLUMN).1;
     let order: Vec<u32> = names.iter().map(|key| place[key.as_str()]).collect();
     Ok(sorted(&table, &|key| order[key as usize]))
 }
 
 /// Runs in a table that has the columns `key` and `replication`, in the order of the table.
-pub fn runs_of(table: &Columns) -> Runs {
-    let (codes, names) = texts(table, KEY);
-    let mut found: Vec<(u32, Vec<Range>)> = Vec::new();
-    for (key, replication) in codes.iter().zip(numbers(table, REPLICATION)) {
+pub fn runs_in(table: &Columns) -> Runs {
+    let (codes, names) = text_column(table, KEY_COLUMN);
+    let mut found: Vec<(u32, Vec<ReplicationRange>)> = Vec::new();
+    for (key, replication) in codes.iter().zip(integer_column(table, REPLICATION_COLUMN)) {
         let next = *replication..*replication + 1;
         match found.last_mut() {
             Some((last, ranges)) if last == key => match ranges.last_mut() {
@@ -97,11 +98,11 @@ pub fn runs_of(table: &Columns) -> Runs {
 }
 
 /// Row numbers of the wanted runs.
-fn rows_of(runs: &Columns, wanted: &HashMap<&str, &[Range]>) -> Vec<u32> {
-    let (codes, names) = texts(runs, KEY);
-    let ranges: Vec<&[Range]> =
+fn rows_of(runs: &Columns, wanted: &HashMap<&str, &[ReplicationRange]>) -> Vec<u32> {
+    let (codes, names) = text_column(runs, KEY_COLUMN);
+    let ranges: Vec<&[ReplicationRange]> =
         names.iter().map(|key| wanted.get(key.as_str()).copied().unwrap_or_default()).collect();
-    let replications = numbers(runs, REPLICATION);
+    let replications = integer_column(runs, REPLICATION_COLUMN);
     let is_wanted = |row: &u32| {
         let row = *row as usize;
         ranges[codes[row] as usize].iter().any(|range| range.contains(&replications[row]))
@@ -110,14 +111,14 @@ fn rows_of(runs: &Columns, wanted: &HashMap<&str, &[Range]>) -> Vec<u32> {
 }
 
 fn all_picked(table: &Columns, rows: &[u32]) -> Columns {
-    table.iter().map(|(name, column)| (name.clone(), picked(column, rows))).collect()
+    table.iter().map(|(name, column)| (name.clone(), select_rows(column, rows))).collect()
 }
 
 /// Sorts the rows by the rank of their point, then by replication; rows of one run keep their
 /// order.
 fn sorted(table: &Columns, place: &dyn Fn(u32) -> u32) -> Columns {
-    let codes = texts(table, KEY).0;
-    let replications = numbers(table, REPLICATION);
+    let codes = text_column(table, KEY_COLUMN).0;
+    let replications = integer_column(table, REPLICATION_COLUMN);
     let mut rows: Vec<(u32, u64, u32)> = codes
         .iter()
         .zip(replications)

@@ -1,7 +1,7 @@
 //! Reading Parquet files.
 
 use crate::columns::Columns;
-use crate::merge::{KEY, REPLICATION};
+use crate::merge::{KEY_COLUMN, REPLICATION_COLUMN};
 use parquet::basic::Type as Kind;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -53,17 +53,17 @@ impl Reader {
     ///
     /// # Errors
     /// The bytes are not a Parquet file.
-    pub fn of_bytes(bytes: Vec<u8>) -> Result<Self, ReadError> {
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ReadError> {
         Ok(Self { file: Box::new(SerializedFileReader::new(bytes::Bytes::from(bytes))?) })
     }
 
     /// Number of rows according to the file's metadata.
-    pub fn rows(&self) -> u64 {
+    pub fn row_count(&self) -> u64 {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
     /// Number of row groups.
-    pub fn groups(&self) -> usize {
+    pub fn row_group_count(&self) -> usize {
         self.file.num_row_groups()
     }
 
@@ -71,7 +71,7 @@ impl Reader {
     ///
     /// # Panics
     /// If a column has a type that [`super::write`] never produces.
-    pub fn empty(&self) -> Columns {
+    pub fn empty_columns(&self) -> Columns {
         let schema = self.file.metadata().file_metadata().schema_descr();
         let empty = |kind| match kind {
             Kind::DOUBLE => Column::Float(Vec::new()),
@@ -88,7 +88,7 @@ impl Reader {
     ///
     /// # Errors
     /// The group cannot be read.
-    pub fn group(&self, number: usize) -> Result<Columns, ReadError> {
+    pub fn read_row_group(&self, number: usize) -> Result<Columns, ReadError> {
         self.chosen(number, |_| true)
     }
 
@@ -96,8 +96,8 @@ impl Reader {
     ///
     /// # Errors
     /// The group cannot be read.
-    pub fn runs(&self, number: usize) -> Result<Columns, ReadError> {
-        self.chosen(number, |name| name == KEY || name == REPLICATION)
+    pub fn read_run_columns(&self, number: usize) -> Result<Columns, ReadError> {
+        self.chosen(number, |name| name == KEY_COLUMN || name == REPLICATION_COLUMN)
     }
 
     fn chosen(&self, number: usize, wanted: impl Fn(&str) -> bool) -> Result<Columns, ReadError> {

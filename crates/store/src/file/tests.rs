@@ -1,16 +1,16 @@
 //! Round trips: reading returns the rows that were written.
 
 use super::{GROUP_ROWS, Reader, write};
-use crate::columns::{Columns, append};
+use crate::columns::{Columns, append_rows};
 use proptest::prelude::*;
 use retx_record::Column;
 use retx_record::table::{NO_INTEGER, NO_NAME};
 
 fn read(bytes: Vec<u8>) -> Columns {
-    let file = Reader::of_bytes(bytes).expect("a file of ours");
-    let mut columns = file.empty();
-    for group in 0..file.groups() {
-        append(&mut columns, &file.group(group).expect("a group of rows"));
+    let file = Reader::from_bytes(bytes).expect("a file of ours");
+    let mut columns = file.empty_columns();
+    for group in 0..file.row_group_count() {
+        append_rows(&mut columns, &file.read_row_group(group).expect("a group of rows"));
     }
     columns
 }
@@ -103,7 +103,7 @@ fn more_rows_than_a_group_come_back() {
         },
     ]);
     assert_comes_back(&columns);
-    assert_eq!(Reader::of_bytes(write(&columns)).expect("a file").groups(), 3);
+    assert_eq!(Reader::from_bytes(write(&columns)).expect("a file").row_group_count(), 3);
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn a_number_that_no_reader_could_hold_is_our_mistake() {
 
 #[test]
 fn what_is_no_file_is_an_error() {
-    assert!(Reader::of_bytes(b"something else, long enough".to_vec()).is_err());
+    assert!(Reader::from_bytes(b"something else, long enough".to_vec()).is_err());
     let whole = write(&named(vec![Column::Integer((0..999).collect())]));
-    assert!(Reader::of_bytes(whole[..whole.len() / 2].to_vec()).is_err());
+    assert!(Reader::from_bytes(whole[..whole.len() / 2].to_vec()).is_err());
     let missing = Reader::open(std::path::Path::new("/nowhere/flows.parquet"));
     let Err(error) = missing else { panic!("there is no such file") };
     assert!(error.to_string().starts_with("/nowhere/flows.parquet: "), "{error}");

@@ -1,7 +1,7 @@
 //! Writing Parquet files.
 
 use super::GROUP_ROWS;
-use crate::merge::REPLICATION;
+use crate::merge::REPLICATION_COLUMN;
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Kind};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
@@ -88,7 +88,7 @@ fn is_repetitive(column: &Column) -> bool {
 fn field(name: &str, column: &Column) -> Result<TypePtr> {
     let (kind, absent) = match column {
         Column::Float(values) => (Kind::DOUBLE, values.iter().any(|value| value.is_nan())),
-        Column::Integer(_) if name == REPLICATION => (Kind::INT32, false),
+        Column::Integer(_) if name == REPLICATION_COLUMN => (Kind::INT32, false),
         Column::Integer(values) => (Kind::INT64, values.contains(&NO_INTEGER)),
         Column::Flag(_) => (Kind::BOOLEAN, false),
         Column::Name { codes, .. } => (Kind::BYTE_ARRAY, codes.contains(&NO_NAME)),
@@ -118,7 +118,7 @@ fn write_column(
             let values = &values[range];
             put::<DoubleType, _>(writer, values, |value| !value.is_nan(), |value| *value)
         }
-        Column::Integer(values) if name == REPLICATION => {
+        Column::Integer(values) if name == REPLICATION_COLUMN => {
             let bits = |value: &u64| u32::try_from(*value).expect("a replication").cast_signed();
             put::<Int32Type, _>(writer, &values[range], |_| true, bits)
         }

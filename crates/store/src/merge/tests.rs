@@ -1,9 +1,9 @@
 //! Merging batches and files.
 
-use super::{KEY, REPLICATION, Range, Source, joined, merged, runs_of};
+use super::{KEY_COLUMN, REPLICATION_COLUMN, ReplicationRange, Source, join, merge, runs_in};
 use crate::batch::{Batch, Value};
 use crate::columns::Columns;
-use crate::{POINT, file};
+use crate::{POINT_COLUMN, file};
 use proptest::prelude::*;
 use retx_record::Column;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ fn rows(runs: &[(u64, u64)]) -> Columns {
     let code = |text: &String| names.iter().position(|name| name == text).expect("known") as u32;
     let codes = texts.iter().map(code).collect();
     vec![
-        (POINT.into(), Column::Integer(twice().map(|run| run.0).collect())),
-        (REPLICATION.into(), Column::Integer(twice().map(|run| run.1).collect())),
+        (POINT_COLUMN.into(), Column::Integer(twice().map(|run| run.0).collect())),
+        (REPLICATION_COLUMN.into(), Column::Integer(twice().map(|run| run.1).collect())),
         ("events".into(), Column::Integer(twice().map(|run| 10 * run.0 + run.1).collect())),
         ("text".into(), Column::Name { codes, names }),
     ]
@@ -43,7 +43,7 @@ fn said(table: &Columns) -> Vec<(String, u64, String)> {
     else {
         panic!("{table:?}")
     };
-    assert_eq!((table[0].0.as_str(), table[1].0.as_str()), (KEY, REPLICATION));
+    assert_eq!((table[0].0.as_str(), table[1].0.as_str()), (KEY_COLUMN, REPLICATION_COLUMN));
     let Column::Name { codes: texts, names: words } = &text.1 else { panic!("{text:?}") };
     codes
         .iter()
@@ -67,20 +67,20 @@ fn expected(mut runs: Vec<(u64, u64)>) -> Vec<(String, u64, String)> {
 
 #[test]
 fn runs_are_told_as_ranges() {
-    let table = joined(&[&batch(&[(2, 0), (2, 9), (0, 5), (0, 4), (0, 7)])], &keys(), "runs");
-    let found = runs_of(&table.expect("runs"));
+    let table = join(&[&batch(&[(2, 0), (2, 9), (0, 5), (0, 4), (0, 7)])], &keys(), "runs");
+    let found = runs_in(&table.expect("runs"));
     assert_eq!(
         found,
         [("zero".to_owned(), vec![4..6, 7..8]), ("two".to_owned(), vec![0..1, 9..10])]
     );
-    assert_eq!(joined(&[&batch(&[(0, 0)])], &keys(), "flows"), None);
+    assert_eq!(join(&[&batch(&[(0, 0)])], &keys(), "flows"), None);
 }
 
 #[test]
 fn a_batch_tells_its_runs_and_measures() {
     let one = batch(&[(1, 0)]);
     assert_eq!(
-        one.runs().iter().map(|it| (it.point, it.runs, it.events)).collect::<Vec<_>>(),
+        one.runs_by_point().iter().map(|it| (it.point, it.runs, it.events)).collect::<Vec<_>>(),
         [(1, 2, 20)]
     );
     let name = |names: &[&str]| Column::Name {
@@ -88,8 +88,8 @@ fn a_batch_tells_its_runs_and_measures() {
         names: names.iter().map(|name| (*name).to_owned()).collect(),
     };
     let links = vec![
-        (POINT.into(), Column::Integer(vec![1, 1])),
-        (REPLICATION.into(), Column::Integer(vec![0, 0])),
+        (POINT_COLUMN.into(), Column::Integer(vec![1, 1])),
+        (REPLICATION_COLUMN.into(), Column::Integer(vec![0, 0])),
         ("name".into(), name(&["cloud", "radio"])),
         ("direction".into(), name(&["forward", "reverse"])),
         ("frames".into(), Column::Integer(vec![4, u64::MAX])),
@@ -109,9 +109,9 @@ fn a_batch_tells_its_runs_and_measures() {
 fn what_is_derived_comes_in_place_of_what_it_was_derived_from() {
     let value = |name: &str, value| Value { point: 0, replication: 1, name: name.into(), value };
     let values = [value("a", 1.0), value("b", f64::NAN), value("a", 2.0)];
-    let derived = batch(&[(0, 1)]).derived(&["runs".to_owned()], &values);
-    assert_eq!(derived.names().collect::<Vec<_>>(), ["derived"]);
-    let table = joined(&[&derived], &keys(), "derived").expect("it was derived");
+    let derived = batch(&[(0, 1)]).with_derived(&["runs".to_owned()], &values);
+    assert_eq!(derived.table_names().collect::<Vec<_>>(), ["derived"]);
+    let table = join(&[&derived], &keys(), "derived").expect("it was derived");
     let names = ["a", "b"].map(String::from).to_vec();
     assert_eq!(table[2], ("quantity".into(), Column::Name { codes: vec![0, 1, 0], names }));
 }
@@ -133,9 +133,9 @@ proptest! {
     #[test]
     fn the_order_and_the_bytes_do_not_depend_on_the_batches(runs in any_runs()) {
         let batches: Vec<Batch> = runs.iter().map(|runs| batch(runs)).collect();
-        let table = joined(&batches.iter().collect::<Vec<_>>(), &keys(), "runs").expect("runs");
+        let table = join(&batches.iter().collect::<Vec<_>>(), &keys(), "runs").expect("runs");
         prop_assert_eq!(said(&table), expected(runs.concat()));
-        let one = joined(&[&batch(&runs.concat())], &keys(), "runs").expect("runs");
+        let one = join(&[&batch(&runs.concat())], &keys(), "runs").expect("runs");
         prop_assert_eq!(file::write(&table), file::write(&one));
     }
 
@@ -143,7 +143,7 @@ proptest! {
     fn a_batch_comes_through_the_wire(runs in any_runs()) {
         let sent = batch(&runs[0]);
         let back = Batch::from_bytes(&sent.to_bytes()).expect("what was sent");
-        let table = |batch| joined(&[batch], &keys(), "runs").map(|table| said(&table));
+        let table = |batch| join(&[batch], &keys(), "runs").map(|table| said(&table));
         prop_assert_eq!(table(&sent), table(&back));
         let cut = sent.to_bytes();
         prop_assert!(Batch::from_bytes(&cut[..cut.len() - 1]).is_err());
@@ -155,18 +155,18 @@ proptest! {
         let wanted = |(point, _): &&(u64, u64)| *point != left_out;
         let mut sources = Vec::new();
         for (at, part) in runs.iter().enumerate() {
-            let table = joined(&[&batch(part)], &keys(), "runs").expect("runs");
+            let table = join(&[&batch(part)], &keys(), "runs").expect("runs");
             let path = folder.0.join(at.to_string());
             std::fs::write(&path, file::write(&table)).expect("a place for it");
-            let mut chosen = runs_of(&table);
+            let mut chosen = runs_in(&table);
             chosen.retain(|(key, _)| *key != KEYS[left_out as usize]);
             sources.push(Source { path, runs: chosen });
         }
-        let table = merged(&sources, &keys()).expect("sound files");
+        let table = merge(&sources, &keys()).expect("sound files");
         let kept: Vec<(u64, u64)> = runs.concat().iter().filter(wanted).copied().collect();
         prop_assert_eq!(said(&table), expected(kept.clone()));
         if !kept.is_empty() {
-            let anew = joined(&[&batch(&kept)], &keys(), "runs").expect("runs");
+            let anew = join(&[&batch(&kept)], &keys(), "runs").expect("runs");
             prop_assert_eq!(file::write(&table), file::write(&anew));
         }
     }
@@ -175,12 +175,12 @@ proptest! {
 #[test]
 fn a_run_that_is_not_wanted_stays_where_it_is() {
     let folder = Folder::new();
-    let table = joined(&[&batch(&[(0, 1), (0, 2), (0, 3)])], &keys(), "runs").expect("runs");
+    let table = join(&[&batch(&[(0, 1), (0, 2), (0, 3)])], &keys(), "runs").expect("runs");
     let path = folder.0.join("runs");
     std::fs::write(&path, file::write(&table)).expect("a place for it");
-    let range: Range = 2..3;
+    let range: ReplicationRange = 2..3;
     let source = Source { path, runs: vec![("zero".to_owned(), vec![range])] };
-    let found = merged(&[source], &keys()).expect("a sound file");
+    let found = merge(&[source], &keys()).expect("a sound file");
     assert_eq!(said(&found), expected(vec![(0, 2)]));
 }
 
