@@ -54,7 +54,7 @@ const FIELDS: &[(&str, usize, usize)] = &[
 const SCALES: usize = 6;
 
 /// `TCP_INFO` of a connection.
-pub fn bytes(end: &End, now: Time) -> [u8; BYTES] {
+pub fn tcp_info_bytes(end: &End, now: Time) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let look = |name| tcp_info(name, end, now).unwrap_or_default();
     for (name, first, count) in FIELDS {

@@ -68,7 +68,7 @@ impl Machine {
     /// Applies the commands that the script has run so far to connections that are opened from now
     /// on.
     fn renew(&mut self) -> Result<(), Fault> {
-        if let Some(config) = self.settings.renewed()? {
+        if let Some(config) = self.settings.reread_configuration()? {
             self.host.reconfigure(config);
         }
         Ok(())
@@ -181,12 +181,12 @@ impl Machine {
     ///
     /// # Errors
     /// No such descriptor.
-    pub fn ready(&self, fd: i32) -> Result<u32, Fault> {
+    pub fn ready_events(&self, fd: i32) -> Result<u32, Fault> {
         self.host.ready_events(fd)
     }
 
     /// True for a descriptor of this machine.
-    pub fn has(&self, fd: i32) -> bool {
+    pub fn has_descriptor(&self, fd: i32) -> bool {
         self.files.contains_key(&fd)
     }
 
@@ -194,15 +194,15 @@ impl Machine {
     ///
     /// # Errors
     /// The number of the error.
-    pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<i32, c_int> {
+    pub fn read_option(&mut self, fd: i32, option: &SocketOption) -> Result<i32, c_int> {
         let found = self.host.option(fd, option).map_err(|_| libc::ENOPROTOOPT)?;
-        options::reported_number(&found)
+        options::option_value(&found)
     }
 
     /// `TCP_INFO` of a connection; `None` for a socket without one.
-    pub fn information(&self, fd: i32) -> Option<[u8; information::BYTES]> {
+    pub fn tcp_info(&self, fd: i32) -> Option<[u8; information::BYTES]> {
         let end = self.host.end_for_fd(fd).ok()??;
-        Some(information::bytes(self.host.end(end), self.now))
+        Some(information::tcp_info_bytes(self.host.end(end), self.now))
     }
 
     /// Delivers a packet.
@@ -210,7 +210,7 @@ impl Machine {
     /// # Errors
     /// The packet is not TCP over IPv4, or the listener's options do not form a valid
     /// configuration.
-    pub fn arrive(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub fn deliver_packet(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let Decoded { packet, .. } = decode_packet(bytes).map_err(|error| error.to_string())?;
         let Transport::Tcp(segment) = packet.transport else {
             return Err("a UDP datagram: only TCP is played".into());
@@ -257,7 +257,7 @@ impl Machine {
     }
 
     /// Advances the clock to `to`; no timer may be due before.
-    pub fn reach(&mut self, to: Time) {
+    pub fn advance_to(&mut self, to: Time) {
         self.now = self.now.max(to);
         if self.host.poll_timeout() <= self.now {
             self.host.handle_timeout(self.now);
@@ -298,7 +298,7 @@ impl Machine {
 
     /// Leaves the files open when the machine is dropped: packetdrill closes them, and reports an
     /// error if a file is already closed.
-    pub fn abandon_files(&mut self) {
+    pub fn leave_files_open(&mut self) {
         for file in std::mem::take(&mut self.files).into_values() {
             std::mem::forget(file);
         }

@@ -81,7 +81,7 @@ impl Monitor {
     }
 
     /// Runs an action on the machine; the action must not wait.
-    pub fn with<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
+    pub fn with_machine<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
         let mut inner = self.lock();
         let result = act(&mut inner.machine);
         self.signal(&mut inner);
@@ -103,7 +103,7 @@ impl Monitor {
     ///
     /// # Errors
     /// The error of `attempt`.
-    pub fn call(
+    pub fn call_blocking(
         &self,
         deadline: Time,
         mut attempt: impl FnMut(&mut Machine) -> Result<Return, Fault>,
@@ -153,7 +153,7 @@ impl Monitor {
                 inner.machine.now = inner.machine.now.max(to);
                 return inner;
             }
-            inner.machine.reach(next);
+            inner.machine.advance_to(next);
             self.signal(&mut inner);
             inner = self.let_thread_react(inner);
         }
@@ -198,7 +198,7 @@ impl Monitor {
 
     /// Advances the clock until the machine sends its next packet. Returns the packet's time and
     /// bytes, or `None` if no packet will be sent.
-    pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
+    pub fn next_packet(&self) -> Option<(Time, Vec<u8>)> {
         let mut inner = self.lock();
         let latest = inner.machine.now + REACTION_TIMEOUT;
         while !inner.machine.has_sent() {

@@ -11,7 +11,7 @@ const TCP_NOTSENT_LOWAT: c_int = 25;
 ///
 /// # Errors
 /// `ENOPROTOOPT`, or `EINVAL` for a value of the wrong length.
-pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c_int> {
+pub fn socket_option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c_int> {
     let number = |index: usize| -> Result<i64, c_int> {
         let bytes = value.get(4 * index..4 * index + 4).ok_or(libc::EINVAL)?;
         let array = bytes.try_into().map_err(|_| libc::EINVAL)?;
@@ -51,10 +51,10 @@ pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c
 ///
 /// # Errors
 /// `ENOPROTOOPT` for an option that is not a number.
-pub fn reported_number(option: &SocketOption) -> Result<i32, c_int> {
+pub fn option_value(option: &SocketOption) -> Result<i32, c_int> {
     match option {
         SocketOption::Error(name) if name.is_empty() => Ok(0),
-        SocketOption::Error(name) => Ok(number_of(name)),
+        SocketOption::Error(name) => Ok(errno_number(name)),
         SocketOption::Reuse(value)
         | SocketOption::SendBuffer(value)
         | SocketOption::ReceiveBuffer(value)
@@ -97,7 +97,7 @@ const ERRORS: [(Errno, c_int); 17] = [
 ///
 /// # Panics
 /// If the sockets never return this error.
-pub fn number_of(name: &str) -> c_int {
+pub fn errno_number(name: &str) -> c_int {
     match ERRORS.iter().find(|(known, _)| *known == name) {
         Some((_, number)) => *number,
         None => panic!("no number is known for the error {name}"),
@@ -111,25 +111,31 @@ mod tests {
     #[test]
     fn options_are_set_and_read() {
         let on = 1_i32.to_ne_bytes();
-        let read = option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
+        let read = socket_option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
         assert_eq!(read, Ok(SocketOption::NoDelay(1)));
-        assert_eq!(read.and_then(|option| reported_number(&option)), Ok(1));
+        assert_eq!(read.and_then(|option| option_value(&option)), Ok(1));
         let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
-        let read = option(libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+        let read = socket_option(libc::SOL_SOCKET, libc::SO_LINGER, &linger);
         assert_eq!(read, Ok(SocketOption::Linger(Some(0))));
-        let read = option(libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno\0\0");
+        let read = socket_option(libc::IPPROTO_TCP, libc::TCP_CONGESTION, b"reno\0\0");
         assert_eq!(read, Ok(SocketOption::Congestion("reno".into())));
-        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on[..2]), Err(libc::EINVAL));
-        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_CORK, &on), Ok(SocketOption::Cork(1)));
-        assert_eq!(option(libc::IPPROTO_TCP, libc::TCP_MD5SIG, &on), Err(libc::ENOPROTOOPT));
+        assert_eq!(
+            socket_option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on[..2]),
+            Err(libc::EINVAL)
+        );
+        assert_eq!(
+            socket_option(libc::IPPROTO_TCP, libc::TCP_CORK, &on),
+            Ok(SocketOption::Cork(1))
+        );
+        assert_eq!(socket_option(libc::IPPROTO_TCP, libc::TCP_MD5SIG, &on), Err(libc::ENOPROTOOPT));
     }
 
     #[test]
     fn errors_have_their_numbers() {
         assert_eq!(
-            reported_number(&SocketOption::Error("ECONNREFUSED".into())),
+            option_value(&SocketOption::Error("ECONNREFUSED".into())),
             Ok(libc::ECONNREFUSED)
         );
-        assert_eq!(reported_number(&SocketOption::Error(String::new())), Ok(0));
+        assert_eq!(option_value(&SocketOption::Error(String::new())), Ok(0));
     }
 }

@@ -66,7 +66,7 @@ impl Settings {
     ///
     /// # Errors
     /// As for [`Self::configuration`], or the file cannot be read.
-    pub fn renewed(&mut self) -> Result<Option<Config>, String> {
+    pub fn reread_configuration(&mut self) -> Result<Option<Config>, String> {
         let Some(file) = &self.file else { return Ok(None) };
         let text = match fs::read_to_string(file) {
             Ok(text) => text,

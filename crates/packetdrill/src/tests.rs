@@ -49,12 +49,12 @@ fn bytes(flags: Flags, seq: u32, ack: SeqNr) -> Vec<u8> {
 }
 
 fn arrive(monitor: &Monitor, flags: Flags, seq: u32, ack: SeqNr) {
-    monitor.with(|machine| machine.arrive(&bytes(flags, seq, ack))).unwrap();
+    monitor.with_machine(|machine| machine.deliver_packet(&bytes(flags, seq, ack))).unwrap();
 }
 
 /// Next packet and its time.
 fn leaving(monitor: &Monitor) -> Option<(Duration, Segment)> {
-    let (at, bytes) = monitor.receive()?;
+    let (at, bytes) = monitor.next_packet()?;
     verify_checksums(&bytes).unwrap();
     let packet = decode_packet(&bytes).unwrap().packet;
     assert_eq!((packet.source, packet.destination), (LOCAL, REMOTE));
@@ -65,9 +65,9 @@ fn leaving(monitor: &Monitor) -> Option<(Duration, Segment)> {
 }
 
 fn listening(monitor: &Monitor) -> i32 {
-    let fd = done(monitor.with(|machine| machine.socket(false)));
-    done(monitor.with(|machine| machine.bind(fd, LOCAL)));
-    done(monitor.with(|machine| machine.call(&Operation::Listen(fd))));
+    let fd = done(monitor.with_machine(|machine| machine.socket(false)));
+    done(monitor.with_machine(|machine| machine.bind(fd, LOCAL)));
+    done(monitor.with_machine(|machine| machine.call(&Operation::Listen(fd))));
     fd
 }
 
@@ -87,11 +87,11 @@ fn time_passes_only_for_who_waits() {
     let listener = listening(&monitor);
     monitor.sleep(Duration::from_millis(100));
     let start = shaken(&monitor);
-    let (answer, from) = monitor.with(|machine| machine.accept(listener)).unwrap();
+    let (answer, from) = monitor.with_machine(|machine| machine.accept(listener)).unwrap();
     assert_eq!(from, Some(REMOTE));
     let fd = done(Ok(answer));
     let transfer = Transfer { fd, bytes: 500, flags: MessageFlags::default() };
-    assert_eq!(done(monitor.with(|machine| machine.write(&transfer, &mut 0))), 500);
+    assert_eq!(done(monitor.with_machine(|machine| machine.write(&transfer, &mut 0))), 500);
     let (at, first) = leaving(&monitor).unwrap();
     assert_eq!(at, Duration::from_millis(100));
     assert_eq!((first.seq, first.payload_bytes), (start.add(1), 500));
@@ -107,18 +107,19 @@ fn time_passes_only_for_who_waits() {
 fn a_machine_at_rest_sends_nothing() {
     let monitor = monitor();
     listening(&monitor);
-    assert!(monitor.receive().is_none());
-    assert_eq!(monitor.with(|machine| machine.now), Time::ZERO);
+    assert!(monitor.next_packet().is_none());
+    assert_eq!(monitor.with_machine(|machine| machine.now), Time::ZERO);
 }
 
 #[test]
 fn who_waits_for_nothing_is_told_so() {
     let monitor = monitor();
     let listener = listening(&monitor);
-    let answer = monitor.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
+    let answer =
+        monitor.call_blocking(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
     assert_eq!(answer, Ok(Return::Error("EDEADLK")));
     let second = Time::from_nanos(1_000_000_000);
-    let answer = monitor.call(second, |machine| {
+    let answer = monitor.call_blocking(second, |machine| {
         Ok(if machine.now < second { Return::Wait } else { Return::Done(7) })
     });
     assert_eq!(answer, Ok(Return::Done(7)));
@@ -132,8 +133,8 @@ fn a_call_in_the_second_thread_returns_in_time() {
     let listener = listening(&monitor);
     let ended = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let accepted =
-                monitor.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
+            let accepted = monitor
+                .call_blocking(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
             std::thread::sleep(std::time::Duration::from_millis(50));
             (accepted, monitor.read_clock())
         });
@@ -147,7 +148,7 @@ fn a_call_in_the_second_thread_returns_in_time() {
     });
     done(ended.0);
     assert_eq!(ended.1, Time::from_nanos(200_000_000));
-    assert_eq!(monitor.with(|machine| machine.now), Time::from_nanos(5_200_000_000));
+    assert_eq!(monitor.with_machine(|machine| machine.now), Time::from_nanos(5_200_000_000));
 }
 
 /// A deadline of the second thread's call is met, although it is no timer of the machine.
@@ -157,7 +158,7 @@ fn a_deadline_in_the_second_thread_is_met() {
     let deadline = Time::from_nanos(300_000_000);
     let ended = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let answer = monitor.call(deadline, |machine| {
+            let answer = monitor.call_blocking(deadline, |machine| {
                 Ok(if machine.now < deadline { Return::Wait } else { Return::Done(0) })
             });
             (answer, monitor.read_clock())
@@ -179,11 +180,11 @@ fn commands_change_the_connections_after_them() {
     let listener = listening(&monitor);
     std::fs::write(&file, "sysctl \"-q\" \"net.ipv4.tcp_window_scaling=0\"\n").unwrap();
     shaken(&monitor);
-    let (answer, _) = monitor.with(|machine| machine.accept(listener)).unwrap();
-    let information = monitor.with(|machine| machine.information(done(Ok(answer)))).unwrap();
+    let (answer, _) = monitor.with_machine(|machine| machine.accept(listener)).unwrap();
+    let information = monitor.with_machine(|machine| machine.tcp_info(done(Ok(answer)))).unwrap();
     assert_eq!(information[5] & 4, 0, "no window scaling");
     std::fs::write(&file, "sysctl \"-q\" \"net.ipv4.tcp_sick=0\"\n").unwrap();
-    let refused = monitor.with(|machine| machine.socket(false)).unwrap_err();
+    let refused = monitor.with_machine(|machine| machine.socket(false)).unwrap_err();
     std::fs::remove_file(&file).unwrap();
     assert!(refused.contains("tcp_sick") && refused.contains("in `sysctl"), "{refused}");
 }
@@ -201,10 +202,10 @@ fn information_is_laid_out_as_linux_does() {
     let monitor = monitor();
     let listener = listening(&monitor);
     let option = SocketOption::MaxSegment(700);
-    done(monitor.with(|machine| machine.call(&Operation::SetOption(listener, option))));
+    done(monitor.with_machine(|machine| machine.call(&Operation::SetOption(listener, option))));
     shaken(&monitor);
-    let (answer, _) = monitor.with(|machine| machine.accept(listener)).unwrap();
-    let bytes = monitor.with(|machine| machine.information(done(Ok(answer)))).unwrap();
+    let (answer, _) = monitor.with_machine(|machine| machine.accept(listener)).unwrap();
+    let bytes = monitor.with_machine(|machine| machine.tcp_info(done(Ok(answer)))).unwrap();
     let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(bytes[0], 1, "TCP_ESTABLISHED");
     assert_eq!(number(16), 700, "tcpi_snd_mss");

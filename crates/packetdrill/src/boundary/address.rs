@@ -24,7 +24,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
 ///
 /// # Safety
 /// `at` points to `*length` bytes, or either is null.
-pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut socklen_t) {
+pub unsafe fn write_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut socklen_t) {
     let address = sockaddr_in {
         sin_family: libc::AF_INET as u16,
         sin_port: endpoint.port.to_be(),

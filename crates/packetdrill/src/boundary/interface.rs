@@ -27,7 +27,7 @@ pub fn monitor() -> Option<&'static Monitor> {
     MONITOR.get()
 }
 
-pub fn opened() -> &'static Monitor {
+pub fn require_monitor() -> &'static Monitor {
     MONITOR.get().expect("the table is filled before its functions are called")
 }
 
@@ -91,7 +91,7 @@ pub const TABLE: Interface = Interface {
 };
 
 /// Sets `errno`, and returns −1.
-pub fn fails(errno: c_int) -> c_int {
+pub fn set_errno(errno: c_int) -> c_int {
     // SAFETY: the C library returns the address of this thread's `errno`.
     unsafe { *libc::__errno_location() = errno };
     -1
@@ -101,31 +101,35 @@ pub fn fails(errno: c_int) -> c_int {
 pub fn return_value(result: Result<Return, Fault>) -> i64 {
     match result {
         Ok(Return::Done(value)) => value,
-        Ok(Return::Error(errno)) => fails(options::number_of(errno)).into(),
+        Ok(Return::Error(errno)) => set_errno(options::errno_number(errno)).into(),
         Ok(Return::Wait) => unreachable!("a call that waits has not returned"),
         Err(fault) => {
             eprintln!("retx: {fault}");
-            fails(libc::EINVAL).into()
+            set_errno(libc::EINVAL).into()
         }
     }
 }
 
 /// Makes a call that needs only the machine.
 pub fn call(operation: &Operation) -> i64 {
-    return_value(opened().call(Time::NEVER, |machine| machine.call(operation)))
+    return_value(require_monitor().call_blocking(Time::NEVER, |machine| machine.call(operation)))
 }
 
 extern "C" fn free(_: Data) {
-    opened().with(Machine::abandon_files);
+    require_monitor().with_machine(Machine::leave_files_open);
 }
 
 unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) -> c_int {
     // SAFETY: packetdrill passes a packet of this length.
     let packet = match unsafe { values(packet.cast::<u8>(), bytes) } {
         Ok(packet) => packet,
-        Err(errno) => return fails(errno),
+        Err(errno) => return set_errno(errno),
     };
-    return_value(opened().with(|machine| machine.arrive(packet)).map(|()| Return::Done(0))) as c_int
+    return_value(
+        require_monitor()
+            .with_machine(|machine| machine.deliver_packet(packet))
+            .map(|()| Return::Done(0)),
+    ) as c_int
 }
 
 unsafe extern "C" fn netdev_receive(
@@ -143,10 +147,10 @@ unsafe extern "C" fn netdev_receive(
     };
     let (buffer, bytes, micros) = match places {
         Ok(places) => places,
-        Err(errno) => return fails(errno),
+        Err(errno) => return set_errno(errno),
     };
     *bytes = 0;
-    if let Some((at, packet)) = opened().receive() {
+    if let Some((at, packet)) = require_monitor().next_packet() {
         *bytes = packet.len().min(buffer.len());
         buffer[..*bytes].copy_from_slice(&packet[..*bytes]);
         *micros = ((at + EPOCH).as_nanos() / 1_000) as c_longlong;
@@ -155,7 +159,7 @@ unsafe extern "C" fn netdev_receive(
 }
 
 extern "C" fn usleep(_: Data, micros: c_uint) -> c_int {
-    opened().sleep(Duration::from_micros(micros.into()));
+    require_monitor().sleep(Duration::from_micros(micros.into()));
     0
 }
 
@@ -163,9 +167,9 @@ unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_
     // SAFETY: as for gettimeofday(2), the caller passes room for a time.
     let now = match unsafe { value_mut(now) } {
         Ok(now) => now,
-        Err(errno) => return fails(errno),
+        Err(errno) => return set_errno(errno),
     };
-    let micros = (opened().read_clock() + EPOCH).as_nanos() / 1_000;
+    let micros = (require_monitor().read_clock() + EPOCH).as_nanos() / 1_000;
     let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
     *now = timeval { tv_sec: seconds as i64, tv_usec: rest as i64 };
     0
@@ -174,19 +178,19 @@ unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_
 // Calls that are not supported. Scripts that use them also fail in `retx drill`.
 
 extern "C" fn epoll_create(_: Data, _size: c_int) -> c_int {
-    fails(libc::ENOSYS)
+    set_errno(libc::ENOSYS)
 }
 
 extern "C" fn epoll_ctl(_: Data, _: c_int, _: c_int, _: c_int, _: *mut epoll_event) -> c_int {
-    fails(libc::ENOSYS)
+    set_errno(libc::ENOSYS)
 }
 
 extern "C" fn epoll_wait(_: Data, _: c_int, _: *mut epoll_event, _: c_int, _: c_int) -> c_int {
-    fails(libc::ENOSYS)
+    set_errno(libc::ENOSYS)
 }
 
 extern "C" fn pipe(_: Data, _ends: *mut c_int) -> c_int {
-    fails(libc::ENOSYS)
+    set_errno(libc::ENOSYS)
 }
 
 extern "C" fn splice(
@@ -198,5 +202,5 @@ extern "C" fn splice(
     _: size_t,
     _: c_uint,
 ) -> ssize_t {
-    fails(libc::ENOSYS) as ssize_t
+    set_errno(libc::ENOSYS) as ssize_t
 }

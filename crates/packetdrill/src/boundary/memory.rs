@@ -5,7 +5,7 @@ use libc::c_int;
 use std::slice;
 
 /// Largest number of parts per call (Linux's `UIO_MAXIOV`).
-pub const PARTS_MAX: usize = 1024;
+pub const IOVECS_MAX: usize = 1024;
 
 /// Slice of `count` values at `at`; `EINVAL` for an impossible count, `EFAULT` for an invalid
 /// pointer.

@@ -20,12 +20,12 @@ pub unsafe extern "C" fn getsockopt(
     value: Data,
     length: *mut socklen_t,
 ) -> c_int {
-    let is_ours =
-        interface::monitor().is_some_and(|monitor| monitor.with(|machine| machine.has(fd)));
+    let is_ours = interface::monitor()
+        .is_some_and(|monitor| monitor.with_machine(|machine| machine.has_descriptor(fd)));
     // SAFETY: the caller's promise is passed on.
     unsafe {
         if is_ours {
-            calls::option_of(fd, level, name, value, length)
+            calls::read_option(fd, level, name, value, length)
         } else {
             libc::syscall(libc::SYS_getsockopt, fd, level, name, value, length) as c_int
         }

@@ -1,7 +1,7 @@
 //! Calls that read and write.
 
-use super::interface::{call, fails, opened, return_value};
-use super::memory::{PARTS_MAX, value_mut, values};
+use super::interface::{call, require_monitor, return_value, set_errno};
+use super::memory::{IOVECS_MAX, value_mut, values};
 use super::table::Data;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use retx_drill::{MessageFlags, Operation, Transfer};
@@ -11,19 +11,20 @@ use retx_units::Time;
 fn take(fd: c_int, bytes: u64, flags: c_int) -> i64 {
     match transfer(fd, bytes, flags) {
         Some(transfer) => call(&Operation::Read(transfer)),
-        None => fails(libc::EOPNOTSUPP).into(),
+        None => set_errno(libc::EOPNOTSUPP).into(),
     }
 }
 
 /// Writes `bytes` bytes.
 fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
     let Some(transfer) = transfer(fd, bytes, flags) else {
-        return fails(libc::EOPNOTSUPP) as ssize_t;
+        return set_errno(libc::EOPNOTSUPP) as ssize_t;
     };
     let mut written = 0;
-    let monitor = opened();
-    return_value(monitor.call(Time::NEVER, |machine| machine.write(&transfer, &mut written)))
-        as ssize_t
+    let monitor = require_monitor();
+    return_value(
+        monitor.call_blocking(Time::NEVER, |machine| machine.write(&transfer, &mut written)),
+    ) as ssize_t
 }
 
 fn transfer(fd: c_int, bytes: u64, flags: c_int) -> Option<Transfer> {
@@ -89,7 +90,7 @@ pub unsafe extern "C" fn recvmsg(
     unsafe {
         let message = match value_mut(message) {
             Ok(message) => message,
-            Err(errno) => return fails(errno) as ssize_t,
+            Err(errno) => return set_errno(errno) as ssize_t,
         };
         message.msg_controllen = 0;
         message.msg_flags = 0;
@@ -138,7 +139,7 @@ pub unsafe extern "C" fn sendmsg(
     unsafe {
         match value_mut(message.cast_mut()) {
             Ok(message) => gather(fd, message.msg_iov, message.msg_iovlen, flags),
-            Err(errno) => fails(errno) as ssize_t,
+            Err(errno) => set_errno(errno) as ssize_t,
         }
     }
 }
@@ -154,7 +155,7 @@ unsafe fn parts_of<'a>(
     // SAFETY: the caller's promise.
     let parts = unsafe { values(parts, count) }?;
     let total = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(part.iov_len));
-    match total.filter(|&total| parts.len() <= PARTS_MAX && isize::try_from(total).is_ok()) {
+    match total.filter(|&total| parts.len() <= IOVECS_MAX && isize::try_from(total).is_ok()) {
         Some(total) => Ok((parts, total as u64)),
         None => Err(libc::EINVAL),
     }
@@ -173,7 +174,7 @@ unsafe fn gather(
     // SAFETY: the caller's promise.
     match unsafe { parts_of(parts, count) } {
         Ok((_, total)) => give(fd, total, flags),
-        Err(errno) => fails(errno) as ssize_t,
+        Err(errno) => set_errno(errno) as ssize_t,
     }
 }
 
@@ -190,7 +191,7 @@ unsafe fn scatter(
     // SAFETY: the caller's promise.
     let (parts, room) = match unsafe { parts_of(parts, count) } {
         Ok(found) => found,
-        Err(errno) => return fails(errno) as ssize_t,
+        Err(errno) => return set_errno(errno) as ssize_t,
     };
     let taken = take(room);
     let mut left = usize::try_from(taken).unwrap_or(0);
