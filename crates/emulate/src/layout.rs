@@ -134,7 +134,7 @@ fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostSetup]) -> Vec<Opti
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {
         for to in hosts {
-            let way: Option<Vec<Hop>> = scenario.way(&from.name, &to.name);
+            let way: Option<Vec<Hop>> = scenario.path_between(&from.name, &to.name);
             routes.push(way.map(|way| {
                 // Programs may communicate with any host, even if the scenario has no flow between
                 // the two hosts.

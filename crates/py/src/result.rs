@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use retx_emulate::EmulationResult;
 use retx_record::pcapng::{self, CaptureMetadata, SnapLength};
 use retx_record::{FlowRow, Table, write_atomically};
-use retx_scenario::Head;
+use retx_scenario::ScenarioHeader;
 use retx_sim::Outcome;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -104,13 +104,14 @@ impl RawResult {
     /// or left out.
     fn head(&self) -> String {
         let Some(summary) = &self.summary else {
-            return json(&self.outcome.summary_head(Head(&self.scenario)));
+            return json(&self.outcome.summary_head(ScenarioHeader(&self.scenario)));
         };
         let mut head = summary.clone();
         for key in ["flows", "links"] {
             head[key] = Value::Array(Vec::new());
         }
-        head["scenario"] = serde_json::to_value(Head(&self.scenario)).expect("plain data");
+        head["scenario"] =
+            serde_json::to_value(ScenarioHeader(&self.scenario)).expect("plain data");
         head.to_string()
     }
 

@@ -3,7 +3,7 @@
 use crate::errors::{ScenarioError, refused};
 use crate::user::PythonLoader;
 use pyo3::prelude::*;
-use retx_scenario::{Hop, Outside, Source, Way};
+use retx_scenario::{ExternalSources, Hop, LinkDirection, Source};
 use retx_sim::CapturePoint;
 use std::sync::Arc;
 
@@ -26,7 +26,9 @@ impl Scenario {
         if places.is_empty() {
             let first = self.inner.flows.first().map(|flow| flow.forward_path[0]);
             let at = |hop: Hop| match hop {
-                Hop::Link { link, way } => CapturePoint::Link { link, right: way == Way::Reverse },
+                Hop::Link { link, direction: way } => {
+                    CapturePoint::Link { link, right: way == LinkDirection::Reverse }
+                }
                 Hop::Wlan { wlan, from, .. } => CapturePoint::Stage { stage: wlan, place: from },
             };
             return Ok(first.map(at).into_iter().collect());
@@ -104,7 +106,7 @@ pub fn parse(
     let source = Source { name, text, overrides: &overrides };
     let loader = PythonLoader::new(find);
     let parsed = py.detach(|| {
-        let outside = Outside { files: &|file| loader.data(file), code: &loader };
+        let outside = ExternalSources { files: &|file| loader.data(file), code: &loader };
         retx_scenario::parse_with(&source, outside)
     });
     match parsed {

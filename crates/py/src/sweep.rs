@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use retx_record::summary::{LinkSummary, WlanSummary};
 use retx_record::{Column, FlowRows, Rows};
 use retx_scenario::sweep::{self, Sweep};
-use retx_scenario::{Outside, Source};
+use retx_scenario::{ExternalSources, Source};
 use retx_sim::{Job, Options, TablesByJobKind};
 use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;
@@ -43,7 +43,7 @@ pub fn parse_points(
         .map(|part| (part, PythonLoader::new(find.as_ref().map(|find| find.clone_ref(py)))))
         .collect();
     let one = |(part, loader): (&[Changes], PythonLoader)| -> Parsed {
-        let outside = Outside { files: &|file| loader.data(file), code: &loader };
+        let outside = ExternalSources { files: &|file| loader.data(file), code: &loader };
         retx_scenario::parse_points(&source, part, outside)
             .map_err(|error| loader.failure().unwrap_or_else(|| refused(&error)))
     };
@@ -94,7 +94,7 @@ pub fn fill_hypercube(text: &str, shares: Vec<Vec<f64>>) -> PyResult<String> {
         return Err(PyRuntimeError::new_err("a list of shares for each key is needed"));
     }
     let fill = |((key, dimension), shares): ((String, sweep::Dimension), Vec<f64>)| {
-        let values = shares.iter().map(|share| dimension.at(*share)).collect();
+        let values = shares.iter().map(|share| dimension.value_at(*share)).collect();
         (key, Value::Array(values))
     };
     let filled: Map<String, Value> = dimensions.into_iter().zip(shares).map(fill).collect();

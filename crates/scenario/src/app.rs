@@ -297,7 +297,7 @@ impl App {
     }
 
     /// True if the application runs only over TCP, false if only over UDP; `None` if over both.
-    pub(crate) const fn is_of_tcp(&self) -> Option<bool> {
+    pub(crate) const fn requires_tcp(&self) -> Option<bool> {
         match self {
             Self::Bulk(_) => None,
             Self::Transfer(_) | Self::Ftp(_) | Self::RequestResponse(_) => Some(true),

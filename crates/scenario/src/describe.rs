@@ -97,7 +97,7 @@ fn standards() -> Value {
     let docs = Standard::json_schema(&mut inline_generator());
     let docs = values(docs.as_value());
     let of_standard = |standard: &Standard| {
-        let table = WlanTable::from(&Wlan::plain(*standard));
+        let table = WlanTable::from(&Wlan::two_stations(*standard));
         let values = serde_json::to_value(table).expect("a table is plain data");
         let mut parameters = with_defaults(keys.clone(), &values);
         parameters.retain(|parameter| parameter["name"] != "standard");

@@ -1,6 +1,6 @@
 //! TOML text as plain values, with the position of each in the text.
 
-use crate::error::{Position, Problem, ScenarioError, Step, one_line, with};
+use crate::error::{Position, Problem, ScenarioError, Step, one_line, with_overrides};
 use crate::topology::{self, Origins};
 use crate::wording;
 use serde_json::{Map, Value};
@@ -29,15 +29,19 @@ impl<'a> Document<'a> {
             let position = error.span().filter(|_| !file.is_empty());
             ScenarioError {
                 position: position.map(|span| position_of(text, span.start)),
-                ..ScenarioError::plain(file, &message)
+                ..ScenarioError::without_position(file, &message)
             }
         })?;
         if places.get_ref().is_empty() {
-            return Err(ScenarioError::plain(file, &format!("empty: {}", wording::NEEDS)));
+            return Err(ScenarioError::without_position(
+                file,
+                &format!("empty: {}", wording::REQUIRED_TABLES),
+            ));
         }
         let mut document = Self { file, text, places, values: Value::Null };
-        document.values = table(document.places.get_ref())
-            .map_err(|problem| document.error_at(&Made::plain(&Value::Null), &problem))?;
+        document.values = table_to_json(document.places.get_ref()).map_err(|problem| {
+            document.error_at(&EffectiveValues::without_overrides(&Value::Null), &problem)
+        })?;
         Ok(document)
     }
 
@@ -49,25 +53,25 @@ impl<'a> Document<'a> {
     /// Error about an override that cannot be applied.
     pub fn error_in_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
         ScenarioError {
-            r#override: Some(one_line(&with(slice::from_ref(change)))),
-            ..ScenarioError::plain(self.file, &problem.message)
+            r#override: Some(one_line(&with_overrides(slice::from_ref(change)))),
+            ..ScenarioError::without_position(self.file, &problem.message)
         }
     }
 
     /// Locates a problem: in the override that set its path, or, without such an override, on a
     /// line of the text.
-    pub fn error_at(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
-        let mut error = ScenarioError::plain(self.file, &problem.message);
-        let written = made.origins.written(&problem.path);
+    pub fn error_at(&self, made: &EffectiveValues<'_>, problem: &Problem) -> ScenarioError {
+        let mut error = ScenarioError::without_position(self.file, &problem.message);
+        let written = made.origins.path_in_file(&problem.path);
         let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));
         let own = last(&problem.path);
         // An error in a link or flow that a topology has generated is reported at the keys of the
         // topology, unless an override has changed that link or flow since.
-        let made_so = own.is_none() && topology::is_within(&written);
+        let made_so = own.is_none() && topology::is_topology_path(&written);
         let path = if made_so { &*written } else { &problem.path };
         error.path = one_line(&path_text(made.values, path));
         if let Some((_, change)) = own.or_else(|| last(&written)) {
-            error.r#override = Some(one_line(&with(slice::from_ref(change))));
+            error.r#override = Some(one_line(&with_overrides(slice::from_ref(change))));
             // The override already contains the key.
             if error.path == change.0 {
                 error.path.clear();
@@ -108,23 +112,23 @@ impl<'a> Document<'a> {
 }
 
 /// An override and the path that it has set.
-pub type Applied<'a> = (Vec<Step>, &'a (String, String));
+pub type AppliedOverride<'a> = (Vec<Step>, &'a (String, String));
 
 /// Values after overrides and topology.
-pub struct Made<'a> {
+pub struct EffectiveValues<'a> {
     /// Root table.
     pub values: &'a Value,
     /// Overrides in order of application.
-    pub applied: &'a [Applied<'a>],
+    pub applied: &'a [AppliedOverride<'a>],
     /// For each link and flow that a topology generates, the keys of `[topology]` from which it
     /// comes.
     pub origins: &'a Origins,
 }
 
-impl<'a> Made<'a> {
+impl<'a> EffectiveValues<'a> {
     /// Values of the text itself, without overrides or topology.
-    pub fn plain(values: &'a Value) -> Self {
-        Self { values, applied: &[], origins: &topology::NONE }
+    pub fn without_overrides(values: &'a Value) -> Self {
+        Self { values, applied: &[], origins: &topology::NO_ORIGINS }
     }
 }
 
@@ -159,10 +163,11 @@ fn position_of(text: &str, offset: usize) -> Position {
 }
 
 /// Converts a TOML table to plain data.
-pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
+pub fn table_to_json(from: &DeTable<'_>) -> Result<Value, Problem> {
     let mut table = Map::new();
     for (key, inner) in from {
-        let inner = value(inner.get_ref()).map_err(|problem| problem.within(key.get_ref()))?;
+        let inner =
+            value_to_json(inner.get_ref()).map_err(|problem| problem.within(key.get_ref()))?;
         table.insert(key.get_ref().to_string(), inner);
     }
     Ok(Value::Object(table))
@@ -170,7 +175,7 @@ pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
 
 /// Converts a TOML value to plain data. The depth of the recursion is bounded, because the parser
 /// refuses deep nesting.
-pub fn value(from: &DeValue<'_>) -> Result<Value, Problem> {
+pub fn value_to_json(from: &DeValue<'_>) -> Result<Value, Problem> {
     Ok(match from {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Boolean(truth) => Value::Bool(*truth),
@@ -192,13 +197,13 @@ pub fn value(from: &DeValue<'_>) -> Result<Value, Problem> {
         DeValue::Array(array) => {
             let mut list = Vec::with_capacity(array.len());
             for (index, inner) in array.iter().enumerate() {
-                list.push(value(inner.get_ref()).map_err(|mut problem| {
+                list.push(value_to_json(inner.get_ref()).map_err(|mut problem| {
                     problem.path.insert(0, Step::Index(index));
                     problem
                 })?);
             }
             Value::Array(list)
         }
-        DeValue::Table(inner) => table(inner)?,
+        DeValue::Table(inner) => table_to_json(inner)?,
     })
 }

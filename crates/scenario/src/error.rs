@@ -48,7 +48,7 @@ impl fmt::Display for ScenarioError {
 
 impl ScenarioError {
     /// Error of the file as a whole.
-    pub(crate) fn plain(file: &str, message: &str) -> Self {
+    pub(crate) fn without_position(file: &str, message: &str) -> Self {
         Self {
             file: one_line(file),
             position: None,
@@ -60,27 +60,27 @@ impl ScenarioError {
 
     /// Error about a file that is not UTF-8.
     pub fn not_text(file: &str) -> Self {
-        Self::plain(file, "not a text: a scenario is a TOML file in UTF-8")
+        Self::without_position(file, "not a text: a scenario is a TOML file in UTF-8")
     }
 
     pub(crate) fn too_large(file: &str, bytes: usize) -> Self {
         let max = crate::TEXT_MAX_BYTES;
-        Self::plain(file, &format!("{bytes} bytes: a scenario has at most {max}"))
+        Self::without_position(file, &format!("{bytes} bytes: a scenario has at most {max}"))
     }
 
     /// Attributes the error to all overrides together. Called if the file is valid without them.
     pub(crate) fn blame_overrides(self, changes: &[(String, String)]) -> Self {
-        Self { position: None, r#override: Some(one_line(&with(changes))), ..self }
+        Self { position: None, r#override: Some(one_line(&with_overrides(changes))), ..self }
     }
 }
 
 /// Overrides as errors quote them: `with KEY = VALUE, …`.
-pub fn with(changes: &[(String, String)]) -> String {
-    format!("with {}", listed(changes))
+pub fn with_overrides(changes: &[(String, String)]) -> String {
+    format!("with {}", list_overrides(changes))
 }
 
 /// Overrides as a list: `KEY = VALUE, …`.
-pub fn listed(changes: &[(String, String)]) -> String {
+pub fn list_overrides(changes: &[(String, String)]) -> String {
     let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     each.join(", ")
 }

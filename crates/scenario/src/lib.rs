@@ -48,10 +48,10 @@ pub use describe::describe;
 pub use error::{Position, ScenarioError};
 pub use file::{Initiator, Stop};
 pub use points::parse_points;
-pub use relay::{Eln, Passage, Relay, Side, Snoop, Split};
+pub use relay::{Eln, Relay, RelayPosition, Side, Snoop, Split};
 pub use sample_interval::SampleInterval;
 pub use scenario::{
-    Direction, ExpandedFlow, Flow, Hop, Link, NamedTcp, Route, Scenario, Transport, Way,
+    Direction, ExpandedFlow, Flow, Hop, Link, LinkDirection, NamedTcp, Route, Scenario, Transport,
 };
 pub use schedule::Change;
 pub use schema::json_schema;
@@ -59,9 +59,9 @@ pub use spread::{Drawn, Spread};
 pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};
-pub use written::Head;
+pub use written::ScenarioHeader;
 
-use document::{Applied, Document, Made};
+use document::{AppliedOverride, Document, EffectiveValues};
 use retx_tcp::user::{Loader, NoLoader};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -89,7 +89,7 @@ pub struct Source<'a> {
 
 /// Access to the files and code that a scenario names.
 #[derive(Clone, Copy)]
-pub struct Outside<'a> {
+pub struct ExternalSources<'a> {
     /// Reads trace files, which become part of the scenario.
     pub files: ReadFile<'a>,
     /// Finds user code.
@@ -101,22 +101,29 @@ pub struct Outside<'a> {
 /// # Errors
 /// The first error in the text or the overrides.
 pub fn parse(source: &Source<'_>) -> Result<Scenario, ScenarioError> {
-    parse_with(source, Outside { files: &traces::no_files, code: &NoLoader })
+    parse_with(source, ExternalSources { files: &traces::refuse_files, code: &NoLoader })
 }
 
 /// Reads and checks a scenario, with the trace files and user code that it names.
 ///
 /// # Errors
 /// The first error in the text, the overrides, the files or the code.
-pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
-    let in_pieces = pieces::is_long(source.text).then(|| pieces::read(source, outside.code));
+pub fn parse_with(
+    source: &Source<'_>,
+    outside: ExternalSources<'_>,
+) -> Result<Scenario, ScenarioError> {
+    let in_pieces =
+        pieces::is_splittable(source.text).then(|| pieces::read_in_pieces(source, outside.code));
     match in_pieces.flatten() {
         Some(scenario) => Ok(scenario),
         None => parse_whole(source, outside),
     }
 }
 
-fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
+fn parse_whole(
+    source: &Source<'_>,
+    outside: ExternalSources<'_>,
+) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
         // An error about two keys may point to a line of the file, although only an override makes
@@ -133,26 +140,32 @@ fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, Sc
 fn read(
     document: &Document<'_>,
     changes: &[(String, String)],
-    Outside { files, code }: Outside<'_>,
+    ExternalSources { files, code }: ExternalSources<'_>,
 ) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
     // Overrides of the topology are applied before its expansion, all others after it.
     let (of_shape, others): (Vec<_>, Vec<_>) =
-        changes.iter().partition(|change| topology::is_meant(&change.0));
+        changes.iter().partition(|change| topology::changes_topology(&change.0));
     apply(document, &mut values, &mut applied, of_shape)?;
     let mut origins = Origins::default();
     if values.get(topology::KEY).is_some() {
         origins = topology::expand(values.to_mut()).map_err(|problem| {
-            document.error_at(&Made { applied: &applied, ..Made::plain(&values) }, &problem)
+            document.error_at(
+                &EffectiveValues {
+                    applied: &applied,
+                    ..EffectiveValues::without_overrides(&values)
+                },
+                &problem,
+            )
         })?;
     }
     apply(document, &mut values, &mut applied, others)?;
     // The values are copied only if there is a trace to embed.
-    let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
+    let embedded = traces::has_trace_file(&values).then(|| traces::embed(values.to_mut(), files));
     let embedded = embedded.unwrap_or(Ok(()));
-    embedded.and_then(|()| resolve::read(&values, code)).map_err(|problem| {
-        let made = Made { values: &values, applied: &applied, origins: &origins };
+    embedded.and_then(|()| resolve::read_values(&values, code)).map_err(|problem| {
+        let made = EffectiveValues { values: &values, applied: &applied, origins: &origins };
         document.error_at(&made, &problem)
     })
 }
@@ -161,7 +174,7 @@ fn read(
 fn apply<'a>(
     document: &Document<'_>,
     values: &mut Cow<'_, Value>,
-    applied: &mut Vec<Applied<'a>>,
+    applied: &mut Vec<AppliedOverride<'a>>,
     changes: Vec<&'a (String, String)>,
 ) -> Result<(), ScenarioError> {
     for change in changes {
@@ -183,9 +196,9 @@ pub fn adjust_tcp(
     is_linux: bool,
     changes: &[(String, String)],
 ) -> Result<retx_tcp::Config, ScenarioError> {
-    tcp::adjusted(tcp, is_linux, changes).map_err(|problem| ScenarioError {
+    tcp::with_changes(tcp, is_linux, changes).map_err(|problem| ScenarioError {
         path: document::path_text(&Value::Null, &problem.path),
-        ..ScenarioError::plain("", &problem.message)
+        ..ScenarioError::without_position("", &problem.message)
     })
 }
 
@@ -194,7 +207,7 @@ pub fn adjust_tcp(
 /// # Errors
 /// The first error of the table.
 pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
-    let plain = |message: String| ScenarioError::plain("", &message);
+    let plain = |message: String| ScenarioError::without_position("", &message);
     let value = serde_json::from_str(json).map_err(|error| plain(format!("not JSON: {error}")))?;
     let Value::Object(table) = value else {
         return Err(plain("a sweep is a table of keys and values".into()));
@@ -212,8 +225,10 @@ pub fn read_sweep(json: &str) -> Result<sweep::Sweep, ScenarioError> {
 /// # Errors
 /// Not JSON, not an object, or a value that TOML cannot hold.
 pub fn from_json(json: &str) -> Result<String, ScenarioError> {
-    write::toml(&json_table(json)?)
-        .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
+    write::write_toml(&json_table(json)?).map_err(|(path, message)| ScenarioError {
+        path,
+        ..ScenarioError::without_position("", &message)
+    })
 }
 
 /// Expands the `topology` of a scenario given as JSON. Returns JSON that contains the topology's
@@ -226,12 +241,12 @@ pub fn expand_topology(json: &str) -> Result<String, ScenarioError> {
     let expanded = topology::expand(&mut values);
     expanded.map(|_| values.to_string()).map_err(|problem| ScenarioError {
         path: document::path_text(&values, &problem.path),
-        ..ScenarioError::plain("", &problem.message)
+        ..ScenarioError::without_position("", &problem.message)
     })
 }
 
 fn json_table(json: &str) -> Result<serde_json::Map<String, Value>, ScenarioError> {
-    let refuse = |message: &str| ScenarioError::plain("", message);
+    let refuse = |message: &str| ScenarioError::without_position("", message);
     if json.len() > TEXT_MAX_BYTES {
         return Err(ScenarioError::too_large("", json.len()));
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 ///
 /// If `choice` has a parameter that the kernel's module lacks, the name denotes the model of the
 /// RFC or paper instead, which has this parameter.
-pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
+pub fn resolve_linux_name(choice: &Value, inherited: Option<&Value>) -> Value {
     let own = match choice {
         Value::String(name) => Map::from_iter([("name".to_owned(), name.as_str().into())]),
         Value::Object(table) => table.clone(),
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn names_are_the_kernels() {
-        let bare = |name: &str| meant(&json!(name), None);
+        let bare = |name: &str| resolve_linux_name(&json!(name), None);
         assert_eq!(bare("reno"), json!({ "name": "reno_linux" }));
         let unique = "bbr htcp illinois bic highspeed scalable yeah dctcp cdg lp nv";
         for name in unique.split(' ') {
@@ -58,12 +58,12 @@ mod tests {
         for name in ["prairie_like", "reno_linux", "nix"] {
             assert_eq!(bare(name), json!(name), "Linux has none of that name");
         }
-        assert_eq!(meant(&json!(7), None), json!(7));
+        assert_eq!(resolve_linux_name(&json!(7), None), json!(7));
     }
 
     #[test]
     fn parameters_say_whose_model() {
-        let of = |choice| meant(&choice, None);
+        let of = |choice| resolve_linux_name(&choice, None);
         let vegas = of(json!({ "name": "vegas", "alpha": 3 }));
         assert_eq!((&vegas["name"], &vegas["alpha"]), (&json!("vegas_linux"), &json!(3)));
         for own in [
@@ -84,8 +84,8 @@ mod tests {
         let inherited = json!({ "name": "vegas_linux", "alpha": 3, "beta": 6, "gamma": 1 });
         let table = json!({ "name": "vegas", "beta": 5 });
         let expected = json!({ "name": "vegas_linux", "beta": 5 });
-        assert_eq!(meant(&table, Some(&inherited)), expected);
-        let bare = meant(&json!("vegas"), Some(&inherited));
+        assert_eq!(resolve_linux_name(&table, Some(&inherited)), expected);
+        let bare = resolve_linux_name(&json!("vegas"), Some(&inherited));
         assert_eq!(bare["alpha"], 2, "the default");
     }
 }

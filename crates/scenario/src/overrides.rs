@@ -2,7 +2,7 @@
 
 use crate::document;
 use crate::error::{Problem, Step};
-use crate::suggest::{did_you_mean, list};
+use crate::suggest::{did_you_mean, join_names};
 use crate::topology;
 use retx_tcp::presets;
 use serde_json::{Map, Value};
@@ -87,7 +87,7 @@ fn parse_value(text: &str) -> Result<Value, Problem> {
     let trimmed = text.trim();
     match DeValue::parse(trimmed) {
         Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => {
-            document::value(value.get_ref())
+            document::value_to_json(value.get_ref())
         }
         Err(error) if trimmed.starts_with(['[', '{', '"', '\'']) => {
             Err(Problem::new(format!("the value is not TOML: {}", error.message())))
@@ -119,7 +119,7 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     Problem::new(format!(
         "no {what} \"{name}\"{} (here: {})",
         did_you_mean(name, names.clone()),
-        list(names)
+        join_names(names)
     ))
 }
 

@@ -35,12 +35,12 @@ struct Lists {
 }
 
 /// True for a text that is long enough to be split.
-pub fn is_long(text: &str) -> bool {
+pub fn is_splittable(text: &str) -> bool {
     (SHORT_BYTES..=TEXT_MAX_BYTES).contains(&text.len())
 }
 
 /// Reads and checks a scenario; `None` if it has to be read as a whole.
-pub fn read(source: &Source<'_>, loader: &dyn Loader) -> Option<Scenario> {
+pub fn read_in_pieces(source: &Source<'_>, loader: &dyn Loader) -> Option<Scenario> {
     read_by(PIECE_BYTES, source, loader)
 }
 
@@ -74,8 +74,8 @@ impl Lists {
 /// Values of a piece; `None` if a trace file remains to be read.
 fn values(piece: &str) -> Option<Value> {
     let tree = DeTable::parse(piece).ok()?;
-    let values = document::table(tree.get_ref()).ok()?;
-    (!traces::are_named(&values)).then_some(values)
+    let values = document::table_to_json(tree.get_ref()).ok()?;
+    (!traces::has_trace_file(&values)).then_some(values)
 }
 
 /// Iterator over a text. It returns the part before the first list, then pieces that each begin
@@ -116,7 +116,7 @@ fn cut(text: &str, least: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outside, parse_whole};
+    use crate::{ExternalSources, parse_whole};
     use proptest::prelude::*;
     use proptest::sample::Index;
     use retx_tcp::user::NoLoader;
@@ -151,14 +151,14 @@ mod tests {
     }
 
     fn as_a_whole(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
-        let outside = Outside { files: &crate::traces::no_files, code: &NoLoader };
+        let outside = ExternalSources { files: &crate::traces::refuse_files, code: &NoLoader };
         parse_whole(&Source { name: "x.toml", text, overrides }, outside).ok()
     }
 
     #[test]
     fn a_text_in_pieces_says_what_it_says_as_a_whole() {
         let long = text(1500);
-        assert!(is_long(&long));
+        assert!(is_splittable(&long));
         let pieces = Pieces { rest: &long, least: 0, then: PIECE_BYTES };
         let pieces: Vec<&str> = pieces.collect();
         assert_eq!((pieces[0], pieces.concat() == long), (HEAD, true));

@@ -1,8 +1,8 @@
 //! Points of a sweep: one scenario with different values for some keys.
 
 use crate::document::Document;
-use crate::error::{ScenarioError, Step, listed, one_line, with};
-use crate::{Outside, Scenario, Source, read};
+use crate::error::{ScenarioError, Step, list_overrides, one_line, with_overrides};
+use crate::{ExternalSources, Scenario, Source, read};
 use serde_json::{Map, Value};
 use std::slice;
 
@@ -15,7 +15,7 @@ use std::slice;
 pub fn parse_points(
     source: &Source<'_>,
     points: &[Vec<(String, String)>],
-    outside: Outside<'_>,
+    outside: ExternalSources<'_>,
 ) -> Result<Vec<Scenario>, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     let one = |changes: &Vec<(String, String)>| {
@@ -32,12 +32,12 @@ fn rephrased(
     source: &Source<'_>,
     changes: &[(String, String)],
 ) -> ScenarioError {
-    let said = |change: &(String, String)| one_line(&with(slice::from_ref(change)));
+    let said = |change: &(String, String)| one_line(&with_overrides(slice::from_ref(change)));
     let blamed = |change: &&(String, String)| error.r#override.as_ref() == Some(&said(change));
     if let Some(change) = changes.iter().find(blamed) {
         let place = place(document.values(), &change.0);
         let position = place.and_then(|path| document.position(&path));
-        let said = one_line(&format!("sweep: {}", listed(slice::from_ref(change))));
+        let said = one_line(&format!("sweep: {}", list_overrides(slice::from_ref(change))));
         // The quoted change already contains the key.
         let path = if error.path == change.0 { String::new() } else { error.path };
         return ScenarioError { position, r#override: Some(said), path, ..error };
@@ -46,7 +46,7 @@ fn rephrased(
         return error;
     }
     // The error concerns two keys, so it is attributed to all changes of the point.
-    let said = one_line(&format!("sweep: {}", listed(changes)));
+    let said = one_line(&format!("sweep: {}", list_overrides(changes)));
     ScenarioError { position: None, r#override: Some(said), ..error }
 }
 

@@ -3,7 +3,7 @@
 mod check;
 mod passing;
 
-pub use passing::{Passage, Side};
+pub use passing::{RelayPosition, Side};
 
 use retx_link::relay::snoop;
 use retx_tcp::Size;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use check::check;
-pub(crate) use passing::Map;
+pub(crate) use passing::LinksAndWlans;
 
 /// Declares the kinds of relays. Each entry consists of the kind's name in scenarios, its variant
 /// and its type.

@@ -2,7 +2,7 @@
 
 use crate::error::Problem;
 use crate::file::{DirectionTable, LinkTable};
-use crate::scenario::{Direction, Way};
+use crate::scenario::{Direction, LinkDirection};
 use retx_link::channel::{self, Model};
 use retx_link::pipe::repair::{Config, arq, fec};
 
@@ -28,10 +28,10 @@ fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Confi
 ///
 /// # Errors
 /// Both kinds at once, invalid values, or an incompatible queue or channel.
-pub fn repair(
+pub fn resolve_repair(
     link: &LinkTable,
     own: &DirectionTable,
-    way: Way,
+    way: LinkDirection,
     direction: &Direction,
 ) -> Result<Option<Config>, Problem> {
     let of_link = of(link.arq, link.fec)?;
@@ -76,7 +76,7 @@ fn filled_in(repair: Config, direction: &Direction) -> Config {
 }
 
 /// Tables `arq` and `fec` of the file, of which at most one is set.
-pub const fn tables(repair: Option<Config>) -> (Option<arq::Config>, Option<fec::Config>) {
+pub const fn repair_tables(repair: Option<Config>) -> (Option<arq::Config>, Option<fec::Config>) {
     match repair {
         None => (None, None),
         Some(Config::Arq(arq)) => (Some(arq), None),

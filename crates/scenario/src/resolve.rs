@@ -6,12 +6,12 @@ use crate::SampleInterval;
 use crate::error::Problem;
 use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable};
 use crate::relay;
-use crate::repair::repair;
+use crate::repair::resolve_repair;
 use crate::routes::Network;
-use crate::scenario::{Direction, Flow, Link, Route, Scenario, Way};
+use crate::scenario::{Direction, Flow, Link, LinkDirection, Route, Scenario};
 use crate::schedule;
 use crate::sweep;
-use crate::tcp::Tcps;
+use crate::tcp::TcpTable;
 use crate::transport;
 use crate::wlan::{Wlan, WlanTable};
 use crate::wording::{self, check_name};
@@ -38,10 +38,10 @@ const OVERHEAD_MAX: u32 = 65_535;
 ///
 /// # Errors
 /// The first error.
-pub fn read(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
-    let file: File = wording::read(values).map_err(|mut problem| {
+pub fn read_values(values: &Value, loader: &dyn Loader) -> Result<Scenario, Problem> {
+    let file: File = wording::deserialize(values).map_err(|mut problem| {
         if problem.path.is_empty() {
-            problem.message += &format!(": {}", wording::NEEDS);
+            problem.message += &format!(": {}", wording::REQUIRED_TABLES);
         }
         problem
     })?;
@@ -58,7 +58,7 @@ pub fn resolve(file: File, loader: &dyn Loader) -> Result<Scenario, Problem> {
     if let Some(table) = &file.sweep {
         sweep::read(table).map_err(|problem| problem.within("sweep"))?;
     }
-    let mut tcps = Tcps::read(&file.tcp, loader).map_err(|problem| problem.within("tcp"))?;
+    let mut tcps = TcpTable::read(&file.tcp, loader).map_err(|problem| problem.within("tcp"))?;
     let (links, wlans) = links_and_wlans(file.link, file.wlan)?;
     let routes: Vec<Route> = file
         .route
@@ -67,11 +67,11 @@ pub fn resolve(file: File, loader: &dyn Loader) -> Result<Scenario, Problem> {
         .collect();
     let network = Network::new(&links, &wlans, &routes)?;
     let mut flows = flows(file.flow, &mut tcps)?;
-    network.lay(&mut flows)?;
-    let map = relay::Map { links: &links, wlans: &wlans };
+    network.compute_paths(&mut flows)?;
+    let map = relay::LinksAndWlans { links: &links, wlans: &wlans };
     relay::check(&file.relay, &flows, map, (&network, &mut tcps))?;
     for (index, flow) in flows.iter_mut().enumerate() {
-        transport::fit(flow, &tcps.all, &links)
+        transport::fit_to_path(flow, &tcps.all, &links)
             .map_err(|problem| problem.within_element("flow", index))?;
     }
     Ok(Scenario {
@@ -179,10 +179,10 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     }
     let mut forward = direction(&table, &table.forward, "forward")?;
     let mut reverse = direction(&table, &table.reverse, "reverse")?;
-    forward.changes = schedule::changes(&table, Way::Forward, &forward)?;
-    reverse.changes = schedule::changes(&table, Way::Reverse, &reverse)?;
-    forward.repair = repair(&table, &table.forward, Way::Forward, &forward)?;
-    reverse.repair = repair(&table, &table.reverse, Way::Reverse, &reverse)?;
+    forward.changes = schedule::changes(&table, LinkDirection::Forward, &forward)?;
+    reverse.changes = schedule::changes(&table, LinkDirection::Reverse, &reverse)?;
+    forward.repair = resolve_repair(&table, &table.forward, LinkDirection::Forward, &forward)?;
+    reverse.repair = resolve_repair(&table, &table.reverse, LinkDirection::Reverse, &reverse)?;
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
@@ -242,7 +242,7 @@ fn check_traces(rate: Option<Rate>, models: &[channel::Config]) -> Result<(), St
     Ok(())
 }
 
-fn flows(tables: Vec<FlowTable>, tcps: &mut Tcps) -> Result<Vec<Flow>, Problem> {
+fn flows(tables: Vec<FlowTable>, tcps: &mut TcpTable) -> Result<Vec<Flow>, Problem> {
     if tables.is_empty() {
         return Err(Problem::new(
             "no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, and \
@@ -284,9 +284,9 @@ fn check_count(table: &FlowTable, total: &mut u32) -> Result<(), Problem> {
 }
 
 /// Resolves a flow, except for its paths.
-fn flow(table: FlowTable, tcps: &mut Tcps) -> Result<Flow, Problem> {
+fn flow(table: FlowTable, tcps: &mut TcpTable) -> Result<Flow, Problem> {
     Ok(Flow {
-        transport: transport::of(&table, tcps)?,
+        transport: transport::resolve_transport(&table, tcps)?,
         name: table.name,
         from: table.from,
         to: table.to,

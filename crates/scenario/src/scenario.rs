@@ -2,7 +2,7 @@
 
 use crate::SampleInterval;
 use crate::file::{Initiator, Stop};
-use crate::relay::{Map as Ways, Passage};
+use crate::relay::{LinksAndWlans, RelayPosition};
 use crate::routes::Network;
 use crate::{App, Change, Relay, Udp, Wlan, write};
 use retx_link::channel::Model as _;
@@ -90,7 +90,7 @@ pub struct Direction {
 
 impl Direction {
     /// False if packets sent at or after `start` arrive without any delay.
-    pub(crate) fn takes_time(&self, start: Duration) -> bool {
+    pub(crate) fn has_delay(&self, start: Duration) -> bool {
         self.rate.is_some()
             || !self.delay.is_zero()
             || self.repair.is_some()
@@ -195,7 +195,7 @@ pub enum Hop {
         /// Index into [`Scenario::links`].
         link: u32,
         /// Direction of the link.
-        way: Way,
+        direction: LinkDirection,
     },
     /// Wlan, from one of its stations to another.
     Wlan {
@@ -213,7 +213,7 @@ impl Hop {
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
-            Self::Link { link, way } => Self::Link { link, way: way.opposite() },
+            Self::Link { link, direction: way } => Self::Link { link, direction: way.opposite() },
             Self::Wlan { wlan, from, to } => Self::Wlan { wlan, from: to, to: from },
         }
     }
@@ -221,14 +221,14 @@ impl Hop {
 
 /// Direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum LinkDirection {
     /// From the first of its `ends` to the second.
     Forward,
     /// From the second of its `ends` to the first.
     Reverse,
 }
 
-impl Way {
+impl LinkDirection {
     /// Opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
@@ -249,10 +249,10 @@ impl Way {
 
 impl Link {
     /// The given direction of the link.
-    pub const fn direction(&self, way: Way) -> &Direction {
+    pub const fn direction(&self, way: LinkDirection) -> &Direction {
         match way {
-            Way::Forward => &self.forward,
-            Way::Reverse => &self.reverse,
+            LinkDirection::Forward => &self.forward,
+            LinkDirection::Reverse => &self.reverse,
         }
     }
 }
@@ -291,8 +291,8 @@ impl Scenario {
     }
 
     /// Relays that serve a flow, in the order in which its data pass them.
-    pub fn passages(&self, flow: &Flow) -> Vec<Passage> {
-        Ways { links: &self.links, wlans: &self.wlans }.passages(&self.relays, flow)
+    pub fn relay_positions(&self, flow: &Flow) -> Vec<RelayPosition> {
+        LinksAndWlans { links: &self.links, wlans: &self.wlans }.relay_positions(&self.relays, flow)
     }
 
     /// Nodes, in the order in which links, then wlans, first name them.
@@ -305,9 +305,9 @@ impl Scenario {
 
     /// Default path of packets from one node to another; `None` if there is none, or the nodes are
     /// equal.
-    pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
+    pub fn path_between(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let network = Network::new(&self.links, &self.wlans, &self.routes);
-        network.expect("the routes have been laid before").way(from, to)
+        network.expect("the routes have been checked before").path_between(from, to)
     }
 
     /// The resolved scenario as a TOML file.
@@ -315,7 +315,7 @@ impl Scenario {
         let Value::Object(table) = self.to_json() else {
             unreachable!("a scenario serialises to an object");
         };
-        write::toml(&table).expect("what was read from TOML can be written as TOML")
+        write::write_toml(&table).expect("what was read from TOML can be written as TOML")
     }
 
     /// The resolved scenario as a JSON object, with the keys of the file.

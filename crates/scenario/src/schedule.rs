@@ -2,8 +2,8 @@
 
 use crate::error::Problem;
 use crate::file::{Channels, LinkTable};
-use crate::scenario::{Direction, Way};
-use crate::written::shared;
+use crate::scenario::{Direction, LinkDirection};
+use crate::written::take_equal;
 use retx_link::channel::{self, Model};
 use retx_units::{Duration, Rate};
 use schemars::JsonSchema;
@@ -71,7 +71,11 @@ pub struct Change {
 ///
 /// # Errors
 /// Times that do not increase, an empty change, or a rate for a direction without one.
-pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Change>, Problem> {
+pub fn changes(
+    link: &LinkTable,
+    way: LinkDirection,
+    first: &Direction,
+) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
     for (index, table) in link.schedule.iter().enumerate() {
         let before = index.checked_sub(1).map(|index| link.schedule[index].at);
@@ -85,7 +89,7 @@ pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Chan
 }
 
 /// Change that a table makes to one direction; `None` if it makes none.
-fn change(table: &ChangeTable, way: Way) -> Result<Option<Change>, Problem> {
+fn change(table: &ChangeTable, way: LinkDirection) -> Result<Option<Change>, Problem> {
     let own = own(table, way);
     let change = Change {
         at: table.at,
@@ -97,10 +101,10 @@ fn change(table: &ChangeTable, way: Way) -> Result<Option<Change>, Problem> {
     Ok((!nothing).then_some(change))
 }
 
-const fn own(table: &ChangeTable, way: Way) -> &ChangeValues {
+const fn own(table: &ChangeTable, way: LinkDirection) -> &ChangeValues {
     match way {
-        Way::Forward => &table.forward,
-        Way::Reverse => &table.reverse,
+        LinkDirection::Forward => &table.forward,
+        LinkDirection::Reverse => &table.reverse,
     }
 }
 
@@ -117,7 +121,7 @@ pub fn check_order(at: Duration, before: Option<Duration>) -> Result<(), Problem
 
 fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {
     check_order(table.at, before)?;
-    let ways = [Way::Forward, Way::Reverse];
+    let ways = [LinkDirection::Forward, LinkDirection::Reverse];
     if ways.into_iter().all(|way| matches!(change(table, way), Ok(None))) {
         return Err(Problem::new("changes nothing: give it `rate`, `delay` or `channel`"));
     }
@@ -127,7 +131,7 @@ fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {
 fn check_rate(
     change: &Option<Change>,
     table: &ChangeTable,
-    way: Way,
+    way: LinkDirection,
     first: &Direction,
 ) -> Result<(), Problem> {
     let Some(change) = change else { return Ok(()) };
@@ -154,7 +158,7 @@ fn check_rate(
 }
 
 /// Schedule of both directions, as in the file.
-pub fn tables(forward: &[Change], reverse: &[Change]) -> Vec<ChangeTable> {
+pub fn change_tables(forward: &[Change], reverse: &[Change]) -> Vec<ChangeTable> {
     let (mut forward, mut reverse) = (forward.iter().peekable(), reverse.iter().peekable());
     let mut tables = Vec::new();
     loop {
@@ -171,9 +175,9 @@ pub fn tables(forward: &[Change], reverse: &[Change]) -> Vec<ChangeTable> {
         let mut reverse = values(reverse.next_if(|change| change.at == at));
         tables.push(ChangeTable {
             at,
-            rate: shared(&mut forward.rate, &mut reverse.rate),
-            delay: shared(&mut forward.delay, &mut reverse.delay),
-            channel: shared(&mut forward.channel, &mut reverse.channel),
+            rate: take_equal(&mut forward.rate, &mut reverse.rate),
+            delay: take_equal(&mut forward.delay, &mut reverse.delay),
+            channel: take_equal(&mut forward.channel, &mut reverse.channel),
             forward,
             reverse,
         });

@@ -27,7 +27,7 @@ pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
 
 /// List of names for a message. A long list is shortened, and ends with the number of further
 /// names.
-pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn join_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();
     if shown.is_empty() {
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn long_lists_are_cut() {
         let names: Vec<String> = (0..46).map(|i| i.to_string()).collect();
-        assert!(list(names.iter().map(String::as_str)).ends_with("38, 39 and 6 more"));
-        assert_eq!(list([]), "none");
+        assert!(join_names(names.iter().map(String::as_str)).ends_with("38, 39 and 6 more"));
+        assert_eq!(join_names([]), "none");
     }
 }

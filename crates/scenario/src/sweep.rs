@@ -84,9 +84,9 @@ pub enum Dimension {
 
 impl Dimension {
     /// Value at the fraction `share` of the range, 0 ≤ `share` < 1.
-    pub fn at(&self, share: f64) -> Value {
+    pub fn value_at(&self, share: f64) -> Value {
         match self {
-            Self::Range(range) => range.at(share),
+            Self::Range(range) => range.value_at(share),
             Self::Values(values) => {
                 let index = (share * values.len() as f64) as usize;
                 values[index.min(values.len() - 1)].clone()
@@ -148,7 +148,7 @@ fn replications(value: Option<&Value>) -> Result<Option<u64>, Problem> {
 }
 
 fn until(value: &Value) -> Result<Until, Problem> {
-    let until: Until = wording::read(value)?;
+    let until: Until = wording::deserialize(value)?;
     let share = |name: &str, value: f64| {
         let message = format!("{value}: expected a number between 0 and 1, such as 0.05");
         let inside = value > 0.0 && value < 1.0;

@@ -4,7 +4,7 @@ use crate::error::{Problem, Step as PathStep};
 use crate::linux_names;
 use crate::overrides;
 use crate::scenario::NamedTcp;
-use crate::suggest::{did_you_mean, list};
+use crate::suggest::{did_you_mean, join_names};
 use crate::wording::{self, check_name, unknown_key};
 use retx_tcp::presets;
 use retx_tcp::user::{Loader, NoLoader};
@@ -19,14 +19,14 @@ use std::sync::LazyLock;
 const TABLES_MAX: usize = 10_000;
 
 /// TCPs of a scenario, resolved.
-pub struct Tcps {
+pub struct TcpTable {
     /// TCPs in the order of the file, then presets in order of first use.
     pub all: Vec<NamedTcp>,
     index: HashMap<String, usize>,
     defined: usize,
 }
 
-impl Tcps {
+impl TcpTable {
     /// Resolves the `[tcp.NAME]` tables; `loader` finds user code.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Tcps {
 ///
 /// # Errors
 /// An unknown key or a value out of range; the error is at the path below the TCP.
-pub fn adjusted(
+pub fn with_changes(
     tcp: &retx_tcp::Config,
     is_linux: bool,
     changes: &[(String, String)],
@@ -87,11 +87,11 @@ pub fn adjusted(
         overrides::apply(&mut values, &(format!("tcp.{NAME}.{key}"), text.clone()))?;
         if is_linux && key.split('.').next() == Some("congestion_control") {
             let choice = &mut values["tcp"][NAME]["congestion_control"];
-            *choice = linux_names::meant(choice, None);
+            *choice = linux_names::resolve_linux_name(choice, None);
         }
     }
     let tables = values["tcp"].as_object().expect("it was made above");
-    let mut tcps = Tcps::read(tables, &NoLoader).map_err(|mut problem| {
+    let mut tcps = TcpTable::read(tables, &NoLoader).map_err(|mut problem| {
         if problem.path.first() == Some(&PathStep::Key(NAME.to_owned())) {
             problem.path.remove(0);
         }
@@ -105,8 +105,8 @@ fn unknown<'a>(name: &str, defined: impl Iterator<Item = &'a str> + Clone) -> Pr
     Problem::new(format!(
         "unknown TCP \"{name}\"{} ([tcp] tables here: {}; presets: {})",
         did_you_mean(name, defined.clone().chain(presets.clone())),
-        list(defined),
-        list(presets)
+        join_names(defined),
+        join_names(presets)
     ))
 }
 
@@ -242,7 +242,7 @@ impl Resolver<'_> {
                 continue;
             }
             let value = if is_linux && key == "congestion_control" {
-                &linux_names::meant(value, base.get(key))
+                &linux_names::resolve_linux_name(value, base.get(key))
             } else {
                 value
             };
@@ -264,7 +264,7 @@ impl Resolver<'_> {
             base.remove("send_autotuning");
         }
         let fields = Value::Object(base);
-        let mut config: retx_tcp::Config = wording::read(&fields)?;
+        let mut config: retx_tcp::Config = wording::deserialize(&fields)?;
         config.load(self.loader).map_err(|(decision, refusal)| {
             let problem = Problem::new(refusal.message);
             let problem =

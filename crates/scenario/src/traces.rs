@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Reader that refuses every file, for scenarios that have none.
-pub fn no_files(_: &str) -> Result<String, String> {
+pub fn refuse_files(_: &str) -> Result<String, String> {
     Err("no files can be read here: write the values into the scenario".into())
 }
 
@@ -19,10 +19,10 @@ pub fn no_files(_: &str) -> Result<String, String> {
 const LINES_MAX: usize = 4_000_000;
 
 /// True if a trace comes from a file.
-pub fn are_named(values: &Value) -> bool {
+pub fn has_trace_file(values: &Value) -> bool {
     match values {
-        Value::Object(table) => is_file(table) || table.values().any(are_named),
-        Value::Array(list) => list.iter().any(are_named),
+        Value::Object(table) => is_file(table) || table.values().any(has_trace_file),
+        Value::Array(list) => list.iter().any(has_trace_file),
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Problem;
 use crate::file::{FlowTable, Initiator};
 use crate::scenario::{Flow, Hop, Link, NamedTcp, Transport};
-use crate::tcp::Tcps;
+use crate::tcp::TcpTable;
 use crate::udp;
 use crate::{App, Spread};
 use retx_link::channel::Model;
@@ -18,7 +18,7 @@ const TCP_HEADERS: u32 = 40;
 /// # Errors
 /// The flow has no transport or both, its TCP is unknown, or its application requires the other
 /// transport.
-pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
+pub fn resolve_transport(table: &FlowTable, tcps: &mut TcpTable) -> Result<Transport, Problem> {
     let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
     let kind = table.app.name();
     match (&table.tcp, table.udp) {
@@ -28,10 +28,10 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
         (Some(_), Some(_)) => {
             refuse("udp", "contradicts `tcp`: a flow is carried by one or the other".into())
         }
-        (Some(_), None) if table.app.is_of_tcp() == Some(false) => {
+        (Some(_), None) if table.app.requires_tcp() == Some(false) => {
             refuse("app", format!("{kind} goes by UDP: write `udp` in place of `tcp`"))
         }
-        (None, Some(_)) if table.app.is_of_tcp() == Some(true) => {
+        (None, Some(_)) if table.app.requires_tcp() == Some(true) => {
             refuse("app", format!("{kind} needs a connection: write `tcp` in place of `udp`"))
         }
         (Some(tcp), None) => {
@@ -51,7 +51,7 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
         }
         (None, Some(udp)) => {
             udp.check(&table.app).map_err(|problem| problem.within("udp"))?;
-            udp.check_spells(&table.app)?;
+            udp.check_on_off(&table.app)?;
             if table.initiator.is_some() {
                 return refuse("initiator", "UDP opens no connection".into());
             }
@@ -70,10 +70,10 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
 /// # Errors
 /// An MTU that is too small, a first link that cannot be saturated, or an endless flow whose round
 /// trips take no time.
-pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Problem> {
+pub fn fit_to_path(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Problem> {
     check_round_trip(flow, links)?;
     let mtu = |hop: &Hop| match hop {
-        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
+        Hop::Link { link, direction: way } => links[*link as usize].direction(*way).mtu,
         Hop::Wlan { .. } => wlan::parameters::MTU,
     };
     let (packet, what, key) = match flow.transport {
@@ -93,7 +93,7 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
         return set_default_backlog(flow, links);
     };
     let place = match hop {
-        Hop::Link { link, way } => {
+        Hop::Link { link, direction: way } => {
             format!("link \"{}\" ({})", links[*link as usize].name, way.name())
         }
         Hop::Wlan { .. } => "a wlan".to_owned(),
@@ -117,7 +117,9 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
         _ => false,
     };
     let takes_time = |hop: &Hop| match hop {
-        Hop::Link { link, way } => links[*link as usize].direction(*way).takes_time(flow.start),
+        Hop::Link { link, direction: way } => {
+            links[*link as usize].direction(*way).has_delay(flow.start)
+        }
         Hop::Wlan { .. } => true,
     };
     if !is_endless || flow.forward_path.iter().chain(&flow.reverse_path).any(takes_time) {
@@ -141,7 +143,7 @@ fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
         let message = "a flow over UDP passes each packet on by itself";
         return Err(Problem::new(message).within("write").within("app"));
     }
-    let Hop::Link { link, way } = flow.forward_path[0] else {
+    let Hop::Link { link, direction: way } = flow.forward_path[0] else {
         udp.backlog.get_or_insert(2);
         return Ok(());
     };
@@ -170,7 +172,7 @@ fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
         );
         return Err(Problem::new(message).within("udp"));
     };
-    let frame = udp.packet.mean().max(f64::from(udp::HEADERS)) + f64::from(direction.overhead);
+    let frame = udp.packet.mean().max(f64::from(udp::HEADER_BYTES)) + f64::from(direction.overhead);
     let on_their_way = longest.as_secs_f64() * rate.as_bit_s() as f64 / (8.0 * frame);
     udp.backlog = Some(2 + on_their_way.ceil() as u32);
     Ok(())

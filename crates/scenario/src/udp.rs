@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// IPv4 and UDP headers, bytes.
-pub const HEADERS: u32 = 28;
+pub const HEADER_BYTES: u32 = 28;
 /// Maximum mean number of on-times per packet; it bounds the time of the search for the next
 /// packet.
 const SPELLS_PER_PACKET_MAX: f64 = 1000.0;
@@ -73,8 +73,8 @@ impl Udp {
                 return refuse(key, "0 sends nothing: from 1 on".into());
             }
         }
-        if self.bytes.is_some() && self.packet.mean() <= f64::from(HEADERS) {
-            let message = format!("packets of {HEADERS} bytes carry nothing");
+        if self.bytes.is_some() && self.packet.mean() <= f64::from(HEADER_BYTES) {
+            let message = format!("packets of {HEADER_BYTES} bytes carry nothing");
             return refuse("bytes", message);
         }
         self.check_sizes().map_err(|problem| problem.within("packet"))
@@ -82,8 +82,9 @@ impl Udp {
 
     fn check_sizes(&self) -> Result<(), Problem> {
         let mean = self.packet.mean();
-        if mean < f64::from(HEADERS) {
-            let message = format!("{mean} bytes: the headers of IP and UDP alone take {HEADERS}");
+        if mean < f64::from(HEADER_BYTES) {
+            let message =
+                format!("{mean} bytes: the headers of IP and UDP alone take {HEADER_BYTES}");
             return Err(Problem::new(message));
         }
         Ok(())
@@ -91,7 +92,7 @@ impl Udp {
 
     /// Checks that `on_off` has at most [`SPELLS_PER_PACKET_MAX`] on-times per packet in the mean;
     /// `Ok` for other applications.
-    pub(crate) fn check_spells(&self, app: &App) -> Result<(), Problem> {
+    pub(crate) fn check_on_off(&self, app: &App) -> Result<(), Problem> {
         let (App::OnOff(on_off), Some(rate)) = (app, self.rate) else { return Ok(()) };
         let gap = self.packet.mean() * 8.0 / rate.as_bit_s() as f64;
         if on_off.on.mean() * SPELLS_PER_PACKET_MAX < gap {

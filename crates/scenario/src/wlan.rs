@@ -226,14 +226,14 @@ impl Wlan {
     }
 
     /// Wlan of two stations, with the standard's parameters.
-    pub fn plain(standard: Standard) -> Self {
+    pub fn two_stations(standard: Standard) -> Self {
         let text = json!({ "name": "cell", "stations": ["a", "b"], "standard": standard });
         let table = serde_json::from_value(text).expect("all that a wlan needs");
         Self::new(table).expect("a standard holds together")
     }
 
     /// True if station `to` can receive frames of station `from`.
-    pub fn joins(&self, from: usize, to: usize) -> bool {
+    pub fn can_receive(&self, from: usize, to: usize) -> bool {
         let effect = |geometry: &Geometry| {
             geometry.effect(from, to).is(wlan::reach::StationEffect::RECEIVES)
         };

@@ -1,7 +1,7 @@
 //! Rewording of deserialisation errors as sentences about a scenario file.
 
 use crate::error::{Problem, Step};
-use crate::suggest::{did_you_mean, list};
+use crate::suggest::{did_you_mean, join_names};
 use retx_units::choice;
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,15 +11,15 @@ use serde_path_to_error::Segment;
 pub const FLOWS_OR_FILES_MAX: u32 = crate::FLOWS_MAX;
 
 /// Minimum contents of a scenario.
-pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] with `name` and \
-     `ends` or one [[wlan]] with `name` and `stations`, and one [[flow]] with \
+pub const REQUIRED_TABLES: &str = "a scenario needs at least a `duration`, one [[link]] with \
+     `name` and `ends` or one [[wlan]] with `name` and `stations`, and one [[flow]] with \
      `name`, `from`, `to`, `tcp` or `udp`, and `app`";
 
 /// Reads a value as `T`.
 ///
 /// # Errors
 /// The value does not have the type; the error is at its path.
-pub fn read<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Problem> {
+pub fn deserialize<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Vec<Step> = error.path().iter().filter_map(step).collect();
         let text = error.into_inner().to_string();
@@ -53,7 +53,7 @@ fn sentence(message: &str, path: &[Step]) -> String {
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         let (word, names) = known(rest);
         let near = did_you_mean(word, names.iter().copied());
-        return format!("unknown name \"{word}\"{near} (expected one of {})", list(names));
+        return format!("unknown name \"{word}\"{near} (expected one of {})", join_names(names));
     }
     if let Some(field) = message.strip_prefix("missing field ") {
         return format!("lacks {field}");
@@ -92,7 +92,7 @@ fn known(rest: &str) -> (&str, Vec<&str>) {
 /// Error for an unknown key.
 pub fn unknown_key(word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known.iter().copied());
-    format!("unknown key{near} (keys here: {})", list(known.iter().copied()))
+    format!("unknown key{near} (keys here: {})", join_names(known.iter().copied()))
 }
 
 /// Rewords serde's `3, expected an array of length 2`.

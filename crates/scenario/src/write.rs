@@ -11,7 +11,7 @@ type Refusal = (String, String);
 ///
 /// # Errors
 /// Values that TOML cannot represent: `null` in a list, or integers from 2^63 on.
-pub fn toml(table: &Map<String, Value>) -> Result<String, Refusal> {
+pub fn write_toml(table: &Map<String, Value>) -> Result<String, Refusal> {
     let mut out = String::new();
     let (tables, plain): (Vec<_>, Vec<_>) =
         table.iter().partition(|(_, value)| is_table(value) || is_list_of_tables(value));

@@ -15,9 +15,9 @@ impl Serialize for Scenario {
 /// Scenario that is written without its links, wlans, routes and flows, because there may be
 /// thousands of these.
 #[derive(Debug, Clone, Copy)]
-pub struct Head<'a>(pub &'a Scenario);
+pub struct ScenarioHeader<'a>(pub &'a Scenario);
 
-impl Serialize for Head<'_> {
+impl Serialize for ScenarioHeader<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         write(self.0, false, serializer)
     }
@@ -35,7 +35,7 @@ fn write<S: Serializer>(of: &Scenario, lists: bool, serializer: S) -> Result<S::
         file.serialize_entry("sample_interval", interval)?;
     }
     if !of.tcps.is_empty() {
-        file.serialize_entry("tcp", &Tcps(&of.tcps))?;
+        file.serialize_entry("tcp", &TcpTable(&of.tcps))?;
     }
     if lists && !of.links.is_empty() {
         file.serialize_entry("link", &Each(&of.links, LinkTable::from))?;
@@ -68,9 +68,9 @@ impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for Each<'a, T, F> {
 }
 
 /// TCPs, written as a table with their names as keys.
-struct Tcps<'a>(&'a [NamedTcp]);
+struct TcpTable<'a>(&'a [NamedTcp]);
 
-impl Serialize for Tcps<'_> {
+impl Serialize for TcpTable<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|tcp| (&tcp.name, &tcp.config)))
     }
@@ -84,15 +84,15 @@ impl From<&Link> for LinkTable {
         Self {
             name: link.name.clone(),
             ends: link.ends.clone(),
-            rate: shared(&mut forward.rate, &mut reverse.rate),
-            delay: shared(&mut forward.delay, &mut reverse.delay),
-            overhead: shared(&mut forward.overhead, &mut reverse.overhead),
-            mtu: shared(&mut forward.mtu, &mut reverse.mtu),
-            queue: shared(&mut forward.queue, &mut reverse.queue),
-            channel: shared(&mut forward.channel, &mut reverse.channel),
-            arq: shared(&mut forward.arq, &mut reverse.arq),
-            fec: shared(&mut forward.fec, &mut reverse.fec),
-            schedule: schedule::tables(&link.forward.changes, &link.reverse.changes),
+            rate: take_equal(&mut forward.rate, &mut reverse.rate),
+            delay: take_equal(&mut forward.delay, &mut reverse.delay),
+            overhead: take_equal(&mut forward.overhead, &mut reverse.overhead),
+            mtu: take_equal(&mut forward.mtu, &mut reverse.mtu),
+            queue: take_equal(&mut forward.queue, &mut reverse.queue),
+            channel: take_equal(&mut forward.channel, &mut reverse.channel),
+            arq: take_equal(&mut forward.arq, &mut reverse.arq),
+            fec: take_equal(&mut forward.fec, &mut reverse.fec),
+            schedule: schedule::change_tables(&link.forward.changes, &link.reverse.changes),
             forward,
             reverse,
         }
@@ -100,7 +100,10 @@ impl From<&Link> for LinkTable {
 }
 
 /// Removes and returns a value that is equal in both directions.
-pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
+pub(crate) fn take_equal<T: PartialEq>(
+    forward: &mut Option<T>,
+    reverse: &mut Option<T>,
+) -> Option<T> {
     if forward == reverse {
         *forward = None;
         reverse.take()
@@ -111,7 +114,7 @@ pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option
 
 impl From<&Direction> for DirectionTable {
     fn from(direction: &Direction) -> Self {
-        let (arq, fec) = repair::tables(direction.repair);
+        let (arq, fec) = repair::repair_tables(direction.repair);
         Self {
             rate: direction.rate,
             delay: Some(direction.delay),

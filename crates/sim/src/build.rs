@@ -7,8 +7,8 @@ use crate::plan::{
 use legs::{Leg, legs};
 use retx_link::{pipe, wlan};
 use retx_scenario::{
-    App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, OnOff, Reuse,
-    SampleInterval, Scenario, Stop, Transport, Udp, Way, Wlan,
+    App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, LinkDirection, OnOff,
+    Reuse, SampleInterval, Scenario, Stop, Transport, Udp, Wlan,
 };
 use retx_units::{Duration, Time};
 use std::collections::HashMap;
@@ -162,7 +162,7 @@ fn datagram_plan(
 /// Largest packet that the links of a flow's path can carry, bytes.
 fn largest_packet(flow: &Flow, links: &[Link]) -> u32 {
     let mtu = |hop: &Hop| match hop {
-        Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
+        Hop::Link { link, direction: way } => links[*link as usize].direction(*way).mtu,
         Hop::Wlan { .. } => wlan::parameters::MTU,
     };
     flow.forward_path.iter().map(mtu).min().expect("a path has a hop at least")
@@ -189,15 +189,15 @@ fn instant(since_the_beginning: Duration) -> Time {
 fn pipes(link: &Link, nodes: &Nodes<'_>, last: &mut Option<Shared<pipe::Config>>) -> [PipePlan; 2] {
     let name: Arc<str> = link.name.as_str().into();
     let [left, right] = link.ends.each_ref().map(|end| nodes.name(end));
-    [Way::Forward, Way::Reverse].map(|way| {
+    [LinkDirection::Forward, LinkDirection::Reverse].map(|way| {
         let config = pipe_config(link.direction(way));
         let shared = last.take().filter(|last| **last == config).unwrap_or_else(|| config.into());
         PipePlan {
             link: name.clone(),
             direction: way.name(),
             ends: match way {
-                Way::Forward => [left.clone(), right.clone()],
-                Way::Reverse => [right.clone(), left.clone()],
+                LinkDirection::Forward => [left.clone(), right.clone()],
+                LinkDirection::Reverse => [right.clone(), left.clone()],
             },
             config: last.insert(shared).clone(),
         }
@@ -223,8 +223,8 @@ fn cell(wlan: &Wlan) -> StagePlan {
 /// Converts a hop of a path.
 pub fn hop(hop: &Hop) -> plan::Hop {
     match *hop {
-        Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),
-        Hop::Link { link, way: Way::Reverse } => plan::Hop::Pipe(2 * link + 1),
+        Hop::Link { link, direction: LinkDirection::Forward } => plan::Hop::Pipe(2 * link),
+        Hop::Link { link, direction: LinkDirection::Reverse } => plan::Hop::Pipe(2 * link + 1),
         // Wlans are the first stages, so the index of a wlan is also that of its stage.
         Hop::Wlan { wlan, from, to } => {
             plan::Hop::Stage(plan::Port { stage: wlan, entry: from, exit: to })

@@ -1,13 +1,13 @@
 //! Checks of relays.
 
-use super::passing::Map;
+use super::passing::LinksAndWlans;
 use super::{Relay, Snoop, Split};
 use crate::App;
 use crate::error::Problem;
 use crate::routes::Network;
 use crate::scenario::Flow;
-use crate::suggest::{did_you_mean, list};
-use crate::tcp::Tcps;
+use crate::suggest::{did_you_mean, join_names};
+use crate::tcp::TcpTable;
 use crate::wording::check_name;
 use std::collections::{HashMap, HashSet};
 
@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 pub(crate) fn check(
     relays: &[Relay],
     flows: &[Flow],
-    map: Map<'_>,
-    (network, tcps): (&Network<'_>, &mut Tcps),
+    map: LinksAndWlans<'_>,
+    (network, tcps): (&Network<'_>, &mut TcpTable),
 ) -> Result<(), Problem> {
     let mut names = HashMap::new();
     for (index, relay) in relays.iter().enumerate() {
@@ -45,17 +45,20 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn check_kind(relay: &Relay, map: Map<'_>, tcps: &mut Tcps) -> Result<(), Problem> {
+fn check_kind(relay: &Relay, map: LinksAndWlans<'_>, tcps: &mut TcpTable) -> Result<(), Problem> {
     if let Some(link) = relay.link() {
         let node = relay.node();
-        let fault = match map.is_at(link, node) {
+        let fault = match map.is_attached(link, node) {
             Some(true) => None,
             Some(false) => Some(format!("\"{link}\" does not begin or end at \"{node}\"")),
             None => {
                 let links = map.links.iter().map(|link| link.name.as_str());
                 let all = links.chain(map.wlans.iter().map(|wlan| wlan.name.as_str()));
                 let near = did_you_mean(link, all.clone());
-                Some(format!("unknown link \"{link}\"{near} (links and wlans here: {})", list(all)))
+                Some(format!(
+                    "unknown link \"{link}\"{near} (links and wlans here: {})",
+                    join_names(all)
+                ))
             }
         };
         if let Some(message) = fault {
@@ -87,7 +90,7 @@ fn check_kind(relay: &Relay, map: Map<'_>, tcps: &mut Tcps) -> Result<(), Proble
 
 /// Checks that the flows that a relay names exist and pass it, and that the relay serves at least
 /// one flow.
-fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
+fn check_flows(relay: &Relay, flows: &[Flow], map: LinksAndWlans<'_>) -> Result<(), Problem> {
     let node = relay.node();
     for (index, name) in relay.flows().into_iter().flatten().enumerate() {
         let refuse =
@@ -97,7 +100,7 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
             return refuse(format!(
                 "no flow \"{name}\"{} (flows here: {})",
                 did_you_mean(name, known.clone()),
-                list(known)
+                join_names(known)
             ));
         };
         if flow.tcp().is_none() {
@@ -124,7 +127,7 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
         }
         // A relay with a lossy hop serves only flows that also pass this hop.
         let named = relay.flows().is_some() || relay.link().is_none();
-        if listed && passes && named && map.passages(one, flow).is_empty() {
+        if listed && passes && named && map.relay_positions(one, flow).is_empty() {
             if let Some(link) = relay.link() {
                 return Err(Problem::new(format!(
                     "\"{}\" does not pass \"{node}\" and \"{link}\" both ways, its data and their \
@@ -141,7 +144,7 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
             .within("node"));
         }
     }
-    if flows.iter().all(|flow| map.passages(one, flow).is_empty()) {
+    if flows.iter().all(|flow| map.relay_positions(one, flow).is_empty()) {
         return Err(match relay.link() {
             None => Problem::new(format!(
                 "no flow passes \"{node}\" between its ends: nothing to do there"
@@ -163,19 +166,19 @@ fn check_way(
     relays: &[Relay],
     flow: &Flow,
     flow_names: &HashSet<&str>,
-    map: Map<'_>,
+    map: LinksAndWlans<'_>,
 ) -> Result<(), Problem> {
-    let passages = map.passages(relays, flow);
-    let name = |passage: &super::Passage| relays[passage.relay].name();
+    let passages = map.relay_positions(relays, flow);
+    let name = |passage: &super::RelayPosition| relays[passage.relay].name();
     for pair in passages.windows(2) {
         let [first, second] = [&pair[0], &pair[1]].map(name);
-        if pair[0].forward == pair[1].forward {
+        if pair[0].data_hops == pair[1].data_hops {
             return Err(Problem::new(format!(
                 "passes two relays at one node, \"{first}\" and \"{second}\": say with `flows` \
                  which of them serves it"
             )));
         }
-        if pair[0].reverse <= pair[1].reverse {
+        if pair[0].ack_hops <= pair[1].ack_hops {
             return Err(Problem::new(format!(
                 "passes \"{first}\" before \"{second}\", and so do its acknowledgments: they have \
                  to come back the other way round"

@@ -1,18 +1,18 @@
 //! Relays on a flow's path, and their positions.
 
 use super::Relay;
-use crate::scenario::{Flow, Hop, Link, Way};
+use crate::scenario::{Flow, Hop, Link, LinkDirection};
 use crate::wlan::Wlan;
 
 /// Relay on a flow's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage {
+pub struct RelayPosition {
     /// Index into [`crate::Scenario::relays`].
     pub relay: usize,
     /// Number of hops before the relay on the path of the data.
-    pub forward: usize,
+    pub data_hops: usize,
     /// Number of hops before the relay on the path of the acknowledgments.
-    pub reverse: usize,
+    pub ack_hops: usize,
     /// Side of the relay on which the data sender is; `None` if the relay has no lossy hop.
     pub side: Option<Side>,
 }
@@ -29,20 +29,20 @@ pub enum Side {
 
 /// Links and wlans by index.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Map<'a> {
+pub(crate) struct LinksAndWlans<'a> {
     pub links: &'a [Link],
     pub wlans: &'a [Wlan],
 }
 
-impl<'a> Map<'a> {
+impl<'a> LinksAndWlans<'a> {
     /// Node to which a hop leads.
     fn end(&self, hop: &Hop) -> &'a str {
         match *hop {
-            Hop::Link { link, way } => {
+            Hop::Link { link, direction: way } => {
                 let [left, right] = &self.links[link as usize].ends;
                 match way {
-                    Way::Forward => right,
-                    Way::Reverse => left,
+                    LinkDirection::Forward => right,
+                    LinkDirection::Reverse => left,
                 }
             }
             Hop::Wlan { wlan, to, .. } => {
@@ -82,7 +82,7 @@ impl<'a> Map<'a> {
 
     /// True if the link or wlan of this name is at the node; `None` if there is no such link or
     /// wlan.
-    pub fn is_at(&self, link: &str, node: &str) -> Option<bool> {
+    pub fn is_attached(&self, link: &str, node: &str) -> Option<bool> {
         let of_link = |it: &&Link| it.name == link;
         let of_wlan = |it: &&Wlan| it.name == link;
         if let Some(link) = self.links.iter().find(of_link) {
@@ -93,7 +93,7 @@ impl<'a> Map<'a> {
     }
 
     /// Relays that serve a flow, in the order in which its data pass them.
-    pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
+    pub fn relay_positions(&self, relays: &[Relay], flow: &Flow) -> Vec<RelayPosition> {
         if flow.udp().is_some() {
             // Relays do not handle datagrams.
             return Vec::new();
@@ -111,10 +111,11 @@ impl<'a> Map<'a> {
                 None => None,
                 Some(link) => Some(self.side(link, flow, (forward, reverse))?),
             };
-            Some(Passage { relay: index, forward, reverse, side })
+            Some(RelayPosition { relay: index, data_hops: forward, ack_hops: reverse, side })
         };
-        let mut passages: Vec<Passage> = relays.iter().enumerate().filter_map(passage).collect();
-        passages.sort_by_key(|passage| passage.forward);
+        let mut passages: Vec<RelayPosition> =
+            relays.iter().enumerate().filter_map(passage).collect();
+        passages.sort_by_key(|passage| passage.data_hops);
         passages
     }
 }

@@ -1,11 +1,11 @@
 //! Routes: the links and wlans of a flow's path.
 
 use crate::error::Problem;
-use crate::scenario::{Flow, Hop, Link, Route, Way};
-use crate::suggest::{did_you_mean, list};
+use crate::scenario::{Flow, Hop, Link, LinkDirection, Route};
+use crate::suggest::{did_you_mean, join_names};
 use crate::wlan::Wlan;
 use std::collections::{HashMap, HashSet};
-use via::{Named, Via};
+use via::{LinkOrWlan, Via};
 
 mod via;
 
@@ -21,7 +21,7 @@ pub struct Network<'a> {
     names: Vec<&'a str>,
     nodes: HashMap<&'a str, Node>,
     /// Links and wlans by name.
-    by_name: HashMap<&'a str, Named>,
+    by_name: HashMap<&'a str, LinkOrWlan>,
     /// Outgoing hops of each node, in the order of definition: links, then wlans.
     ways: Vec<Vec<(Hop, Node)>>,
     written: HashMap<(Node, Node), Vec<Hop>>,
@@ -43,14 +43,14 @@ impl<'a> Network<'a> {
             written: HashMap::new(),
         };
         for (index, link) in links.iter().enumerate() {
-            network.by_name.insert(&link.name, Named::Link(index as u32));
+            network.by_name.insert(&link.name, LinkOrWlan::Link(index as u32));
             let [from, to] = [&link.ends[0], &link.ends[1]].map(|end| network.add(end));
-            let hop = |way| Hop::Link { link: index as u32, way };
-            network.ways[from as usize].push((hop(Way::Forward), to));
-            network.ways[to as usize].push((hop(Way::Reverse), from));
+            let hop = |way| Hop::Link { link: index as u32, direction: way };
+            network.ways[from as usize].push((hop(LinkDirection::Forward), to));
+            network.ways[to as usize].push((hop(LinkDirection::Reverse), from));
         }
         for (index, wlan) in wlans.iter().enumerate() {
-            network.by_name.insert(&wlan.name, Named::Wlan(index as u32));
+            network.by_name.insert(&wlan.name, LinkOrWlan::Wlan(index as u32));
             network.join_stations(index as u32, wlan);
         }
         for (index, route) in routes.iter().enumerate() {
@@ -69,7 +69,7 @@ impl<'a> Network<'a> {
             wlan.config.stations.iter().map(|station| self.add(station)).collect();
         for (from, node) in stations.iter().enumerate() {
             for (to, other) in stations.iter().enumerate() {
-                if wlan.joins(from, to) {
+                if wlan.can_receive(from, to) {
                     let hop = Hop::Wlan { wlan: index, from: from as u16, to: to as u16 };
                     self.ways[*node as usize].push((hop, *other));
                 }
@@ -99,7 +99,7 @@ impl<'a> Network<'a> {
                 "unknown node \"{name}\"{} (nodes are the ends of links and the \
                  stations of wlans: {})",
                 did_you_mean(name, self.names.iter().copied()),
-                list(self.names.iter().copied())
+                join_names(self.names.iter().copied())
             ))
             .within(key)
         })
@@ -121,7 +121,7 @@ impl<'a> Network<'a> {
         let mut passed = HashSet::from([at]);
         let mut path = Vec::with_capacity(route.via.len());
         let mut via = Via { network: self, names: &route.via, to: ends.1 };
-        while let Some(step) = via.step(at) {
+        while let Some(step) = via.next_hop(at) {
             let (hop, next) = step.map_err(|problem| problem.within("via"))?;
             path.push(hop);
             at = next;
@@ -143,7 +143,7 @@ impl<'a> Network<'a> {
     ///
     /// # Errors
     /// Unknown or disconnected nodes, and paths of too many hops.
-    pub fn lay(&self, flows: &mut [Flow]) -> Result<(), Problem> {
+    pub fn compute_paths(&self, flows: &mut [Flow]) -> Result<(), Problem> {
         let mut ends = Vec::with_capacity(flows.len());
         for (index, flow) in flows.iter().enumerate() {
             let found = self.ends(&flow.from, &flow.to);
@@ -190,7 +190,7 @@ impl<'a> Network<'a> {
                 return Err(Problem::new(format!(
                     "both \"{from}\" and \"{to}\" are stations of {}: say with a [[route]] which \
                      of them packets pass",
-                    list(others.iter().copied())
+                    join_names(others.iter().copied())
                 )));
             }
         }
@@ -221,7 +221,7 @@ impl<'a> Network<'a> {
 
     /// Path from one node to another, as a flow's data would take it; `None` if there is none, it
     /// has too many hops, or a name is unknown.
-    pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
+    pub fn path_between(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let (from, to) = self.ends(from, to).ok()?;
         let path = self.path(from, to, &mut Search::new(self))?;
         (path.len() <= HOPS_MAX).then_some(path)
@@ -237,7 +237,7 @@ impl<'a> Network<'a> {
         let leads = if reached.is_empty() {
             "no link and no wlan leads away from there".to_owned()
         } else {
-            let names = list(reached.iter().map(|node| self.names[**node as usize]));
+            let names = join_names(reached.iter().map(|node| self.names[**node as usize]));
             format!("links and wlans lead from there to {names} only")
         };
         let [from, to] = [from, to].map(|node| self.names[node as usize]);

@@ -2,12 +2,12 @@
 
 use super::{Network, Node};
 use crate::error::Problem;
-use crate::scenario::{Hop, Way};
-use crate::suggest::{did_you_mean, list};
+use crate::scenario::{Hop, LinkDirection};
+use crate::suggest::{did_you_mean, join_names};
 
 /// Meaning of the name of a link or a wlan.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Named {
+pub(super) enum LinkOrWlan {
     Link(u32),
     Wlan(u32),
 }
@@ -24,13 +24,13 @@ type Step = Result<(Hop, Node), Problem>;
 
 impl Via<'_, '_> {
     /// Next hop from a node; `None` at the end of the names.
-    pub fn step(&mut self, at: Node) -> Option<Step> {
+    pub fn next_hop(&mut self, at: Node) -> Option<Step> {
         let (name, rest) = self.names.split_first()?;
         self.names = rest;
         let network = self.network;
         Some(match network.by_name.get(name.as_str()) {
-            Some(Named::Link(link)) => self.pass_link(*link, at),
-            Some(Named::Wlan(wlan)) => {
+            Some(LinkOrWlan::Link(link)) => self.pass_link(*link, at),
+            Some(LinkOrWlan::Wlan(wlan)) => {
                 self.after_wlan(*wlan, at).and_then(|next| self.pass_wlan(*wlan, (at, next)))
             }
             None => match network.nodes.get(name.as_str()) {
@@ -38,7 +38,7 @@ impl Via<'_, '_> {
                 None => refuse(format!(
                     "unknown link \"{name}\"{} (links and wlans here: {})",
                     did_you_mean(name, self.known()),
-                    list(self.known())
+                    join_names(self.known())
                 )),
             },
         })
@@ -54,8 +54,8 @@ impl Via<'_, '_> {
         let [left, right] =
             [&link.ends[0], &link.ends[1]].map(|end| self.network.nodes[end.as_str()]);
         let (way, next) = match at {
-            _ if at == left => (Way::Forward, right),
-            _ if at == right => (Way::Reverse, left),
+            _ if at == left => (LinkDirection::Forward, right),
+            _ if at == right => (LinkDirection::Reverse, left),
             _ => {
                 let [left, right] = &link.ends;
                 return refuse(format!(
@@ -64,7 +64,7 @@ impl Via<'_, '_> {
                 ));
             }
         };
-        Ok((Hop::Link { link: index, way }, next))
+        Ok((Hop::Link { link: index, direction: way }, next))
     }
 
     /// Station to which the hop over a wlan leads: the one named next, the one at which the next
@@ -73,8 +73,8 @@ impl Via<'_, '_> {
         let network = self.network;
         let Some((name, rest)) = self.names.split_first() else { return Ok(self.to) };
         let ends: &[String] = match network.by_name.get(name.as_str()) {
-            Some(Named::Link(link)) => &network.links[*link as usize].ends,
-            Some(Named::Wlan(next)) => &network.wlans[*next as usize].config.stations,
+            Some(LinkOrWlan::Link(link)) => &network.links[*link as usize].ends,
+            Some(LinkOrWlan::Wlan(next)) => &network.wlans[*next as usize].config.stations,
             None => {
                 self.names = rest;
                 std::slice::from_ref(name)
@@ -106,7 +106,7 @@ impl Via<'_, '_> {
             Some(name) => refuse(format!(
                 "\"{name}\" is no station of wlan \"{}\" (stations: {})",
                 wlan.name,
-                list(wlan.config.stations.iter().map(String::as_str))
+                join_names(wlan.config.stations.iter().map(String::as_str))
             )),
             None => refuse(format!(
                 "\"{}\" is out of the range of \"{}\" in wlan \"{}\"",

@@ -38,7 +38,7 @@ pub fn read(value: Option<&Value>) -> Result<Vec<Case>, Problem> {
 }
 
 fn one(table: &Value) -> Result<Case, Problem> {
-    let case: Case = wording::read(table)?;
+    let case: Case = wording::deserialize(table)?;
     if case.replications.is_some_and(|count| !(1..=REPLICATIONS_MAX).contains(&count)) {
         let message = format!("expected a whole number from 1 to {REPLICATIONS_MAX}");
         return Err(Problem::new(message).within("replications"));

@@ -63,7 +63,7 @@ type Quantity = (f64, String);
 /// # Errors
 /// Ends that are not numbers or differ in unit, or a logarithmic range over non-positive numbers.
 pub fn read(value: &Value) -> Result<Range, Problem> {
-    let range: Range = wording::read(value)?;
+    let range: Range = wording::deserialize(value)?;
     let ((from, unit), (to, other)) = (end(&range.from, "from")?, end(&range.to, "to")?);
     if unit != other {
         let message = format!("{} and {} differ in unit: write both in one", range.from, range.to);
@@ -106,7 +106,7 @@ impl Range {
     }
 
     /// Value at the fraction `share` of the range, 0 to 1.
-    pub fn at(&self, share: f64) -> Value {
+    pub fn value_at(&self, share: f64) -> Value {
         let (from, to, unit) = self.ends();
         let number = match self.scale {
             Scale::Linear => from + (to - from) * share,
@@ -141,13 +141,13 @@ impl Range {
         }
         // The ends are used as written, unless they are to be rounded.
         let end = |share: f64, written: &Value| match self.round {
-            true => self.at(share),
+            true => self.value_at(share),
             false => written.clone(),
         };
         let at = |index| match index {
             0 => end(0.0, &self.from),
             _ if index == steps - 1 => end(1.0, &self.to),
-            _ => self.at(index as f64 / (steps - 1) as f64),
+            _ => self.value_at(index as f64 / (steps - 1) as f64),
         };
         Ok((0..steps).map(at).collect())
     }

@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
-use tables::{Made, Origin, Tables};
+use tables::{GeneratedTable, Origin, Tables};
 
 /// Key of the table.
 pub const KEY: &str = "topology";
@@ -88,11 +88,11 @@ pub struct Origins {
 }
 
 /// Origins of a file without a topology.
-pub static NONE: Origins = Origins { links: Vec::new(), flows: Vec::new() };
+pub static NO_ORIGINS: Origins = Origins { links: Vec::new(), flows: Vec::new() };
 
 impl Origins {
     /// Path in the user's file that corresponds to a path in the expanded values.
-    pub fn written<'a>(&self, path: &'a [Step]) -> Cow<'a, [Step]> {
+    pub fn path_in_file<'a>(&self, path: &'a [Step]) -> Cow<'a, [Step]> {
         let [Step::Key(list), Step::Index(index), rest @ ..] = path else {
             return path.into();
         };
@@ -114,12 +114,12 @@ impl Origins {
 }
 
 /// True for a path in a `[topology]`.
-pub fn is_within(path: &[Step]) -> bool {
+pub fn is_topology_path(path: &[Step]) -> bool {
     path.first() == Some(&Step::Key(KEY.to_owned()))
 }
 
 /// True for the key of an override that changes the topology itself.
-pub fn is_meant(key: &str) -> bool {
+pub fn changes_topology(key: &str) -> bool {
     key.split('.').next().is_some_and(|first| first.trim() == KEY)
 }
 
@@ -131,13 +131,13 @@ pub fn expand(values: &mut Value) -> Result<Origins, Problem> {
     // `shift_remove` keeps the order of the remaining keys.
     let table = values.as_object_mut().and_then(|table| table.shift_remove(KEY));
     let Some(table) = table else { return Ok(Origins::default()) };
-    let tables = wording::read::<Topology>(&table).and_then(|shape| shape.tables());
+    let tables = wording::deserialize::<Topology>(&table).and_then(|shape| shape.tables());
     let Tables { links, flows } = tables.map_err(|problem| problem.within(KEY))?;
     Ok(Origins { links: put(values, "link", links)?, flows: put(values, "flow", flows)? })
 }
 
 /// Inserts the generated elements at the front of a list.
-fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Problem> {
+fn put(values: &mut Value, key: &str, made: Vec<GeneratedTable>) -> Result<Vec<Origin>, Problem> {
     let list = &mut values[key];
     let written = match list {
         Value::Null => Vec::new(),
@@ -145,7 +145,7 @@ fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Pr
         // If the value is not a list, the error is reported later, when the key is read.
         _ => return Ok(Vec::new()),
     };
-    let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();
+    let names: std::collections::HashSet<&str> = made.iter().map(GeneratedTable::name).collect();
     for (index, element) in written.iter().enumerate() {
         let name = element.get("name").and_then(Value::as_str);
         if let Some(name) = name.filter(|name| names.contains(name)) {

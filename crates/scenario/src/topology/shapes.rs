@@ -1,6 +1,6 @@
 //! Shapes: their nodes, links and flows.
 
-use super::tables::{Cross, FlowKeys, Kind, LinkKeys, MOST, Tables, check_number};
+use super::tables::{COUNT_MAX, Cross, FlowKeys, LinkKeys, TableTemplate, Tables, check_range};
 use crate::error::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,12 @@ impl Chain {
         let mut tables = Tables::default();
         let nodes = row(&mut tables, self.hops, &self.link)?;
         let ends = [nodes[0].clone(), nodes[nodes.len() - 1].clone()];
-        tables.flow("flow", ends.each_ref().map(String::as_str), &Kind::flows(&self.flow)?);
-        tables.cross(&self.cross, &[ends])?;
+        tables.add_flow(
+            "flow",
+            ends.each_ref().map(String::as_str),
+            &TableTemplate::for_flows(&self.flow)?,
+        );
+        tables.add_cross_traffic(&self.cross, &[ends])?;
         Ok(tables)
     }
 }
@@ -68,25 +72,25 @@ pub struct Dumbbell {
 
 impl Dumbbell {
     pub(super) fn tables(&self) -> Result<Tables, Problem> {
-        check_number("n", self.n, [1, MOST])?;
-        check_number("reverse", self.reverse, [0, self.n])?;
-        let bottleneck = Kind::links(&["bottleneck"], slow(), &self.bottleneck)?;
+        check_range("n", self.n, [1, COUNT_MAX])?;
+        check_range("reverse", self.reverse, [0, self.n])?;
+        let bottleneck = TableTemplate::for_links(&["bottleneck"], slow(), &self.bottleneck)?;
         let usual = json!({ "rate": "100 Mbit/s", "delay": "1 ms" });
-        let access = Kind::links(&["access"], usual, &self.access)?;
-        let flow = Kind::flows(&self.flow)?;
+        let access = TableTemplate::for_links(&["access"], usual, &self.access)?;
+        let flow = TableTemplate::for_flows(&self.flow)?;
         let mut tables = Tables::default();
-        tables.link("bottleneck", ["r1", "r2"], &bottleneck);
+        tables.add_link("bottleneck", ["r1", "r2"], &bottleneck);
         let pairs: Vec<[String; 2]> =
             (0..self.n).map(|i| [format!("left{i}"), format!("right{i}")]).collect();
-        pairs.iter().for_each(|[left, _]| tables.link(left, [left, "r1"], &access));
-        pairs.iter().for_each(|[_, right]| tables.link(right, ["r2", right], &access));
+        pairs.iter().for_each(|[left, _]| tables.add_link(left, [left, "r1"], &access));
+        pairs.iter().for_each(|[_, right]| tables.add_link(right, ["r2", right], &access));
         for (i, [left, right]) in pairs.iter().enumerate() {
-            tables.flow(&format!("flow{i}"), [left, right], &flow);
+            tables.add_flow(&format!("flow{i}"), [left, right], &flow);
         }
         for (i, [left, right]) in pairs.iter().take(self.reverse as usize).enumerate() {
-            tables.flow(&format!("reverse{i}"), [right, left], &flow);
+            tables.add_flow(&format!("reverse{i}"), [right, left], &flow);
         }
-        tables.cross(&self.cross, &pairs)?;
+        tables.add_cross_traffic(&self.cross, &pairs)?;
         Ok(tables)
     }
 }
@@ -115,14 +119,14 @@ impl ParkingLot {
     pub(super) fn tables(&self) -> Result<Tables, Problem> {
         let mut tables = Tables::default();
         let nodes = row(&mut tables, self.hops, &self.link)?;
-        let flow = Kind::flows(&self.flow)?;
-        tables.flow("long", [&nodes[0], &nodes[nodes.len() - 1]], &flow);
+        let flow = TableTemplate::for_flows(&self.flow)?;
+        tables.add_flow("long", [&nodes[0], &nodes[nodes.len() - 1]], &flow);
         let single: Vec<[String; 2]> =
             nodes.windows(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
         for (i, [from, to]) in single.iter().enumerate() {
-            tables.flow(&format!("cross{i}"), [from, to], &flow);
+            tables.add_flow(&format!("cross{i}"), [from, to], &flow);
         }
-        tables.cross(&self.cross, &single)?;
+        tables.add_cross_traffic(&self.cross, &single)?;
         Ok(tables)
     }
 }
@@ -150,25 +154,25 @@ pub struct Satellite {
 impl Satellite {
     pub(super) fn tables(&self) -> Result<Tables, Problem> {
         let usual = json!({ "rate": "100 Mbit/s", "delay": "10 ms" });
-        let ground = Kind::links(&["ground"], usual, &self.ground)?;
+        let ground = TableTemplate::for_links(&["ground"], usual, &self.ground)?;
         let usual = json!({ "rate": "2 Mbit/s", "delay": "250 ms", "queue": queue() });
-        let space = Kind::links(&["space"], usual, &self.space)?;
+        let space = TableTemplate::for_links(&["space"], usual, &self.space)?;
         let mut tables = Tables::default();
-        tables.link("ground", ["server", "gateway"], &ground);
-        tables.link("space", ["gateway", "terminal"], &space);
-        tables.flow("download", ["server", "terminal"], &Kind::flows(&self.flow)?);
-        tables.cross(&self.cross, &[["server".to_owned(), "terminal".to_owned()]])?;
+        tables.add_link("ground", ["server", "gateway"], &ground);
+        tables.add_link("space", ["gateway", "terminal"], &space);
+        tables.add_flow("download", ["server", "terminal"], &TableTemplate::for_flows(&self.flow)?);
+        tables.add_cross_traffic(&self.cross, &[["server".to_owned(), "terminal".to_owned()]])?;
         Ok(tables)
     }
 }
 
 /// Adds links `hop0` … in a row; returns the nodes.
 fn row(tables: &mut Tables, hops: u32, given: &LinkKeys) -> Result<Vec<String>, Problem> {
-    check_number("hops", hops, [1, HOPS_MAX])?;
-    let kind = Kind::links(&["link"], slow(), given)?;
+    check_range("hops", hops, [1, HOPS_MAX])?;
+    let kind = TableTemplate::for_links(&["link"], slow(), given)?;
     let nodes: Vec<String> = (0..=hops).map(|i| format!("n{i}")).collect();
     for (i, pair) in nodes.windows(2).enumerate() {
-        tables.link(&format!("hop{i}"), [&pair[0], &pair[1]], &kind);
+        tables.add_link(&format!("hop{i}"), [&pair[0], &pair[1]], &kind);
     }
     Ok(nodes)
 }

@@ -71,12 +71,12 @@ pub struct Cross {
 
 /// Link or flow with its origin.
 #[derive(Debug)]
-pub struct Made {
+pub struct GeneratedTable {
     pub table: Map<String, Value>,
     pub origin: Origin,
 }
 
-impl Made {
+impl GeneratedTable {
     /// Name, unique in its list.
     pub fn name(&self) -> &str {
         self.table["name"].as_str().expect("a shape gives names")
@@ -86,26 +86,26 @@ impl Made {
 /// Links and flows of the file.
 #[derive(Debug, Default)]
 pub struct Tables {
-    pub links: Vec<Made>,
-    pub flows: Vec<Made>,
+    pub links: Vec<GeneratedTable>,
+    pub flows: Vec<GeneratedTable>,
 }
 
 /// Keys shared by all links or flows of a kind.
 #[derive(Debug)]
-pub struct Kind {
+pub struct TableTemplate {
     keys: Map<String, Value>,
     origin: Origin,
 }
 
-impl Kind {
+impl TableTemplate {
     /// Kind of links with the given keys. The other keys have the topology's defaults, `usual`.
-    pub fn links(origin: Origin, usual: Value, given: &LinkKeys) -> Result<Self, Problem> {
+    pub fn for_links(origin: Origin, usual: Value, given: &LinkKeys) -> Result<Self, Problem> {
         Self::new(origin, usual, &given.0, LINK_OWN)
     }
 
     /// Kind of flows with the given keys; the TCP is `newreno` and the application `bulk` unless
     /// given.
-    pub fn flows(given: &FlowKeys) -> Result<Self, Problem> {
+    pub fn for_flows(given: &FlowKeys) -> Result<Self, Problem> {
         let mut usual = json!({ "tcp": "newreno", "app": "bulk" });
         if given.0.contains_key("udp") {
             usual = json!({ "app": "bulk" });
@@ -113,7 +113,7 @@ impl Kind {
         Self::new(&["flow"], usual, &given.0, FLOW_OWN)
     }
 
-    fn cross(given: &FlowKeys) -> Result<Self, Problem> {
+    fn for_cross_traffic(given: &FlowKeys) -> Result<Self, Problem> {
         let usual = json!({ "udp": { "packet": 512, "rate": "100 kbit/s" }, "app": "cbr" });
         Self::new(&["cross", "flow"], usual, &given.0, FLOW_OWN)
     }
@@ -134,34 +134,38 @@ impl Kind {
         Ok(Self { keys, origin })
     }
 
-    fn made(&self, own: Value) -> Made {
+    fn made(&self, own: Value) -> GeneratedTable {
         let Value::Object(mut table) = own else { unreachable!("a table") };
         table.extend(self.keys.clone());
-        Made { table, origin: self.origin }
+        GeneratedTable { table, origin: self.origin }
     }
 }
 
 impl Tables {
     /// Adds a link.
-    pub fn link(&mut self, name: &str, ends: [&str; 2], kind: &Kind) {
+    pub fn add_link(&mut self, name: &str, ends: [&str; 2], kind: &TableTemplate) {
         self.links.push(kind.made(json!({ "name": name, "ends": ends })));
     }
 
     /// Adds a flow from the first of the nodes to the second.
-    pub fn flow(&mut self, name: &str, [from, to]: [&str; 2], kind: &Kind) {
+    pub fn add_flow(&mut self, name: &str, [from, to]: [&str; 2], kind: &TableTemplate) {
         self.flows.push(kind.made(json!({ "name": name, "from": from, "to": to })));
     }
 
     /// Adds UDP flows, one for each of these pairs in turn; after the last pair the first follows.
-    pub fn cross(&mut self, cross: &Cross, pairs: &[[String; 2]]) -> Result<(), Problem> {
-        let kind = Kind::cross(&cross.flow)?;
+    pub fn add_cross_traffic(
+        &mut self,
+        cross: &Cross,
+        pairs: &[[String; 2]],
+    ) -> Result<(), Problem> {
+        let kind = TableTemplate::for_cross_traffic(&cross.flow)?;
         let numbers =
             [("udp", "forward", cross.forward), ("udp_reverse", "reverse", cross.reverse)];
         for (name, key, number) in numbers {
-            check_number(key, number, [0, MOST]).map_err(|problem| problem.within("cross"))?;
+            check_range(key, number, [0, COUNT_MAX]).map_err(|problem| problem.within("cross"))?;
             for (i, [from, to]) in (0..number).zip(pairs.iter().cycle()) {
                 let ends = if key == "forward" { [from, to] } else { [to, from] };
-                self.flow(&format!("{name}{i}"), ends.map(String::as_str), &kind);
+                self.add_flow(&format!("{name}{i}"), ends.map(String::as_str), &kind);
             }
         }
         Ok(())
@@ -170,10 +174,10 @@ impl Tables {
 
 /// Maximum number of pairs, and of flows of a kind. The routes of a larger network would take
 /// minutes to compute.
-pub const MOST: u32 = 10_000;
+pub const COUNT_MAX: u32 = 10_000;
 
 /// Refuses a number out of range.
-pub fn check_number(key: &str, number: u32, [least, most]: [u32; 2]) -> Result<(), Problem> {
+pub fn check_range(key: &str, number: u32, [least, most]: [u32; 2]) -> Result<(), Problem> {
     if (least..=most).contains(&number) {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use super::{WlanChangeTable, WlanTable};
 use crate::error::Problem;
 use crate::file::Channels;
 use crate::schedule::check_order;
-use crate::suggest::{did_you_mean, list};
+use crate::suggest::{did_you_mean, join_names};
 use crate::wording::check_name;
 use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
@@ -86,7 +86,7 @@ fn known_rate(table: &WlanTable, key: &str, rate: Rate) -> Result<Rate, Problem>
         return Ok(rate);
     }
     let names: Vec<String> = rates.iter().map(Rate::to_string).collect();
-    let names = list(names.iter().map(String::as_str));
+    let names = join_names(names.iter().map(String::as_str));
     refuse(key, format!("{} has no {rate}: it has {names}", table.standard.name()))
 }
 
@@ -188,7 +188,7 @@ fn check_senders(table: &WlanTable) -> Result<(), Problem> {
     match senders.iter().find(|sender| !table.stations.contains(sender)) {
         None => Ok(()),
         Some(unknown) => {
-            let (hint, all) = (did_you_mean(unknown, stations()), list(stations()));
+            let (hint, all) = (did_you_mean(unknown, stations()), join_names(stations()));
             refuse("channel_senders", format!("no station \"{unknown}\"{hint} (stations: {all})"))
         }
     }

@@ -33,7 +33,7 @@ fn one_link(more: &str) -> Scenario {
 
 fn path(scenario: &Scenario, hops: &[Hop]) -> Vec<String> {
     let name = |hop: &Hop| match *hop {
-        Hop::Link { link, way } => {
+        Hop::Link { link, direction: way } => {
             format!("{} {}", scenario.links[link as usize].name, way.name())
         }
         Hop::Wlan { wlan, from, to } => {

@@ -193,8 +193,8 @@ fn relays() {
         let scenario = read(&text);
         assert_eq!(read(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
         assert_eq!(scenario.relays.len(), 1);
-        let passages = scenario.passages(&scenario.flows[0]);
-        assert_eq!((passages[0].forward, passages[0].reverse), (1, 1));
+        let passages = scenario.relay_positions(&scenario.flows[0]);
+        assert_eq!((passages[0].data_hops, passages[0].ack_hops), (1, 1));
     }
 }
 

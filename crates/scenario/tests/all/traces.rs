@@ -1,7 +1,7 @@
 //! Trace files: their contents become part of the scenario, which needs no other file afterwards.
 
 use retx_link::channel;
-use retx_scenario::{Outside, Scenario, Source, parse, parse_with};
+use retx_scenario::{ExternalSources, Scenario, Source, parse, parse_with};
 use retx_tcp::user::NoLoader;
 
 fn read(link: &str, files: &[(&str, &str)]) -> Scenario {
@@ -14,7 +14,7 @@ fn read(link: &str, files: &[(&str, &str)]) -> Scenario {
         found.map(|(_, content)| (*content).to_owned()).ok_or_else(|| format!("no file {name}"))
     };
     let source = Source { name: "s.toml", text: &text, overrides: &[] };
-    parse_with(&source, Outside { files: &read, code: &NoLoader })
+    parse_with(&source, ExternalSources { files: &read, code: &NoLoader })
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -3,7 +3,7 @@
 use super::{Nodes, hop};
 use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
 use retx_link::relay;
-use retx_scenario::{Flow, Passage, Relay, Scenario, Side, Split};
+use retx_scenario::{Flow, Relay, RelayPosition, Scenario, Side, Split};
 use retx_tcp::Size;
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(super) fn legs(
     (nodes, plan): (&Nodes<'_>, &mut Plan),
 ) -> Vec<Leg> {
     let node = |name: &str| nodes.index(name);
-    let passages = scenario.passages(flow);
+    let passages = scenario.relay_positions(flow);
     let cuts: Vec<Cut<'_>> = passages
         .iter()
         .filter_map(|passage| {
@@ -48,8 +48,8 @@ pub(super) fn legs(
             Some(Cut {
                 relay: passage.relay as u32,
                 split,
-                forward: passage.forward,
-                reverse: passage.reverse,
+                forward: passage.data_hops,
+                reverse: passage.ack_hops,
             })
         })
         .collect();
@@ -62,11 +62,11 @@ pub(super) fn legs(
         let reverse = after.map_or(0, |cut| cut.reverse)
             ..before.map_or(flow.reverse_path.len(), |cut| cut.reverse);
         let first = plan.routes.len() as u32;
-        let agents = |before: fn(&Passage) -> usize| -> Vec<(usize, Port)> {
+        let agents = |before: fn(&RelayPosition) -> usize| -> Vec<(usize, Port)> {
             passages.iter().filter_map(|it| Some((before(it), port(scenario, it)?))).collect()
         };
-        plan.routes.push(path(&flow.forward_path, forward, &agents(|it| it.forward)));
-        plan.routes.push(path(&flow.reverse_path, reverse, &agents(|it| it.reverse)));
+        plan.routes.push(path(&flow.forward_path, forward, &agents(|it| it.data_hops)));
+        plan.routes.push(path(&flow.reverse_path, reverse, &agents(|it| it.ack_hops)));
         let sender_tcp = before.and_then(|cut| cut.split.tcp.as_deref()).map_or(tcp, |name| {
             let index = scenario.tcps.iter().position(|tcp| tcp.name == name);
             index.expect("a relay's TCP has been found")
@@ -103,7 +103,7 @@ pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
 
 /// Port of a flow at a relay that is a stage; `None` for other relays. The stages of relays follow
 /// those of wlans.
-fn port(scenario: &Scenario, passage: &Passage) -> Option<Port> {
+fn port(scenario: &Scenario, passage: &RelayPosition) -> Option<Port> {
     let exit = match passage.side? {
         Side::Toward => 0,
         Side::From => 1,

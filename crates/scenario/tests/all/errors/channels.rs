@@ -1,7 +1,7 @@
 //! Errors of channels, schedules and traces.
 
 use super::*;
-use retx_scenario::{Outside, parse_with};
+use retx_scenario::{ExternalSources, parse_with};
 use retx_tcp::user::NoLoader;
 
 const CHANNEL: &str = "{ model = \"bernoulli\", p = 0.01 }";
@@ -278,7 +278,7 @@ fn refuse_trace(format: &str, content: &str, message: &str) {
     };
     let error = parse_with(
         &Source { name: "s.toml", text: &text, overrides: &[] },
-        Outside { files: &read, code: &NoLoader },
+        ExternalSources { files: &read, code: &NoLoader },
     );
     let error = error.expect_err(content).to_string();
     assert_eq!(error, format!("s.toml:12: link.cloud.channel.file: a.txt{message}"));
