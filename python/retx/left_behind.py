@@ -1,4 +1,4 @@
-"""Search for temporary files and folders of killed runs, which the next run removes.
+"""Finds and removes temporary files and folders that killed runs have left behind.
 
 A process that writes a temporary file holds a lock on it, which the system releases when the
 process ends for any reason. A temporary file without a lock is left over from a killed process.

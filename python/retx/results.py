@@ -124,8 +124,8 @@ class Result:
     def link_samples(self) -> pl.DataFrame:
         """Packets waiting in each queue over time; recorded together with the samples.
 
-        With `"every_ack"` there is a row for each change of a queue, otherwise one per queue and
-        instant.
+        With `"every_ack"` there is a row for each change of a queue, otherwise a row for each queue
+        at each sampling time.
 
         Raises:
             NotRecordedError: The scenario has no `sample_interval`.

@@ -89,7 +89,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
         trust: The limits.
         base: The scenario's folder.
         file: Path as in the scenario.
-        named_by_user: Files that the user named in overrides, which are permitted in any folder.
+        named_by_user: Files that the user named in overrides. They may lie in any folder.
 
     Raises:
         DataFileError: The file may not be read, or is not text; the message says why.

@@ -1,8 +1,8 @@
 """First recovery in which simulations and emulations of a flow differ.
 
-*Method.* The recoveries of the runs are examined in their order. For the n-th recovery, Fisher's
-exact test shows whether the share of simulations with one kind of recovery differs from that of
-emulations. The search stops at the first difference.
+*Method.* The recoveries of the runs are examined in their order. For the n-th recovery and each
+kind of recovery, Fisher's exact test compares the share of simulations in which it is of this kind
+with that of emulations. The search stops at the first difference.
 
 *Places.* If both sides recorded episodes, n is the number of the episode in the run. Otherwise each
 kind of recovery that both sides counted is examined alone, and n is the number within the kind (the

@@ -1,7 +1,7 @@
 """Tables of a flow in a capture, with the columns of a run's tables, and their plots.
 
-A capture shows neither the congestion window nor the slow start threshold, so the columns of these
-are empty. Times at a host are estimated as the time at the capture point, plus or minus half of the
+A capture shows neither the congestion window nor the slow start threshold, so these two columns are
+empty. Times at a host are estimated as the time at the capture point, plus or minus half of the
 smallest round-trip time between that point and the host.
 """
 

@@ -37,8 +37,8 @@ class Answer:
     `remedies` and `combinations` contain dicts with `name`, `change` (overrides, as `--set` takes
     them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`; the
     best comes first. The list `behind` in `content` contains changes that were run only over a
-    short part of the scenario, from `start_s` to `end_s`, because they gained less than others in
-    this part.
+    short part of the scenario, from `start_s` to `end_s`. They gained less than others in this
+    part.
     """
 
     content: Mapping[str, Any]

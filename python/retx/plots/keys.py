@@ -34,7 +34,8 @@ def labels(keys: Sequence[str], scenario: Mapping[str, Any] | None = None) -> di
 
     Args:
         keys: Keys as in the scenario, such as `link.radio.forward.channel.p`.
-        scenario: Resolved scenario; it determines the model of a parameter, whose name is left out.
+        scenario: Resolved scenario. It shows to which model a parameter belongs, so the label need
+            not name the model.
     """
     return {key: _label(key, scenario) for key in keys}
 

@@ -36,7 +36,7 @@ def paired(
         key: The column whose values are compared, such as `flow.download.tcp`.
         values: The two values; the figure shows first − second.
         quantity: Column of the metric.
-        x: Column of a parameter, whose values are equidistant.
+        x: Column of a parameter; its values are drawn at equal distances.
         confidence: Level of the intervals (Student's t).
         labels: Labels of keys for the axes; by default from the schema.
         ax: Axes to draw into, instead of a new figure.

@@ -195,7 +195,10 @@ def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
 
 
 def _ratio(measured: Points, upper: str, lower: str) -> Estimate:
-    """Ratio of two cases for each draw; 1 plus the relative difference unless both are positive."""
+    """Ratio of two cases, from runs with the same draws.
+
+    If a value is not positive, 1 plus the relative difference is used instead of the ratio.
+    """
     above, below = measured.runs[upper], measured.runs[lower]
     if all(value is None or value > 0 for value in (*above, *below)):
         found = paired_ratio(above, below)

@@ -35,9 +35,9 @@ class Trial:
     def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
         """Sort key for the choice of a base.
 
-        The criteria, in this order: claims minus bent parameters, number of claims, small distances
-        of the other claims. A bent parameter must therefore gain at least one claim, and is kept if
-        it does.
+        The criteria, in this order: number of claims minus number of bent parameters (those that
+        are not at their default), number of claims, small distances of the other claims. A bent
+        parameter must therefore gain at least one claim, and is kept if it does.
         """
         left_out = set(without)
         agree = sum(name not in left_out for name in self.agreeing)

@@ -246,7 +246,7 @@ def unbroken(command: str) -> Markup:
 
 
 def text_columns(table: Table) -> set[str]:
-    """The columns of a table that contain words, which are left-aligned."""
+    """Columns of a table that contain words, and are therefore left-aligned."""
     return {
         column.key
         for column in table.columns

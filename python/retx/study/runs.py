@@ -244,7 +244,7 @@ def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str,
 
 
 def _same(there: object, wanted: object) -> bool:
-    """True if two values agree to nine digits, which is the precision of a range."""
+    """True if two values agree to nine digits, the precision of the values of a range."""
     if isinstance(there, float) and isinstance(wanted, int | float):
         return isclose(there, wanted, rel_tol=1e-8)
     return there == wanted

@@ -1,7 +1,7 @@
 """Quantities that a user function derives from each run when it is complete.
 
 The function receives the tables of one run, including those of single packets, and returns numbers
-by name. Only these are stored, so that even a sweep with a million segments per run stays small.
+by name. Only the numbers are stored, so even a sweep with a million segments per run stays small.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parts of a sweep: each is a folder of Parquet files with a list of their runs and checksums.
 
 Parts are written atomically: under a temporary name, flushed to the disk, and renamed. The name of
-a part is a hash of its runs, tables and engine, so that damage to the list is also detected.
+a part is a hash of its runs, tables and engine, which also reveals damage to the list.
 """
 
 from __future__ import annotations

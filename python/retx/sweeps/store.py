@@ -268,7 +268,10 @@ def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]], list[Path
 
 
 def _needed(parts: list[Part]) -> list[Part]:
-    """Parts whose runs are not all in other parts, which is possible after an interrupted merge."""
+    """Removes parts whose runs are all in other parts; returns the remaining parts.
+
+    An interrupted merge of parts may leave such duplicates.
+    """
     needed, seen = [], set[tuple[str, int]]()
     for part in sorted(parts, key=lambda part: (-part.count, part.path.name)):
         runs = set(part.each())

@@ -1,4 +1,4 @@
-"""Senders that distinguish corruption from congestion and reduce the window only for the latter."""
+"""Senders that distinguish corruption from congestion, and keep the window after corruption."""
 
 from __future__ import annotations
 
