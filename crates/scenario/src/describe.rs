@@ -19,9 +19,9 @@ use std::sync::LazyLock;
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`, `repair` (keys
 /// of a link), `wlan` (standards), `relay`, `application`, `topology` (shapes).
 ///
-/// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
-/// required }`, with `default` if it has one, and `values`, a list of `{ name, doc }`, if only
-/// these values are allowed. The parameters of a preset are all fields of a TCP, with the preset's
+/// Each kind is a list of `{ name, summary, parameters }`. Each parameter is `{ name, type, doc,
+/// required }`, with `default` if it has one. If only certain values are allowed, `values` lists
+/// them as `{ name, doc }`. The parameters of a preset are all fields of a TCP, with the preset's
 /// values as defaults. The parameters of a standard are all keys of a wlan, with the standard's
 /// values as defaults.
 pub fn describe() -> Value {

@@ -66,7 +66,7 @@ impl<'a> Document<'a> {
         let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));
         let own = last(&problem.path);
         // An error in a link or flow that a topology has generated is reported at the keys of the
-        // topology, unless an override has changed that link or flow since.
+        // topology. If an override has changed the link or flow, the error is reported there.
         let made_so = own.is_none() && topology::is_topology_path(&written);
         let path = if made_so { &*written } else { &problem.path };
         error.path = one_line(&path_text(made.values, path));

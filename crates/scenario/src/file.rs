@@ -32,7 +32,8 @@ pub struct File {
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Sampling of time series: an interval, or `"every_ack"`; without it there are none.
+    /// Sampling of time series: an interval, or `"every_ack"`; without this key no samples are
+    /// taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_interval: Option<SampleInterval>,
     /// TCPs by name. `like` names the preset, or another of these TCPs, from which a TCP starts.

@@ -60,8 +60,8 @@ pub(super) fn parameters(table: &WlanTable) -> Result<Parameters, Problem> {
         return refuse("preamble", format!("{name} has no short preamble: leave it \"long\""));
     };
     parameters.plcp = plcp;
-    // The standard derives some values from others. These are derived from the values that the
-    // table sets, unless the table sets them as well.
+    // The standard derives some values from others. The derived values follow the values that the
+    // table sets, if the table does not set the derived values, too.
     let set = |value: &mut Duration, given: Option<Duration>| *value = given.unwrap_or(*value);
     set(&mut parameters.slot, table.slot);
     set(&mut parameters.sifs, table.sifs);
