@@ -283,7 +283,7 @@ impl Host {
         written: &mut u64,
     ) -> Result<Return, Fault> {
         // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
-        // `has_room`), even if a part of the write would fit earlier.
+        // `has_room`). A part of the write might fit earlier.
         let end = self.end_for_fd(transfer.fd)?.map(|end| &self.ends[end]);
         if *written > 0 && end.is_some_and(|end| end.found_buffer_full && end.error.is_none()) {
             return Ok(Return::Wait);

@@ -8,7 +8,7 @@
 use retx_tcp::Connection;
 use retx_units::{Duration, Time};
 
-/// Clocks of a connection.
+/// Clocks of a connection: busy, and limited by the peer's window or the send buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LimitClocks {
     busy_time: Clock,
