@@ -43,8 +43,8 @@ pub struct Worker {
     pub senders: Option<OwnedFd>,
     /// Descriptor of each host's device.
     pub devices: Vec<OwnedFd>,
-    /// For each UDP flow that keeps its first hop full, the socket on which the emulator reports
-    /// the fates of its packets in that hop to the source.
+    /// Sockets for reports, by UDP flow: the emulator tells a source that keeps its first hop full
+    /// the fates of its packets in that hop. `None` for other UDP flows.
     pub sources: Vec<Option<OwnedFd>>,
     /// Kernel settings of each host, as read back.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,

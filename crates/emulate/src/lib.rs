@@ -1,12 +1,16 @@
 //! Emulation: the kernel's TCP over a scenario's links, in real time.
 //!
-//! Nodes where flows end become network namespaces with one device each; a separate process, the
-//! [`worker`], holds them. The packets of these devices pass through the simulator's stages, in the
-//! simulator's engine, in real time ([`path`]). This crate contains no models.
+//! Nodes where flows end become network namespaces with one device each, in a separate process, the
+//! [`worker`]. The packets of these devices pass through the simulator's stages, in the simulator's
+//! engine, in real time ([`path`]). This crate contains no models.
 //!
-//! Steps of an emulation: [`settings`] converts a TCP to kernel settings → [`layout`] computes the
-//! layout → [`launch`] starts the worker → [`path`] moves packets until the run is over →
-//! [`summary`].
+//! Steps of an emulation:
+//!
+//! 1. [`settings`] converts a TCP to kernel settings.
+//! 2. [`layout`] computes the layout.
+//! 3. [`launch`] starts the worker.
+//! 4. [`path`] moves packets until the run is over.
+//! 5. [`summary`] contains the results.
 
 // Namespaces, TUN devices and packet sockets exist only on Linux.
 #![cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! Record of a flow, computed from passing packets and from queries of its sender's socket.
 //!
 //! In a simulation the two connections update the [`FlowRecord`]. In an emulation, a segment counts
-//! as arrived when it leaves the network at the receiver's host, and an acknowledgment counts as
+//! as arrived when it leaves the network at the receiver's host. An acknowledgment counts as
 //! received when it leaves the network at the sender's host. The simulator's estimator computes the
 //! smoothed RTT from the samples that Linux would take ([`RoundTrips`]). The losses that the sender
 //! has detected, and its window, are read from its socket ([`TransitionDetector`]).

@@ -1,10 +1,10 @@
 //! Worker: a process that creates the hosts, and runs the flows in them. Everything that the worker
 //! creates is bound to its process, so nothing is left when the process ends, for whatever reason.
 //!
-//! The worker is started twice. The first process enters new namespaces: a user namespace unless it
-//! is root, a mount namespace and a PID namespace. It starts the second process, which is the first
-//! one in the PID namespace, so all processes below it end with it. Standard input is the socket to
-//! the emulator; when the socket closes, the worker exits.
+//! The worker is started twice. The first process enters new namespaces: a mount namespace, a PID
+//! namespace and, if it is not root, a user namespace. It starts the second process, which is the
+//! first one in the PID namespace, so all processes below it end with it. Standard input is the
+//! socket to the emulator; when the socket closes, the worker exits.
 
 mod datagrams;
 mod device;

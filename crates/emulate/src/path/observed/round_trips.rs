@@ -1,8 +1,8 @@
 //! Round-trip times of segments sent once.
 //!
-//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). A sample
-//! is taken from the oldest segment that an acknowledgment covers for the first time, unless one of
-//! the covered segments was sent twice. In that case it is taken from the oldest segment that was
+//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). Normally a
+//! sample is taken from the oldest segment that an acknowledgment covers for the first time. If one
+//! of the covered segments was sent twice, the sample is taken from the oldest segment that was
 //! sent once and that the acknowledgment covers for the first time by SACK.
 //!
 //! *Difference.* If neither rule yields a sample, Linux uses the echo of a timestamp; this module
