@@ -63,9 +63,9 @@ const SHARES: (f64, f64) = (0.1, 0.9);
 /// Minimum number of intervals between losses for a judgment of their regularity.
 const INTERVALS_MIN: usize = 8;
 /// Losses count as regular if the standard deviation of their intervals, divided by the mean, is
-/// less than this. In simulations this ratio was 0.23 to 1.28 with random losses, and 0 to 0.53
-/// with a shared or short queue or a policer. Below this limit were 12 of 101 flows with random
-/// losses (because a recovery separates successive losses), and 5 of the 10 other flows.
+/// less than this. In simulations this ratio was 0.23 to 1.28 with random losses. With a shared or
+/// short queue or a policer it was 0 to 0.53. The limit misjudges 12 of 101 flows with random
+/// losses, because a recovery separates successive losses. It detects 5 of the 10 other flows.
 const REGULAR: f64 = 0.45;
 /// Likelihood ratio of congestion for regular losses: 5/10 divided by 12/101, from the flows above.
 const REGULAR_RATIO: f64 = 4.0;

@@ -21,9 +21,10 @@ const RECEIVER_WITHOUT_SACK: f64 = 0.5;
 /// Probability that the inferred kind of a retransmission is correct, for a capture in the middle
 /// of the path and a flow without SACK blocks.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// Probability that a retransmission whose inferred kind is a timeout was sent by one, for a
-/// capture at the receiver's end and a flow with timestamps. Rounded from 61 of 91 retransmissions
-/// in the random flows 1000–1199, 3000–3199 and 5000–5199 of `tools/diagnose_truth.py`.
+/// Probability that a retransmission whose inferred kind is a timeout was sent by a timeout, for a
+/// capture at the receiver's end and a flow with timestamps. The value is rounded from 61 of 91
+/// retransmissions in random flows of `tools/diagnose_truth.py` (1000–1199, 3000–3199 and
+/// 5000–5199).
 const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Number of round trips within which two episodes count as recovery from the same losses (a
 /// convention).

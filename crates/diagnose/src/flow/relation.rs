@@ -11,8 +11,8 @@ const SEGMENT_MAX: u32 = 1_460;
 /// Maximum time by which data may be captured after their own acknowledgment. A longer round trip
 /// takes its place.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
-/// The capture counts as near the sender if the round trip to the receiver is at least this number
-/// of times as long as that to the sender.
+/// The capture counts as near the sender if the round trip to the receiver, divided by the round
+/// trip to the sender, is at least this number.
 const NEAR: i64 = 8;
 /// Number of pauses without other use of the IP identification after which it counts as a counter
 /// of this connection alone.
@@ -47,7 +47,7 @@ pub(super) struct Identification {
     /// Number of segments of the last packet; several if a network card splits it.
     segments: u16,
     /// Number of pauses in which no other packet used a number of the IP identification, and number
-    /// of other pauses.
+    /// of all other pauses.
     quiet: [u32; 2],
 }
 

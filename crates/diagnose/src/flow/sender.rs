@@ -2,8 +2,8 @@
 //! timers, duplicate ACKs, and the current episode of loss recovery.
 //!
 //! An acknowledgment reaches the sender half a round trip (between capture and sender) after it
-//! passes the capture, and the data that it releases pass the capture another half round trip
-//! later. Until then the acknowledgment waits in `coming`.
+//! passes the capture. The data that it releases pass the capture another half round trip later.
+//! Until then the acknowledgment waits in `coming`.
 
 mod classify;
 mod recovery;
@@ -164,8 +164,9 @@ pub struct Sender {
     /// True once the sender has sent Linux's initial window before the first acknowledgment.
     has_first_of_linux: bool,
     has_probed: bool,
-    /// Number of first expiries of a timer that retransmitted the last segment (tail loss probes),
-    /// minus the number of those that retransmitted the first unacknowledged segment (timeouts).
+    /// Balance of first expiries of a timer: the number of those that retransmitted the last
+    /// segment (tail loss probes), minus the number of those that retransmitted the first
+    /// unacknowledged segment (timeouts).
     probes: i32,
     coming: VecDeque<Ack>,
 }

@@ -2,9 +2,9 @@
 //! clamp of the congestion window was.
 //!
 //! The bottleneck was the limit if the bytes in flight reached the path's bandwidth-delay product.
-//! The estimate of this product changes while a flow is read, so each interval is stored with its
-//! bytes in flight, which are compared with the final estimate. A buffer or a clamp is detected
-//! only after several rounds, so these intervals are corrected at the end, too.
+//! The estimate of this product changes while a flow is read. Each interval is therefore stored
+//! with its bytes in flight, which are compared with the final estimate. A buffer or a clamp is
+//! detected only after several rounds, so these intervals are corrected at the end, too.
 
 use super::account::{Account, Limit};
 use super::growth::Period;
@@ -26,7 +26,7 @@ pub struct TentativeLimit {
     pub period: Period,
 }
 
-/// Nanoseconds by decision and episode.
+/// Time in nanoseconds, by tentative limit and episode.
 #[derive(Debug, Default)]
 pub struct UndecidedTimes {
     times: HashMap<(TentativeLimit, Option<usize>), i64>,

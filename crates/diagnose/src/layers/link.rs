@@ -57,7 +57,7 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
         0x8864 => pppoe(view, packet),
         0x6558 => ethernet(view, packet),
         0x880b => ppp(view, packet),
-        // ERSPAN II and III; the latter may have a sub-header.
+        // ERSPAN types II and III; type III may have a sub-header.
         0x88be => ethernet(view.after(8)?, packet),
         0x22eb => {
             let more = if view.head(12)?[11] & 1 != 0 { 8 } else { 0 };

@@ -1,8 +1,8 @@
 //! Queue before the bottleneck: its length when packets were lost, and its greatest length.
 //!
 //! The delay of a copy above the minimum delay, times the rate, is the queue length at the copy's
-//! arrival. For copies without a delay of their own, the length follows from the last known length,
-//! the bytes sent since, and the bytes that the bottleneck has forwarded since.
+//! arrival. For copies without a delay of their own, the length is computed from the last known
+//! length, the bytes sent since, and the bytes forwarded since.
 //!
 //! A drop-tail queue drops packets only at its limit. The loss rate of packets that arrived at a
 //! queue of nearly the greatest length is therefore compared with that of all other packets. If it

@@ -20,7 +20,7 @@ const SHORT: (u32, u32) = (1, 1);
 /// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;
 /// If at least this number of intervals contains no delivery beyond a gap in the sequence space,
-/// only these intervals are used, because a receiver delays acknowledgments beyond a gap by up to a
+/// only these intervals are used. Beyond a gap, a receiver delays acknowledgments by up to a
 /// millisecond (SACK compression in Linux).
 const CHUNKS_PLAIN: usize = 10;
 /// Maximum relative distance of an interval's rate from the median. An interval beyond it is

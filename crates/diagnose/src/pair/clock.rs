@@ -69,7 +69,7 @@ fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
 mod tests {
     use super::{MinimumDelay, lower_envelope_slope};
 
-    /// Delays above a line of 40 ppm; the line is found, however they lie above it.
+    /// Delays above a line of 40 ppm; the line is found for any distances of the delays from it.
     #[test]
     fn the_lower_envelope_shows_the_skew() {
         let mut points = Vec::new();

@@ -219,8 +219,9 @@ impl Score {
     }
 
     /// Upper bound (Chernoff) of the probability that bursts at random times find the bucket empty
-    /// as often. With n bursts, a fraction h of which find it empty, and a fraction f of all
-    /// packets that do, the bound is (f/h)^(nh) · ((1−f)/(1−h))^(n(1−h)).
+    /// as often. Let n be the number of bursts, h the fraction of bursts that find the bucket
+    /// empty, and f the fraction of all packets that find it empty. The bound is (f/h)^(nh) ·
+    /// ((1−f)/(1−h))^(n(1−h)).
     fn chance(&self) -> f64 {
         let (n, f) = (self.bursts as f64, self.share().max(1e-3));
         let h = self.hits as f64 / n.max(1.0);
