@@ -1,9 +1,9 @@
 //! Choice of a model, or the reason why none is chosen.
 //!
-//! *Rule.* The model with the smallest BIC is chosen under two conditions: no other model's BIC is
-//! within 2 of it (Kass & Raftery 1995 call a smaller difference "not worth more than a bare
-//! mention"), and none of its tests rejects it. A chain that enters its rarest state fewer than 4
-//! times is not a candidate, because it cannot be distinguished from a change point.
+//! *Rule.* The model with the smallest BIC is chosen under two conditions. The BIC of every other
+//! model is larger by 2 or more (Kass & Raftery 1995 call a smaller difference "not worth more than
+//! a bare mention"). No test of the chosen model rejects it. A chain that enters its rarest state
+//! fewer than 4 times is not a candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;

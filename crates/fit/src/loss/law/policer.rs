@@ -149,8 +149,8 @@ fn axes(first: f64, largest: f64) -> (Axis, Axis) {
     (Axis { centre: first, factor: 1.4 }, Axis { centre: largest * 12.0, factor: 12.0 })
 }
 
-/// Searches rate and bucket on a coarse grid, then on finer grids, and finally along the directions
-/// in which a change of one compensates for a change of the other.
+/// Searches rate and bucket on a coarse grid, then on finer grids. The last search follows the
+/// directions in which a change of the rate compensates for a change of the bucket.
 fn refined(copies: &Copies, first: f64, largest: f64) -> Found {
     let (mut rate, mut bucket) = axes(first, largest);
     let mut found = best(copies, rate, bucket);

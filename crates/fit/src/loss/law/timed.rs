@@ -1,11 +1,10 @@
 //! Two-state Markov chain in continuous time, observed only when a packet passes.
 //!
-//! *Equations.* The chain stays in the good and the bad state for exponential times with means T_g
-//! and T_b, so the matrix Q of transition rates contains 1/T_g and 1/T_b. If a packet follows
-//! another one after a time τ, the transition probabilities between them are exp(Q·τ): with Λ =
-//! 1/T_g + 1/T_b and π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I −
-//! 1·π). The likelihood sums over the states between two packets, so idle times carry no
-//! information.
+//! *Equations.* The times in the good and the bad state are exponential with means T_g and T_b, so
+//! the matrix Q of transition rates contains 1/T_g and 1/T_b. If a packet follows another one after
+//! a time τ, the transition probabilities between them are exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). Here
+//! Λ = 1/T_g + 1/T_b, and π = (1 − share of bad time, share of bad time). The likelihood sums over
+//! the states between two packets, so idle times carry no information.
 
 use super::{Law, ModelProperties, Parameter, probability, rounded, seconds, time_text};
 use crate::loss::chain::weight_and_scale;
