@@ -2,8 +2,9 @@
 //!
 //! packetdrill's main thread plays the script, and is the only one that advances the clock. Its
 //! second thread makes blocking calls, and waits here. Real time must not influence the outcome.
-//! Before the main thread advances the clock, it therefore waits until the blocked call has seen
-//! every event and, if the call has returned, until its thread has read the clock.
+//! The main thread therefore waits before it advances the clock, until the blocked call has seen
+//! every event. If the call has returned, the main thread also waits until the second thread has
+//! read the clock.
 
 use crate::machine::Machine;
 use retx_drill::host::{Fault, Return};
