@@ -1,9 +1,13 @@
 //! Registries of named choices, such as congestion controls, each with its own parameters. A choice
 //! is written `"reno"` or `{ name = "reno", growth = "bytes_acked" }`.
 //!
-//! The macro [`registry!`](crate::registry) generates from a list of module names the declarations
-//! of these modules, the enum of configurations with its reading, writing and JSON Schema, and the
-//! enum of running algorithms. A new choice takes one new file and one word in the list.
+//! From a list of module names, the macro [`registry!`](crate::registry) generates:
+//!
+//! - the declarations of these modules;
+//! - the enum of configurations, with its reading, writing and JSON Schema;
+//! - the enum of running algorithms.
+//!
+//! A new choice takes one new file and one word in the list.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
