@@ -245,7 +245,7 @@ impl RunningWorker {
     }
 }
 
-/// Raises the limit of open files of this process and the worker to what the flows need.
+/// Raises the limit of open files, for this process and the worker, to the number that flows need.
 fn allow_files(setup: &WorkerSetup) -> Result<(), EmulateError> {
     // Each flow needs at most four descriptors: a listener, two ends, and a second descriptor of
     // the sender.

@@ -107,7 +107,7 @@ impl Arguments {
         }
     }
 
-    /// Parses `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`; if `asked`, `getsockopt`.
+    /// Parses `setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4)`, or `getsockopt` if `asked`.
     pub fn socket_option(&self, asked: bool) -> Result<Operation, Refusal> {
         let fd = self.only_fd(5)?;
         let level = self.names(1)?;

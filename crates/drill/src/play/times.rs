@@ -15,7 +15,7 @@ pub struct TimeWindow {
     pub end: Time,
     /// True if any time is allowed.
     pub is_any: bool,
-    /// Tolerance outside the range.
+    /// Tolerance before `begin` and after `end`.
     pub tolerance: Duration,
 }
 

@@ -175,7 +175,7 @@ impl Inspector {
         })
     }
 
-    /// Packet of none of the flows.
+    /// Recognises a packet that belongs to none of the scenario's flows.
     fn other(
         &mut self,
         from: usize,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Code {
     /// Name of the class, for messages.
     pub class: Arc<str>,
-    /// Creates an instance.
+    /// Callable that creates an instance.
     pub make: Py<PyAny>,
     /// Names of the methods that the class implements or inherits.
     pub methods: Vec<String>,

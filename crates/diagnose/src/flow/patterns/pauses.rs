@@ -101,7 +101,7 @@ impl Pauses {
         }
     }
 
-    /// Ends a pause of the sender with its next data.
+    /// Handles data of the sender, which end its pause.
     pub fn on_data(&mut self, sent: &Sent) {
         self.idle = None;
         if let Some((since_ns, packet)) = self.request.take().filter(|_| !sent.is_retransmission) {
