@@ -1,7 +1,7 @@
 //! Diagnosis of a capture, as `retx diagnose --json` prints it.
 
 use crate::between::CaptureComparison;
-use crate::picture::Picture;
+use crate::time_sequence::TimeSequenceDiagram;
 use serde::Serialize;
 
 /// Mechanism that sent a retransmission.
@@ -282,7 +282,7 @@ pub struct Flow {
     pub between: Option<CaptureComparison>,
     /// Time–sequence diagram; none unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub picture: Option<Picture>,
+    pub picture: Option<TimeSequenceDiagram>,
 }
 
 /// Properties of a capture.

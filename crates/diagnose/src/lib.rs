@@ -13,10 +13,10 @@ pub mod measure;
 mod order;
 pub mod packet;
 pub mod pair;
-pub mod picture;
 pub mod reader;
 mod run;
 pub mod tables;
+pub mod time_sequence;
 
 pub use pair::diagnose_pair;
-pub use run::{diagnose, diagnose_with_picture};
+pub use run::{diagnose, diagnose_with_diagram};

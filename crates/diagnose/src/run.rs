@@ -40,19 +40,19 @@ impl Passed {
 /// # Errors
 /// The file is not a capture.
 pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
-    diagnose_with_picture(source, name, None)
+    diagnose_with_diagram(source, name, None)
 }
 
 /// Diagnoses a capture, and keeps the time–sequence diagram of one flow, given by its number.
 ///
 /// # Errors
 /// The file is not a capture.
-pub fn diagnose_with_picture<R: Read>(
+pub fn diagnose_with_diagram<R: Read>(
     source: R,
     name: &str,
-    pictured: Option<usize>,
+    diagram_of: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    let wanted = RequestedOutput { pictured, ..RequestedOutput::default() };
+    let wanted = RequestedOutput { diagram_of, ..RequestedOutput::default() };
     Ok(read(source, name, wanted, |_, _| ())?.answer)
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct CaptureReading {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedOutput {
     /// Number of the flow whose time–sequence picture is kept, if any.
-    pub pictured: Option<usize>,
+    pub diagram_of: Option<usize>,
     /// Flows whose packets are kept in order to measure the path.
     pub watched: WatchedFlows,
 }
@@ -83,7 +83,7 @@ pub(crate) fn read<R: Read>(
 ) -> Result<CaptureReading, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
-    (flows.picture_of, flows.watched) = (wanted.pictured, wanted.watched);
+    (flows.diagram_of, flows.watched) = (wanted.diagram_of, wanted.watched);
     let mut passed = Passed::default();
     let mut order = ReorderBuffer::default();
     let mut push = |packet: &Packet| {

@@ -96,7 +96,7 @@ pub fn emulate(
     let codes = started.progress.exit_codes();
     let mut report = RunningWorker::stop(started)?;
     engine.finish()?;
-    let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
+    let mut outcome = Outcome::from_engine(&layout.plan, &settings.record, engine);
     // In the tables, conversations outside the scenario are numbered after the flows.
     outcome.names.flows.extend(seen.names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
@@ -121,8 +121,11 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let loaded = path::find_data_pipes(plan);
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
-        let limiter =
-            Limiter::new(flow.work.clone(), BandwidthDelayProduct::of(plan, flow, &loaded), tcp);
+        let limiter = Limiter::new(
+            flow.work.clone(),
+            BandwidthDelayProduct::for_flow(plan, flow, &loaded),
+            tcp,
+        );
         (flow.initiator, tcp, engine.full_segment(index), limiter)
     };
     let every_ack = plan.sampling == Sampling::EveryAck;

@@ -9,16 +9,16 @@ use retx_record::{Column, Table};
 ///
 /// # Errors
 /// Python's memory error.
-pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+pub fn table_to_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dictionary = PyDict::new(py);
     for (name, column) in table.columns {
-        dictionary.set_item(name, array(py, column)?)?;
+        dictionary.set_item(name, column_to_array(py, column)?)?;
     }
     Ok(dictionary)
 }
 
 /// Array of numbers, or for a column of names the array of codes and the list of names.
-pub fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+pub fn column_to_array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
     Ok(match column {
         Column::Float(values) => PyArray1::from_vec(py, values).into_any(),
         Column::Integer(values) => PyArray1::from_vec(py, values).into_any(),

@@ -15,7 +15,7 @@ pub struct Control {
 
 impl Control {
     /// Sets the total amount of simulated time: that of `runs` runs.
-    pub(crate) fn expect(&self, runs: u64, nanos_each: u64) {
+    pub(crate) fn set_total_time(&self, runs: u64, nanos_each: u64) {
         self.total_nanos.store(runs.saturating_mul(nanos_each), Ordering::Relaxed);
     }
 }

@@ -41,7 +41,7 @@ pub fn diagnose_pair(
 pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyResult<String> {
     let name = path.display().to_string();
     let file = File::open(&path)?;
-    let answer = py.detach(|| retx_diagnose::diagnose_with_picture(file, &name, pictured));
+    let answer = py.detach(|| retx_diagnose::diagnose_with_diagram(file, &name, pictured));
     match answer {
         Ok(answer) => Ok(json(&answer)),
         Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),

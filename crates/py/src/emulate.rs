@@ -1,7 +1,7 @@
 //! Emulations, with the interpreter's lock released.
 
 use crate::control::Control;
-use crate::errors::{EmulationRefusedError, RunError, run_failed};
+use crate::errors::{EmulationRefusedError, RunError, run_error};
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -62,11 +62,11 @@ pub fn emulate(
         max_rate_bit_s: rate_max_bit_s,
         launch: LaunchOptions { command, output_to_error: programs_to_error },
     };
-    control.expect(1, scenario.inner.duration.as_nanos());
+    control.set_total_time(1, scenario.inner.duration.as_nanos());
     let emulated = py
         .detach(|| retx_emulate::emulate(&scenario.inner, &settings, &control.inner))
         .map_err(|error| emulation_failed(py, &error))?;
-    Ok(RawResult::emulated(scenario, emulated))
+    Ok(RawResult::from_emulation(scenario, emulated))
 }
 
 /// Converts the error of a failed emulation.
@@ -75,7 +75,7 @@ fn emulation_failed(py: Python<'_>, error: &EmulateError) -> PyErr {
         EmulateError::Scenario(message) | EmulateError::Machine(message) => {
             EmulationRefusedError::new_err(message.clone())
         }
-        EmulateError::Run(error) => run_failed(py, error),
+        EmulateError::Run(error) => run_error(py, error),
         EmulateError::Broken { .. } => RunError::new_err(error.to_string()),
     }
 }

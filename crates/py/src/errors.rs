@@ -36,12 +36,12 @@ create_exception!(
 );
 
 /// Converts an error of the scenario.
-pub fn refused(error: &retx_scenario::ScenarioError) -> PyErr {
+pub fn scenario_error(error: &retx_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
 /// Converts the error of a failed run.
-pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
+pub fn run_error(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
     match error {
         retx_sim::RunError::UserCode(fault) => {
             let failed = UserCodeError::new_err(fault.message.clone());

@@ -21,7 +21,7 @@ mod sweep;
 mod text;
 mod user;
 
-use boundary::EndsWithoutMemory;
+use boundary::ExitsWithoutMemory;
 use pyo3::prelude::*;
 #[cfg(not(all(target_os = "linux", feature = "large_pages")))]
 use std::alloc::System as Inner;
@@ -30,7 +30,7 @@ use std::alloc::System as Inner;
 use tikv_jemallocator::Jemalloc as Inner;
 
 #[global_allocator]
-static ALLOCATOR: EndsWithoutMemory<Inner> = EndsWithoutMemory(Inner);
+static ALLOCATOR: ExitsWithoutMemory<Inner> = ExitsWithoutMemory(Inner);
 
 /// Scenarios, runs and their results, for the Python package `retx`.
 #[pymodule]

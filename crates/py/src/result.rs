@@ -1,6 +1,6 @@
 //! Results of a run for Python.
 
-use crate::columns::{array, dictionary};
+use crate::columns::{column_to_array, table_to_dict};
 use crate::scenario::Scenario;
 use crate::text::{json, write_text};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
@@ -51,7 +51,7 @@ impl RawResult {
 
     /// Result of an emulation.
     #[cfg(target_os = "linux")]
-    pub fn emulated(scenario: &Scenario, emulated: EmulationResult) -> Self {
+    pub fn from_emulation(scenario: &Scenario, emulated: EmulationResult) -> Self {
         let summary = serde_json::to_value(&emulated.summary);
         let summary = summary.expect("a summary is plain data");
         Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
@@ -196,7 +196,7 @@ impl RawResult {
         let columns = columns.ok_or_else(|| PyKeyError::new_err(format!("no table {name}")))?;
         let dictionary = PyDict::new(py);
         for (name, column) in columns {
-            dictionary.set_item(name, array(py, column)?)?;
+            dictionary.set_item(name, column_to_array(py, column)?)?;
         }
         Ok(Some(dictionary))
     }
@@ -214,7 +214,7 @@ impl RawResult {
         let table = py
             .detach(|| self.table(name))
             .ok_or_else(|| PyKeyError::new_err(format!("no table {name}, or not any more")))?;
-        dictionary(py, table)
+        table_to_dict(py, table)
     }
 
     /// Writes the capture as pcapng, atomically.
@@ -259,14 +259,14 @@ pub fn stacked<'py>(
     let outcomes: Vec<&Outcome> = results.iter().map(|result| &result.outcome).collect();
     if events {
         let table = py.detach(|| Outcome::events_of_all(&outcomes, name));
-        return table.map(|table| dictionary(py, table)).transpose();
+        return table.map(|table| table_to_dict(py, table)).transpose();
     }
     let Some(columns) = py.detach(|| Outcome::columns_of_all(&outcomes, name)) else {
         return Ok(None);
     };
     let dictionary = PyDict::new(py);
     for (name, column) in columns {
-        dictionary.set_item(name, array(py, column)?)?;
+        dictionary.set_item(name, column_to_array(py, column)?)?;
     }
     Ok(Some(dictionary))
 }

@@ -1,7 +1,7 @@
 //! Runs, with the interpreter's lock released.
 
 use crate::control::Control;
-use crate::errors::run_failed;
+use crate::errors::run_error;
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -34,12 +34,12 @@ pub fn run(
         None => Vec::new(),
     };
     let options = Options { replication, reference, ..options(tables, segments, capture) };
-    control.expect(1, scenario.inner.duration.as_nanos());
+    control.set_total_time(1, scenario.inner.duration.as_nanos());
     // The simulation does not read the wall clock, so its running time is measured here.
     let start = Instant::now();
     let mut outcome = py
         .detach(|| retx_sim::run(&scenario.inner, &options, &control.inner))
-        .map_err(|error| run_failed(py, &error))?;
+        .map_err(|error| run_error(py, &error))?;
     outcome.engine.wall_s = Some(start.elapsed().as_secs_f64());
     Ok(RawResult::new(scenario, outcome))
 }
@@ -63,23 +63,26 @@ pub fn run_many(
 ) -> PyResult<Vec<RawResult>> {
     let options = Options { reference, ..options(tables, segments, Vec::new()) };
     let batch = Batch { first: 0, count: replications, threads };
-    control.expect(replications, scenario.inner.duration.as_nanos());
+    control.set_total_time(replications, scenario.inner.duration.as_nanos());
     let known = scenario.inner.tcps.iter().any(|tcp| tcp.config.has_user_code());
-    let around = (&control.inner, if known { prepared as ThreadWrapper } else { within });
+    let around = (
+        &control.inner,
+        if known { with_interpreter as ThreadWrapper } else { without_interpreter },
+    );
     let outcomes = py
         .detach(|| retx_sim::run_many_within(&scenario.inner, &options, batch, around))
-        .map_err(|error| run_failed(py, &error))?;
+        .map_err(|error| run_error(py, &error))?;
     Ok(outcomes.into_iter().map(|outcome| RawResult::new(scenario, outcome)).collect())
 }
 
 /// Runs the work of a thread that does not call Python.
-pub fn within(work: &mut (dyn FnMut() + Send)) {
+pub fn without_interpreter(work: &mut (dyn FnMut() + Send)) {
     work();
 }
 
 /// Runs the work of a thread that calls user code. The thread is attached to the interpreter once,
 /// which makes the calls much cheaper.
-pub fn prepared(work: &mut (dyn FnMut() + Send)) {
+pub fn with_interpreter(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));
 }
 

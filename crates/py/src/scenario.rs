@@ -1,6 +1,6 @@
 //! Scenarios: text in, checked types out.
 
-use crate::errors::{ScenarioError, refused};
+use crate::errors::{ScenarioError, scenario_error};
 use crate::user::PythonLoader;
 use pyo3::prelude::*;
 use retx_scenario::{ExternalSources, Hop, LinkDirection, Source};
@@ -111,7 +111,7 @@ pub fn parse(
     });
     match parsed {
         Ok(scenario) => Ok(Scenario { inner: Arc::new(scenario) }),
-        Err(error) => Err(loader.failure().unwrap_or_else(|| refused(&error))),
+        Err(error) => Err(loader.failure().unwrap_or_else(|| scenario_error(&error))),
     }
 }
 
@@ -124,7 +124,8 @@ pub fn from_json(
     overrides: Vec<(String, String)>,
     find: Option<Py<PyAny>>,
 ) -> PyResult<Scenario> {
-    let toml = py.detach(|| retx_scenario::from_json(text)).map_err(|error| refused(&error))?;
+    let toml =
+        py.detach(|| retx_scenario::from_json(text)).map_err(|error| scenario_error(&error))?;
     parse(py, &toml, "", overrides, find)
 }
 
@@ -132,7 +133,7 @@ pub fn from_json(
 /// links and flows in its place, unchecked.
 #[pyfunction]
 pub fn expand_topology(text: &str) -> PyResult<String> {
-    retx_scenario::expand_topology(text).map_err(|error| refused(&error))
+    retx_scenario::expand_topology(text).map_err(|error| scenario_error(&error))
 }
 
 /// The JSON Schema of scenario files.

@@ -1,6 +1,6 @@
 //! Results of runs, to be written to files or read in Python.
 
-use crate::columns::array;
+use crate::columns::column_to_array;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,7 +21,7 @@ pub struct Batch {
 
 impl Batch {
     /// Creates a batch from a thread's results.
-    pub fn of(columns: retx_sim::Columns) -> Self {
+    pub fn from_columns(columns: retx_sim::Columns) -> Self {
         let tables = columns.into_tables().map(|(name, table)| (name.to_owned(), table));
         Self { inner: retx_store::Batch::new(tables) }
     }
@@ -167,7 +167,7 @@ pub fn merged(py: Python<'_>, sources: Vec<(PathBuf, Runs)>, keys: Vec<String>) 
 fn arrays<'py>(py: Python<'py>, table: &Columns) -> PyResult<Bound<'py, PyDict>> {
     let dictionary = PyDict::new(py);
     for (name, column) in table {
-        dictionary.set_item(name, array(py, column.clone())?)?;
+        dictionary.set_item(name, column_to_array(py, column.clone())?)?;
     }
     Ok(dictionary)
 }

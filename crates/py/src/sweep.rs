@@ -1,8 +1,8 @@
 //! Sweeps: many scenarios in, columns out.
 
 use crate::control::Control;
-use crate::errors::{refused, run_failed};
-use crate::run::{prepared, within};
+use crate::errors::{run_error, scenario_error};
+use crate::run::{with_interpreter, without_interpreter};
 use crate::scenario::Scenario;
 use crate::store::Batch;
 use crate::user::PythonLoader;
@@ -45,7 +45,7 @@ pub fn parse_points(
     let one = |(part, loader): (&[Changes], PythonLoader)| -> Parsed {
         let outside = ExternalSources { files: &|file| loader.data(file), code: &loader };
         retx_scenario::parse_points(&source, part, outside)
-            .map_err(|error| loader.failure().unwrap_or_else(|| refused(&error)))
+            .map_err(|error| loader.failure().unwrap_or_else(|| scenario_error(&error)))
     };
     let parsed: Vec<Parsed> = py.detach(|| {
         std::thread::scope(|scope| {
@@ -74,7 +74,7 @@ pub fn parse_points(
 /// Converts a scenario from JSON text to TOML.
 #[pyfunction]
 pub fn toml_of_json(text: &str) -> PyResult<String> {
-    retx_scenario::from_json(text).map_err(|error| refused(&error))
+    retx_scenario::from_json(text).map_err(|error| scenario_error(&error))
 }
 
 /// Checks a `[sweep]` given as JSON text, and expands its ranges. Returns JSON text with
@@ -102,7 +102,7 @@ pub fn fill_hypercube(text: &str, shares: Vec<Vec<f64>>) -> PyResult<String> {
 }
 
 fn checked(text: &str) -> PyResult<Sweep> {
-    retx_scenario::read_sweep(text).map_err(|error| refused(&error))
+    retx_scenario::read_sweep(text).map_err(|error| scenario_error(&error))
 }
 
 /// Numeric columns of a run's tables `flows`, `links`, `wlans`.
@@ -147,7 +147,8 @@ impl Pool {
     #[new]
     #[pyo3(signature = (control, *, threads, user_code = false))]
     fn new(control: &Control, threads: NonZeroUsize, user_code: bool) -> Self {
-        let within: retx_sim::ThreadWrapper = if user_code { prepared } else { within };
+        let within: retx_sim::ThreadWrapper =
+            if user_code { with_interpreter } else { without_interpreter };
         let pool = retx_sim::Pool::new(threads, Arc::clone(&control.inner), within);
         Self { inner: Mutex::new(Some(pool)) }
     }
@@ -183,11 +184,12 @@ impl Pool {
     fn take(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let found = py.detach(|| self.with(|pool| pool.wait_for_results(timeout)))?;
-        let batches = found.parts.into_iter().flat_map(TablesByJobKind::into_values).map(Batch::of);
+        let batches =
+            found.parts.into_iter().flat_map(TablesByJobKind::into_values).map(Batch::from_columns);
         let failed = found
             .failures
             .into_iter()
-            .map(|(label, replication, error)| (label, replication, run_failed(py, &error)));
+            .map(|(label, replication, error)| (label, replication, run_error(py, &error)));
         Ok((batches.collect(), found.idle, failed.collect()))
     }
 

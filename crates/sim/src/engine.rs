@@ -134,7 +134,7 @@ impl<'a> Engine<'a> {
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
-            new.set_path(BandwidthDelayProduct::of(plan, flow, &loaded));
+            new.set_path(BandwidthDelayProduct::for_flow(plan, flow, &loaded));
             if plan.sampling != Sampling::Off {
                 new.record.record_limit_history();
             }

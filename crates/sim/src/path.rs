@@ -79,7 +79,7 @@ struct Step {
 
 impl BandwidthDelayProduct {
     /// Product of this flow's path, if defined. `loaded` is true for each pipe that carries data.
-    pub fn of(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
+    pub fn for_flow(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
         let ways = flow.routes.map(|route| pipes(plan, route));
         let [forward, reverse] = &ways;
         let (forward, reverse) = (forward.as_ref()?, reverse.as_ref()?);

@@ -83,7 +83,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Outcome of a finished engine; [`Engine::finish`] must have been called.
-    pub fn of(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
+    pub fn from_engine(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
         let now = engine.now();
         let events = engine.events();
         let datagrams = plan.datagrams.iter().map(|flow| &flow.name);
@@ -184,7 +184,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
         }
     }
     engine.finish()?;
-    Ok(Outcome::of(plan, options, engine))
+    Ok(Outcome::from_engine(plan, options, engine))
 }
 
 /// Plan whose user code, if any, reports its faults to `faults`.

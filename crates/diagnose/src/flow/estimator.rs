@@ -66,7 +66,7 @@ impl Estimator {
 
     /// Compares the profiles' predictions with a timeout that came after a silence of `waited_ns`.
     /// The timeout must be the first of its series, so that there is no backoff.
-    pub fn learn(&mut self, waited_ns: i64) {
+    pub fn compare_with_timeout(&mut self, waited_ns: i64) {
         // Before the first RTT sample the profiles cannot be distinguished.
         if self.samples == 0 || waited_ns <= 0 {
             return;

@@ -301,7 +301,7 @@ impl Direction {
 
     fn new_data(&mut self, payload_bytes: i64, now: &PacketContext) {
         let was_idle = self.sender.una >= self.scoreboard.end;
-        let (limit, since) = (self.limit_until(now), self.sender.last_activity_ns());
+        let (limit, since) = (self.limit_ended_by(now), self.sender.last_activity_ns());
         let length = self.end_interval(now.sent_ns, limit);
         if was_idle && self.is_pause(now) {
             self.reassign_time_since_data(Limit::Application);

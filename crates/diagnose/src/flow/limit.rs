@@ -270,7 +270,7 @@ impl Direction {
     /// Limit that ended when these data were sent. At a capture away from the sender, an
     /// acknowledgment may have reached the sender a little later than assumed. Data that the
     /// acknowledgment released then end the limit that was in force before it.
-    pub(super) fn limit_until(&self, now: &PacketContext) -> Limit {
+    pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
         // The least round trip is that of the shortest packet, and a full segment takes longer, so

@@ -25,7 +25,7 @@ pub mod watch;
 mod weigh;
 
 use crate::packet::{ControlBits, Endpoint, Options, Packet};
-use crate::picture::Recorder;
+use crate::time_sequence::Recorder;
 use clock::Clock;
 use copies::DuplicateFilter;
 use half::{Direction, PacketContext};

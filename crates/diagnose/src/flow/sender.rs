@@ -216,7 +216,7 @@ impl Sender {
     }
 
     fn take(&mut self, ack: &Ack, sent_to: i64) {
-        self.after_partial(false);
+        self.on_packet_after_partial_ack(false);
         self.window = (ack.window >= 0).then_some(ack.window);
         self.ack_ns = ack.effective_ns;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
@@ -283,7 +283,7 @@ impl Sender {
     pub fn on_retransmission(&mut self, attempt: &UnclassifiedRetransmission) -> Classification {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
-        self.after_partial(silence < AT_ONCE_NS);
+        self.on_packet_after_partial_ack(silence < AT_ONCE_NS);
         let (kind, confidence) = self.classify(attempt);
         // The shift is limited, because a larger one would overflow.
         let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
@@ -296,7 +296,7 @@ impl Sender {
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
         // Queues of unknown length change the measured wait.
         if is_first && !attempt.is_time_unknown && silence > waited_ns / 5 * 4 {
-            self.estimator.learn(waited_ns);
+            self.estimator.compare_with_timeout(waited_ns);
         }
         // The timer is that of the first unacknowledged segment; other retransmissions do not
         // restart it.

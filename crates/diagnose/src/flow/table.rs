@@ -12,7 +12,7 @@ pub struct Flows {
     index: HashMap<(Endpoint, Endpoint), usize>,
     flows: Vec<Flow>,
     /// Number of the flow whose picture is requested, if any.
-    pub picture_of: Option<usize>,
+    pub diagram_of: Option<usize>,
     /// Flows whose paths are measured.
     pub watched: WatchedFlows,
 }
@@ -33,7 +33,7 @@ impl Flows {
         }
         if index == count {
             self.flows.push(Flow::new(packet));
-            if self.picture_of == Some(count + 1) {
+            if self.diagram_of == Some(count + 1) {
                 self.flows[index].recorders = Some(Box::default());
             }
             if matches!(self.watched, WatchedFlows::All)

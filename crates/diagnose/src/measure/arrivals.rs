@@ -18,7 +18,8 @@ const HOLE_MAX: i64 = 4_096;
 /// Trace of a flow, from captured arrivals.
 pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
     let clock = Clock::of(&observed.watch.sent);
-    let mut builder = Builder { trace: FlowTrace::of(observed), clock, ..Builder::default() };
+    let mut builder =
+        Builder { trace: FlowTrace::from_observed(observed), clock, ..Builder::default() };
     for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
         builder.arrive(observed, passed);
     }

@@ -7,8 +7,8 @@ use crate::pair::{Matched, way};
 /// Trace of a flow, from its captures at both ends.
 pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
     let Matched { forward, backward, line, .. } = matched;
-    let mut trace = FlowTrace::of(observed);
-    let missed = way::missed(forward, backward);
+    let mut trace = FlowTrace::from_observed(observed);
+    let missed = way::find_uncaptured(forward, backward);
     let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
     let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
     let origin =

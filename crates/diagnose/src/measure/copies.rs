@@ -103,7 +103,7 @@ struct Unit {
 
 /// Trace of a flow from its acknowledgments.
 pub fn trace_from_acks(observed: &Observed) -> FlowTrace {
-    let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::of(observed) };
+    let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::from_observed(observed) };
     let mut builder = Builder::default();
     let (sent, acks) = (&observed.watch.sent, &observed.watch.acks);
     let mut next = 0;
@@ -124,7 +124,7 @@ pub fn trace_from_acks(observed: &Observed) -> FlowTrace {
 }
 
 impl FlowTrace {
-    pub(crate) fn of(observed: &Observed) -> Self {
+    pub(crate) fn from_observed(observed: &Observed) -> Self {
         let mss = observed.syns.iter().flatten().filter_map(|syn| syn.mss).min();
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
         let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);

@@ -136,7 +136,7 @@ pub fn measure_pair<R: Read>(
     names: [&str; 2],
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
-    let wanted = RequestedOutput { pictured: None, watched: WatchedFlows::Flow(number) };
+    let wanted = RequestedOutput { diagram_of: None, watched: WatchedFlows::Flow(number) };
     let (answer, kept) = pair::read(sources, names, wanted)?;
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let path = flow.zip(kept).map(|(flow, (observed, matched))| {
@@ -181,7 +181,7 @@ pub fn measure<R: Read>(
     name: &str,
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
-    let wanted = RequestedOutput { pictured: None, watched: WatchedFlows::Flow(number) };
+    let wanted = RequestedOutput { diagram_of: None, watched: WatchedFlows::Flow(number) };
     let run::CaptureReading { answer, observed } = run::read(source, name, wanted, |_, _| ())?;
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let observed = observed.into_values().next();

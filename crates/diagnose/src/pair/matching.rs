@@ -23,7 +23,7 @@ pub struct Key {
 
 impl Key {
     /// The key of a packet.
-    pub fn of(packet: &Packet) -> Self {
+    pub fn from_packet(packet: &Packet) -> Self {
         Self {
             seq: packet.seq,
             ack: packet.ack,
@@ -58,7 +58,7 @@ pub struct Matches {
 
 impl Matches {
     /// Matches the packets of a direction. Payloads longer than `unit` are split first.
-    pub fn of([sent, arrived]: [&[Entry]; 2], unit: u32) -> Self {
+    pub fn match_packets([sent, arrived]: [&[Entry]; 2], unit: u32) -> Self {
         let is_long = sent.iter().chain(arrived).any(|entry| entry.length > unit);
         let [mut sent, mut arrived] = if is_long {
             [split(sent, unit), split(arrived, unit)]

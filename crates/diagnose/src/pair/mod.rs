@@ -88,7 +88,7 @@ impl CapturePackets {
             time_ns: packet.time_ns,
             frame: packet.number,
             length: packet.payload_bytes,
-            key: Key::of(packet),
+            key: Key::from_packet(packet),
         });
     }
 }
@@ -101,9 +101,9 @@ impl CapturePackets {
 pub fn diagnose_pair<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
-    pictured: Option<usize>,
+    diagram_of: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    Ok(read(sources, names, RequestedOutput { pictured, ..RequestedOutput::default() })?.0)
+    Ok(read(sources, names, RequestedOutput { diagram_of, ..RequestedOutput::default() })?.0)
 }
 
 /// Rounding error of a round trip: it is computed from four times, each rounded to a microsecond.
@@ -227,9 +227,12 @@ fn join(
     let data = passing[0].ends[side];
     let sides = passing.map(|passing| usize::from(passing.ends[0] != data));
     let unit = unit(passing);
-    let forward = Matches::of([&passing[0].sides[sides[0]], &passing[1].sides[sides[1]]], unit);
-    let backward =
-        Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
+    let forward =
+        Matches::match_packets([&passing[0].sides[sides[0]], &passing[1].sides[sides[1]]], unit);
+    let backward = Matches::match_packets(
+        [&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]],
+        unit,
+    );
     // A SYN first passes the capture that is nearer to the SYN's sender.
     for (of_data, order) in [(true, [0, 1]), (false, [1, 0])] {
         let side = |capture: usize| if of_data { sides[capture] } else { 1 - sides[capture] };
@@ -260,8 +263,8 @@ fn join(
         offset_error_s: round_trip as f64 * NS / 2.0,
         skew_ppm: skew.map(|skew| skew * 1e6),
         round_trip_min_s: round_trip as f64 * NS,
-        forward: OneWayComparison::of(&forward, &backward, &lines[0], span(0)),
-        backward: OneWayComparison::of(&backward, &forward, &lines[1], span(1)),
+        forward: OneWayComparison::compare(&forward, &backward, &lines[0], span(0)),
+        backward: OneWayComparison::compare(&backward, &forward, &lines[1], span(1)),
     });
     if second.place == "receiver" {
         fates(first, &data.to_string(), &forward);

@@ -12,7 +12,12 @@ const FRAMES_MAX: usize = 1_000;
 impl OneWayComparison {
     /// Computes the figures of one direction. `spans` contains the times of the first and the last
     /// packet of each capture; the capture that this direction passes first comes first.
-    pub fn of(own: &Matches, back: &Matches, line: &MinimumDelay, spans: [(i64, i64); 2]) -> Self {
+    pub fn compare(
+        own: &Matches,
+        back: &Matches,
+        line: &MinimumDelay,
+        spans: [(i64, i64); 2],
+    ) -> Self {
         let mut way = Self { duplicated: own.duplicated, ..Self::default() };
         way.fates(own, back, line.least_ns, spans[1]);
         let was_on = |index: &&usize| {
@@ -33,7 +38,7 @@ impl OneWayComparison {
     }
 
     fn fates(&mut self, own: &Matches, back: &Matches, least_ns: i64, span: (i64, i64)) {
-        let missed = missed(own, back);
+        let missed = find_uncaptured(own, back);
         let (mut run, mut runs) = (0, 0_u64);
         for (index, entry) in own.sent.iter().enumerate() {
             let due_ns = entry.time_ns.saturating_add(least_ns);
@@ -81,7 +86,7 @@ impl OneWayComparison {
 
 /// For each sequence number that was acknowledged although the other capture contains no copy of
 /// the data, the index of the last copy.
-pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
+pub(crate) fn find_uncaptured(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =
         acked.reduce(|one, other| if (other.wrapping_sub(one) as i32) > 0 { other } else { one });

@@ -128,7 +128,7 @@ const CHANGES_MOST: usize = 16;
 /// improves the likelihood more than in 99 of 100 series drawn from the model.
 fn changes(series: &Series, tested: &TestResults) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
-    let pairs = CumulativePairs::of(&fates);
+    let pairs = CumulativePairs::from_fates(&fates);
     let mut parts = vec![(0, pairs.last())];
     let mut places = Vec::new();
     while let Some(part) = parts.pop() {

@@ -107,7 +107,7 @@ pub struct CumulativePairs {
 
 impl CumulativePairs {
     /// Counts the pairs of a sequence.
-    pub fn of(fates: &[bool]) -> Self {
+    pub fn from_fates(fates: &[bool]) -> Self {
         let mut sums = Vec::with_capacity(fates.len());
         let mut sum = [0; 4];
         sums.push(sum);

@@ -54,7 +54,7 @@ struct Features {
 
 impl Features {
     fn of(fates: &[bool], lags: &[usize], windows: &[usize]) -> Self {
-        let pairs = CumulativePairs::of(fates);
+        let pairs = CumulativePairs::from_fates(fates);
         let change = pairs.find_change((0, pairs.last())).map_or(0.0, |it| it.1);
         Self {
             of: [

@@ -23,10 +23,10 @@ const LEAVE_PROGRESS_BAR: &str = "\x1b[?25h\n";
 
 /// Allocator that ends the process if the wrapped allocator returns null.
 #[derive(Debug)]
-pub struct EndsWithoutMemory<A>(pub A);
+pub struct ExitsWithoutMemory<A>(pub A);
 
 // SAFETY: every call is passed on unchanged, and its result is returned unchanged.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for EndsWithoutMemory<A> {
+unsafe impl<A: GlobalAlloc> GlobalAlloc for ExitsWithoutMemory<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller fulfils the conditions of `alloc`.

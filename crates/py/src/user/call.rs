@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// User class with its arguments.
 #[derive(Debug)]
-pub struct Code {
+pub struct UserClass {
     /// Name of the class, for messages.
     pub class: Arc<str>,
     /// Callable that creates an instance.
@@ -17,7 +17,7 @@ pub struct Code {
     pub methods: Vec<String>,
 }
 
-impl Code {
+impl UserClass {
     /// Creates an instance.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ mod cause;
 mod control;
 
 use crate::errors::CodeRefusedError;
-use call::Code;
+use call::UserClass;
 use cause::Cause;
 use control::Control;
 use pyo3::prelude::*;
@@ -63,7 +63,7 @@ impl PythonLoader {
         kind: &str,
         (file, class): (Option<&str>, &str),
         parameters: &Map<String, Value>,
-    ) -> Result<(Option<String>, Code), Refusal> {
+    ) -> Result<(Option<String>, UserClass), Refusal> {
         let parameters = Value::Object(parameters.clone()).to_string();
         Python::attach(|py| {
             let find = self.find.as_ref().ok_or_else(NoLoader::refusal)?;
@@ -71,7 +71,7 @@ impl PythonLoader {
             let (file, make, methods): Found = found
                 .and_then(|found| found.extract(py))
                 .map_err(|error| self.refusal(py, error))?;
-            Ok((file, Code { class: class.into(), make, methods }))
+            Ok((file, UserClass { class: class.into(), make, methods }))
         })
     }
 
@@ -110,7 +110,7 @@ impl Loader for PythonLoader {
     }
 }
 
-impl Program<dyn UserControl> for Code {
+impl Program<dyn UserControl> for UserClass {
     fn start(&self, faults: &Arc<Faults>) -> Option<Box<dyn UserControl>> {
         Python::attach(|py| {
             let control = self.instance(py, faults).and_then(|it| Control::new(py, it));
@@ -123,7 +123,7 @@ impl Program<dyn UserControl> for Code {
     }
 }
 
-impl Program<dyn UserCause> for Code {
+impl Program<dyn UserCause> for UserClass {
     fn start(&self, faults: &Arc<Faults>) -> Option<Box<dyn UserCause>> {
         Python::attach(|py| {
             let cause = self.instance(py, faults).and_then(|it| Cause::new(py, it));

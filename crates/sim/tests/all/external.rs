@@ -96,7 +96,7 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
     assert_eq!(engine.advance(at_ms(60)), None);
     assert_eq!(engine.now(), at_ms(60));
     engine.finish().expect("packets are conserved");
-    let outcome = Outcome::of(&plan, &options, engine);
+    let outcome = Outcome::from_engine(&plan, &options, engine);
     assert_eq!(outcome.links[0].packets_in, 3);
     assert_eq!(outcome.links[0].packets_delivered, 2);
     assert_eq!(outcome.links[0].drops.queue, 1);
@@ -256,7 +256,8 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
     assert_eq!(departures, expected);
     engine.finish().expect("packets are conserved");
     // The drop is recorded under the packet's number, as for simulated UDP flows.
-    let drops = Outcome::of(&plan, &options, engine).tables.drops.expect("they were asked for");
+    let drops =
+        Outcome::from_engine(&plan, &options, engine).tables.drops.expect("they were asked for");
     assert_eq!(drops.rows()[0].packet_number, Some(3));
 }
 

@@ -42,7 +42,7 @@ impl Sender {
     /// Handles the first packet after a partial acknowledgment. `repairs` is true if the packet
     /// repairs the next loss, as NewReno does (RFC 6582 §3.2 step 5); otherwise the sender is Reno
     /// and has left fast recovery.
-    pub(super) fn after_partial(&mut self, repairs: bool) {
+    pub(super) fn on_packet_after_partial_ack(&mut self, repairs: bool) {
         if std::mem::take(&mut self.has_partial) {
             self.repairs_next = Some(repairs);
             if !repairs && matches!(self.state, State::Recovery(_)) {

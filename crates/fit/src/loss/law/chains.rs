@@ -49,7 +49,7 @@ pub const GILBERT: DiscreteChain<2> = DiscreteChain {
         vec![clamp_interior(chain.transitions[0][1]), clamp_interior(chain.transitions[1][0])]
     },
     starting_points: |series| {
-        let [p, r] = PairCounts::of(series).transitions();
+        let [p, r] = PairCounts::from_series(series).transitions();
         two_states([p, r, 1.0, 0.0]).into_iter().collect()
     },
     channel: |values| gilbert_elliott([values[0], values[1], 1.0, 0.0]),
@@ -71,7 +71,7 @@ pub const GILBERT_ELLIOTT_3: DiscreteChain<2> = DiscreteChain {
         ]
     },
     starting_points: |series| {
-        let [p, r] = PairCounts::of(series).transitions();
+        let [p, r] = PairCounts::from_series(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
             // These starting points give the same loss rate by fewer, longer bursts, in which some
@@ -139,7 +139,7 @@ pub const SECOND_ORDER: DiscreteChain<4> = DiscreteChain {
         (0..4).map(|state| clamp_interior(chain.transitions[state][2 * (state % 2) + 1])).collect()
     },
     starting_points: |series| {
-        let [p, r] = PairCounts::of(series).transitions();
+        let [p, r] = PairCounts::from_series(series).transitions();
         (SECOND_ORDER.chain)(&[p, 1.0 - r, p, 1.0 - r]).into_iter().collect()
     },
     channel: |values| {
@@ -173,7 +173,7 @@ pub const THREE_STATES: DiscreteChain<3> = DiscreteChain {
         [moves[0][2], moves[2][0], moves[2][1], moves[1][2]].map(clamp_interior).to_vec()
     },
     starting_points: |series| {
-        let [p, r] = PairCounts::of(series).transitions();
+        let [p, r] = PairCounts::from_series(series).transitions();
         let tries = [(0.5, 0.5), (0.2, 0.1), (0.7, 0.03)];
         let start = |(far, near): (f64, f64)| {
             (THREE_STATES.chain)(&[clamp_interior(p * far), r * far, r * (1.0 - far), p.max(near)])
@@ -222,7 +222,7 @@ pub struct PairCounts {
 
 impl PairCounts {
     /// Counts the pairs of a series; uncertain fates are treated as independent.
-    pub fn of(series: &Series) -> Self {
+    pub fn from_series(series: &Series) -> Self {
         let mut pairs = Self { kept_kept: 0.0, kept_lost: 0.0, lost_kept: 0.0, lost_lost: 0.0 };
         for pair in series.lost.windows(2) {
             let [one, next] = [pair[0], pair[1]];

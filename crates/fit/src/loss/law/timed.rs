@@ -93,7 +93,7 @@ impl Law for ContinuousTimeChain {
         if spacing <= 0.0 {
             return Vec::new();
         }
-        let [p, r] = PairCounts::of(series).transitions();
+        let [p, r] = PairCounts::from_series(series).transitions();
         let start = |longer: f64| {
             // With a chain in continuous time, the states at successive packets are positively
             // correlated, so p + r < 1.

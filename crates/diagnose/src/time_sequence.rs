@@ -42,7 +42,7 @@ pub struct Recorder {
 
 /// Time–sequence diagram of a flow.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Picture {
+pub struct TimeSequenceDiagram {
     /// Data packets: time in seconds, first position, position after the last byte.
     pub data: Vec<(f64, i64, i64)>,
     /// Acknowledgments: time in seconds, position, right edge of the window.
@@ -63,8 +63,8 @@ impl Recorder {
     }
 
     /// Completes the picture.
-    pub fn finish(self) -> Picture {
+    pub fn finish(self) -> TimeSequenceDiagram {
         let one_of = self.data.stride.max(1);
-        Picture { data: self.data.points, acks: self.acks.points, one_of }
+        TimeSequenceDiagram { data: self.data.points, acks: self.acks.points, one_of }
     }
 }
