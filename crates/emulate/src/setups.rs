@@ -5,7 +5,7 @@
 //! thus yields the same draws as in a simulation.
 
 use retx_sim::exchanges::Script;
-use retx_sim::plan::{DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
+use retx_sim::plan::{Amounts, DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
 use retx_sim::source::Source;
 use retx_units::{Law, Rate, StreamKey, Time};
 use serde::{Deserialize, Serialize};
@@ -141,12 +141,40 @@ impl SourceSetup {
     }
 }
 
+/// Amounts of successive exchanges.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum SerializedAmounts {
+    Drawn(SerializedLaw),
+    Listed(Vec<u64>),
+}
+
+impl From<&Amounts> for SerializedAmounts {
+    fn from(amounts: &Amounts) -> Self {
+        match amounts {
+            Amounts::Drawn(law) => Self::Drawn((*law).into()),
+            Amounts::Listed(listed) => Self::Listed(listed.iter().map(|it| it.to_bits()).collect()),
+        }
+    }
+}
+
+impl SerializedAmounts {
+    fn amounts(&self) -> Amounts {
+        match self {
+            Self::Drawn(law) => Amounts::Drawn(law.law()),
+            Self::Listed(listed) => {
+                Amounts::Listed(listed.iter().map(|it| f64::from_bits(*it)).collect())
+            }
+        }
+    }
+}
+
 /// Requests and responses of a flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExchangeSetup {
     draws: FlowStreamKey,
     request: SerializedLaw,
-    response: SerializedLaw,
+    response: SerializedAmounts,
+    service: SerializedAmounts,
     think: SerializedLaw,
     /// Number of exchanges; `None` if unlimited.
     pub count: Option<u32>,
@@ -160,7 +188,8 @@ impl ExchangeSetup {
         Self {
             draws,
             request: plan.request.into(),
-            response: plan.response.into(),
+            response: (&plan.response).into(),
+            service: (&plan.service).into(),
             think: plan.think.into(),
             count: plan.count,
             each: plan.connection_per_exchange,
@@ -171,7 +200,8 @@ impl ExchangeSetup {
     pub fn script(&self) -> Script {
         let plan = ExchangePlan {
             request: self.request.law(),
-            response: self.response.law(),
+            response: self.response.amounts(),
+            service: self.service.amounts(),
             think: self.think.law(),
             count: self.count,
             connection_per_exchange: self.each,
@@ -238,16 +268,18 @@ mod tests {
     fn a_script_is_the_same_at_both_ends() {
         let plan = ExchangePlan {
             request: Law::Exponential(100.0 / 3.0),
-            response: Law::Pareto(1e4 / 7.0, 1.2),
+            response: Amounts::Drawn(Law::Pareto(1e4 / 7.0, 1.2)),
+            service: Amounts::Listed([0.1, 0.3].into()),
             think: Law::Exponential(0.1),
             count: Some(50),
             connection_per_exchange: false,
         };
-        let mut here = Script::new(plan, draws().key(), "f");
+        let mut here = Script::new(plan.clone(), draws().key(), "f");
         let mut there = through_json(&ExchangeSetup::new(&plan, draws())).script();
         for _ in 0..50 {
             assert!(!here.is_last() && !there.is_last());
             assert_eq!(here.next_exchange(), there.next_exchange());
+            assert_eq!(here.service(), there.service());
             assert_eq!(here.think(), there.think());
         }
         assert!(here.is_last() && there.is_last());

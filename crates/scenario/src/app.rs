@@ -1,5 +1,6 @@
 //! Applications: the data that a flow sends.
 
+use crate::amounts::Amounts;
 use crate::error::Problem;
 use crate::spread::Spread;
 use crate::wording::FLOWS_OR_FILES_MAX;
@@ -119,13 +120,17 @@ pub struct Ftp {
 
 /// A client at the receiving end sends requests, the other end answers each, and the client thinks
 /// before the next request. Over TCP; the client opens the connections.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
     /// Bytes of a request, at least 1.
     pub request: Spread<u64>,
-    /// Bytes of a response, at least 1.
-    pub response: Spread<u64>,
+    /// Bytes of a response, at least 1; or a list with the size of each response.
+    pub response: Amounts<u64>,
+    /// Time from the last byte of a request until the server writes its response; or a list with
+    /// the time of each response.
+    #[serde(default, skip_serializing_if = "takes_no_time")]
+    pub service: Amounts<Duration>,
     /// Time from the last byte of a response to the next request.
     #[serde(default)]
     pub think: Spread<Duration>,
@@ -260,11 +265,16 @@ impl Ftp {
     }
 }
 
+/// True if the server responds at once.
+fn takes_no_time(service: &Amounts<Duration>) -> bool {
+    *service == Amounts::default()
+}
+
 impl RequestResponse {
     fn check(&self) -> Result<(), (&'static str, String)> {
-        for (key, size) in [("request", self.request), ("response", self.response)] {
-            if size.mean() < 1.0 {
-                return Err((key, format!("{} bytes: at least 1", size.mean())));
+        for (key, size) in [("request", self.request.mean()), ("response", self.response.least())] {
+            if size < 1.0 {
+                return Err((key, format!("{size} bytes: at least 1")));
             }
         }
         if self.exchanges == Some(0) {

@@ -13,6 +13,7 @@
 //! Each error names the file, the line, the key, the value and what is allowed. A long text without
 //! errors is read by `pieces` instead, which never holds all its values at once.
 
+mod amounts;
 mod app;
 mod describe;
 mod document;
@@ -43,6 +44,7 @@ mod wording;
 mod write;
 mod written;
 
+pub use amounts::Amounts;
 pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse, Transfer};
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
@@ -55,7 +57,7 @@ pub use scenario::{
 };
 pub use schedule::Change;
 pub use schema::json_schema;
-pub use spread::{Drawn, Spread};
+pub use spread::{Amount, Drawn, Spread};
 pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};

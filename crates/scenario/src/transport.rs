@@ -112,7 +112,7 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
         App::Bulk(_) => true,
         App::RequestResponse(app) => {
             let never_thinks = matches!(app.think, Spread::Constant(think) if think.is_zero());
-            app.exchanges.is_none() && never_thinks
+            app.exchanges.is_none() && never_thinks && app.service.least() <= 0.0
         }
         _ => false,
     };

@@ -1,14 +1,14 @@
 //! Conversion of a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
+    self, Amounts, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
     ProxyPlan, RelayPlan, Sampling, Shared, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
 };
 use legs::{Leg, legs};
 use retx_link::{pipe, wlan};
 use retx_scenario::{
-    App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, LinkDirection, OnOff,
-    Reuse, SampleInterval, Scenario, Stop, Transport, Udp, Wlan,
+    Amount, App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, LinkDirection,
+    OnOff, Reuse, SampleInterval, Scenario, Stop, Transport, Udp, Wlan,
 };
 use retx_units::{Duration, Time};
 use std::collections::HashMap;
@@ -237,6 +237,15 @@ fn change(change: &Change) -> pipe::Change {
     pipe::Change { at: instant(at), rate, delay, channel }
 }
 
+fn amounts<T: Amount>(of: &retx_scenario::Amounts<T>) -> Amounts {
+    match of {
+        retx_scenario::Amounts::Same(spread) => Amounts::Drawn(spread.law()),
+        retx_scenario::Amounts::Listed(listed) => {
+            Amounts::Listed(listed.iter().map(|it| it.value()).collect())
+        }
+    }
+}
+
 fn work(app: &App) -> Work {
     match app {
         App::Bulk(_) => Work::Bulk,
@@ -253,7 +262,8 @@ fn work(app: &App) -> Work {
         },
         App::RequestResponse(of) => Work::Exchanges(ExchangePlan {
             request: of.request.law(),
-            response: of.response.law(),
+            response: amounts(&of.response),
+            service: amounts(&of.service),
             think: of.think.law(),
             count: of.exchanges,
             connection_per_exchange: of.connection == Reuse::Each,

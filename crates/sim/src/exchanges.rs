@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use retx_record::distribution::Distribution;
 use retx_record::tables::Exchange;
 use retx_tcp::Connection;
-use retx_units::{Duration, Law, Stream, StreamKey, Time};
+use retx_units::{Duration, Stream, StreamKey, Time};
 
 /// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of the same
 /// flow draw equal sizes. Client and server may therefore have a script each (as in emulations),
@@ -17,6 +17,7 @@ pub struct Script {
     plan: ExchangePlan,
     requests: Stream,
     responses: Stream,
+    services: Stream,
     thoughts: Stream,
     /// Number of exchanges begun.
     asked: u32,
@@ -40,6 +41,7 @@ impl Script {
             plan,
             requests: stream("requests"),
             responses: stream("responses"),
+            services: stream("services"),
             thoughts: stream("thoughts"),
             asked: 0,
         }
@@ -47,12 +49,19 @@ impl Script {
 
     /// Begins the next exchange.
     pub fn next_exchange(&mut self) -> ExchangeSizes {
-        let size = |law: Law, stream: &mut Stream| law.draw(stream).round().max(1.0) as u64;
+        let size = |amount: f64| amount.round().max(1.0) as u64;
+        let number = self.asked;
         self.asked += 1;
         ExchangeSizes {
-            request: size(self.plan.request, &mut self.requests),
-            response: size(self.plan.response, &mut self.responses),
+            request: size(self.plan.request.draw(&mut self.requests)),
+            response: size(self.plan.response.of(number, &mut self.responses)),
         }
+    }
+
+    /// Time that the server takes for the response of the current exchange.
+    pub fn service(&mut self) -> Duration {
+        let number = self.asked.saturating_sub(1);
+        Duration::from_secs_f64(self.plan.service.of(number, &mut self.services))
     }
 
     /// Draws a think time.
@@ -85,6 +94,8 @@ pub struct Exchanges {
     /// Time of the client's next request on the open connection; [`Time::NEVER`] while it waits for
     /// a response.
     pub think_until: Time,
+    /// Time of the server's response to the request that it has read.
+    pub responds_at: Time,
     answered: u32,
     /// Bytes of responses that the server has written on this connection.
     pub response_bytes_written: u64,
@@ -103,6 +114,7 @@ impl Exchanges {
             unwritten: 0,
             unread: 0,
             think_until: Time::NEVER,
+            responds_at: Time::NEVER,
             answered: 0,
             response_bytes_written: 0,
             times: Distribution::default(),
@@ -112,6 +124,7 @@ impl Exchanges {
     /// Begins an exchange on a connection that is about to be opened.
     pub fn begin_connection(&mut self, now: Time, app: &mut App) {
         self.response_bytes_written = 0;
+        self.responds_at = Time::NEVER;
         app.open_supply();
         self.send_request(now, app);
     }
@@ -135,13 +148,16 @@ impl Exchanges {
         }
     }
 
-    /// Lets the server read, and write a response once it has the whole request.
-    pub fn drive_server(&mut self, app: &mut App, connection: &mut Connection) {
-        if self.unread == 0 || connection.readable() == 0 {
-            return;
+    /// Lets the server read, and write a response that is due.
+    pub fn drive_server(&mut self, now: Time, app: &mut App, connection: &mut Connection) {
+        if self.unread > 0 && connection.readable() > 0 {
+            self.unread -= connection.read(self.unread);
+            if self.unread == 0 {
+                self.responds_at = now + self.script.service();
+            }
         }
-        self.unread -= connection.read(self.unread);
-        if self.unread == 0 {
+        if self.responds_at <= now {
+            self.responds_at = Time::NEVER;
             self.response_bytes_written += self.sizes.response;
             app.add_supply(self.sizes.response);
             if self.script.is_last_of_connection() {

@@ -143,9 +143,9 @@ impl Flow {
         self.connected = false;
         self.closed = 0;
         self.app.begin_file();
-        if let Work::Exchanges(of) = *plan.work {
+        if let Work::Exchanges(of) = &*plan.work {
             let exchanges =
-                self.exchanges.get_or_insert_with(|| Exchanges::new(of, key, &plan.name));
+                self.exchanges.get_or_insert_with(|| Exchanges::new(of.clone(), key, &plan.name));
             exchanges.begin_connection(now, &mut self.app);
         }
         if let Some(leg) = &mut self.leg {
@@ -211,7 +211,8 @@ impl Flow {
             Phase::Open => {
                 let end = self.ends[side as usize].poll_timeout();
                 if side == Side::Sender {
-                    return end;
+                    let responds = self.exchanges.as_ref().map_or(Time::NEVER, |it| it.responds_at);
+                    return end.min(responds);
                 }
                 let thinks = self.exchanges.as_ref().map_or(Time::NEVER, |all| all.think_until);
                 let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.reads_at());
@@ -324,7 +325,7 @@ impl Flow {
         self.record.acknowledged(now, snd_una, || sender.open_probe(), tables);
         self.record.counters.cwnd.set(now, sender.cwnd());
         if let Some(exchanges) = &mut self.exchanges {
-            exchanges.drive_server(&mut self.app, sender);
+            exchanges.drive_server(now, &mut self.app, sender);
         }
         if self.app.send(now, sender) {
             self.record.set_drained(true);

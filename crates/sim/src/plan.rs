@@ -3,7 +3,7 @@
 pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, relay, wlan};
-use retx_units::{Duration, Law, Rate, Time};
+use retx_units::{Duration, Law, Rate, Stream, Time};
 use std::sync::Arc;
 
 /// Plan of a run.
@@ -282,13 +282,34 @@ pub enum Work {
     Exchanges(ExchangePlan),
 }
 
+/// Amounts of successive exchanges, in bytes or seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Amounts {
+    /// Drawn for each exchange.
+    Drawn(Law),
+    /// Amount of each exchange; after the last, the list is used from its start again.
+    Listed(Arc<[f64]>),
+}
+
+impl Amounts {
+    /// Amount of an exchange, by its number from 0.
+    pub fn of(&self, number: u32, stream: &mut Stream) -> f64 {
+        match self {
+            Self::Drawn(law) => law.draw(stream),
+            Self::Listed(amounts) => amounts[number as usize % amounts.len()],
+        }
+    }
+}
+
 /// Requests and responses.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ExchangePlan {
     /// Distribution of request sizes, bytes.
     pub request: Law,
-    /// Distribution of response sizes, bytes.
-    pub response: Law,
+    /// Response sizes, bytes.
+    pub response: Amounts,
+    /// Times from a complete request to its response, seconds.
+    pub service: Amounts,
     /// Distribution of think times, seconds.
     pub think: Law,
     /// Number of exchanges; `None`: unlimited.

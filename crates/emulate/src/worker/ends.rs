@@ -331,6 +331,7 @@ impl FlowEnd {
                 loop {
                     let exchange = script.next_exchange();
                     end.read_exactly(socket, exchange.request, false)?;
+                    thread::sleep(Duration::from_nanos(script.service().as_nanos()));
                     end.write(socket, exchange.response)?;
                     if script.is_last_of_connection() {
                         return Ok(());

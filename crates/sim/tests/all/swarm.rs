@@ -55,7 +55,7 @@ fn check_exchanges(plan: &Plan, outcome: &Outcome) {
     let rows = outcome.tables.exchanges.as_ref().map_or(&[][..], |table| table.rows());
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
         let own: Vec<_> = rows.iter().filter(|row| row.flow as usize == index).collect();
-        let Work::Exchanges(exchanges) = *planned.work else {
+        let Work::Exchanges(exchanges) = &*planned.work else {
             assert!(own.is_empty());
             continue;
         };

@@ -185,6 +185,14 @@ fn exchanges() {
     };
     app("request = 0, response = 1", "s.toml:19: flow.download.app.request: 0 bytes: at least 1");
     app(
+        "request = 1, response = [9, 0]",
+        "s.toml:19: flow.download.app.response: 0 bytes: at least 1",
+    );
+    app(
+        "request = 1, response = []",
+        "s.toml:19: flow.download.app.response: the list is empty: write at least one value",
+    );
+    app(
         "request = 1, response = 1, exchanges = 0",
         "s.toml:19: flow.download.app.exchanges: 0 is refused: from 1 on",
     );

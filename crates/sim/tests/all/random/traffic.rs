@@ -3,7 +3,7 @@
 use super::shapes::Way;
 use super::{once_in, pick};
 use crate::plans::tcp;
-use retx_sim::plan::{ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
+use retx_sim::plan::{Amounts, ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
 use retx_units::{Duration, Law, Rate, Stream, Time};
@@ -107,7 +107,11 @@ fn work(stream: &mut Stream) -> Work {
         },
         _ => Work::Exchanges(ExchangePlan {
             request: pick(stream, &[Law::Constant(1.0), Law::Exponential(3000.0)]),
-            response: pick(stream, &[Law::Constant(1460.0), Law::Pareto(8000.0, 1.2)]),
+            response: Amounts::Drawn(pick(
+                stream,
+                &[Law::Constant(1460.0), Law::Pareto(8000.0, 1.2)],
+            )),
+            service: Amounts::Drawn(Law::Constant(0.0)),
             think: pick(stream, &[Law::Constant(0.0), Law::Exponential(0.3)]),
             count: Some(1 + stream.below(6) as u32),
             connection_per_exchange: once_in(stream, 2),
