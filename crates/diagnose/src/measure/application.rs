@@ -5,13 +5,15 @@ use serde::Serialize;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
-/// Lower bound of the time RTT/`PAUSE_MIN`.
+/// Lower bound of the time RTT/`PAUSE_MIN`, but at most `ROUNDS` round trips.
 const PAUSE_MIN_NS: i64 = 2_000_000;
+const ROUNDS: i64 = 4;
 
 /// Data that an application sent without a pause.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Burst {
-    /// Pause before the burst, in seconds. It begins when all earlier data are acknowledged.
+    /// Pause before the burst, in seconds. It begins when all earlier data are acknowledged; before
+    /// the first burst, when the connection is established.
     pub pause_s: f64,
     /// Bytes of the burst.
     pub bytes: i64,
@@ -21,11 +23,13 @@ pub struct Burst {
 pub fn bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
-    let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS);
+    let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS.min(ROUNDS * round_trip_ns));
     let acks = &observed.watch.acks;
     let mut bursts: Vec<Burst> = Vec::new();
     let (mut next, mut end) = (0, None);
     let (mut acked, mut acked_ns) = (i64::MIN, 0);
+    // Time of the last segment if nothing else was in flight.
+    let mut alone_ns = None;
     for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
         while let Some(it) = acks.get(next).filter(|it| it.time_ns <= passed.time_ns) {
             if it.ack > acked {
@@ -34,22 +38,45 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
             next += 1;
         }
         let known = end.unwrap_or(passed.start);
-        let fresh = passed.end - known.max(passed.start);
+        // Neither a FIN nor a gap, whose data were lost before the capture, changes what was written.
+        let data_end = passed.start + i64::from(passed.payload_bytes);
+        let fresh = data_end - known;
         if fresh <= 0 {
+            // A retransmission: the wait before the next data is not one of the application.
+            alone_ns = None;
             continue;
         }
         // If the capture is away from the sender, the segments that an acknowledgment releases pass
         // it one round trip (between capture and sender) after the acknowledgment.
-        let pause_ns = passed.time_ns - acked_ns - here_ns;
-        let is_idle = acked >= known && pause_ns >= least_ns;
+        let since_ack_ns = passed.time_ns - acked_ns - here_ns;
+        // The receiver may have delayed the acknowledgment of a single segment, but not its answer
+        // to it.
+        let since_alone_ns = alone_ns.map_or(0, |alone| passed.time_ns - alone - round_trip_ns);
+        let is_acked = acked >= known;
+        let pause_ns = if is_acked { since_ack_ns.max(since_alone_ns) } else { since_alone_ns };
+        let is_idle = pause_ns >= least_ns;
+        alone_ns = is_acked.then_some(passed.time_ns);
         match bursts.last_mut() {
             Some(last) if !is_idle => last.bytes += fresh,
-            _ => {
-                let pause_s = if end.is_some() { pause_ns as f64 * 1e-9 } else { 0.0 };
+            Some(_) => bursts.push(Burst { pause_s: pause_ns as f64 * 1e-9, bytes: fresh }),
+            None => {
+                let pause_s = first_pause_ns(observed, passed.time_ns) as f64 * 1e-9;
                 bursts.push(Burst { pause_s, bytes: fresh });
             }
         }
-        end = Some(passed.end.max(known));
+        end = Some(data_end);
     }
     bursts
+}
+
+/// Time from the end of the handshake, as the sender sees it, until its first data; 0 if the
+/// handshake was not captured.
+fn first_pause_ns(observed: &Observed, first_ns: i64) -> i64 {
+    let [Some(own), Some(other)] = observed.syn_ns else { return 0 };
+    // A sender that opened the connection may send when it has received the other end's SYN, and a
+    // sender that did not, when its own SYN has been acknowledged.
+    let is_opener = own < other;
+    let mut acks = observed.watch.acks.iter();
+    let Some(ready) = acks.find(|it| it.is_syn == is_opener && it.time_ns >= own) else { return 0 };
+    (first_ns - ready.time_ns - observed.loops_ns[0].unwrap_or(0)).max(0)
 }

@@ -20,6 +20,10 @@ const UNIT: u32 = 1_448;
 /// Minimum payload of a full segment: the default MSS of 536 (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 
+/// Segments longer by this fraction of the expected length are not regarded as two.
+const LONGER: u32 = 16;
+/// Minimum number of acknowledgments for several segments that show a receiver that delays them.
+const HELD_MIN: usize = 10;
 /// Divisor of the minimum round trip. Segments sent within this fraction arrive back to back.
 const NEAR: i64 = 20;
 
@@ -129,8 +133,10 @@ impl FlowTrace {
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
         let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
         let unit = mss.map_or(UNIT, |mss| u32::from(mss).saturating_sub(options)).max(UNIT_MIN);
-        // The path may require smaller segments than both ends permit.
-        let unit = if largest > 0 { unit.min(largest) } else { unit };
+        // The path may require smaller segments than both ends permit. Packets that are slightly
+        // longer are single segments, too: a network card divided the data differently.
+        let is_single = largest > 0 && largest <= unit + unit / LONGER;
+        let unit = if is_single { largest } else { unit };
         let ip = observed.ip_header_bytes();
         let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
         let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
@@ -167,25 +173,36 @@ impl FlowTrace {
 
     /// Removes delays that may include the delay of a delayed ACK. These are the delays of
     /// acknowledgments for a single segment, unless another segment arrived just after it. Nothing
-    /// is removed if the receiver acknowledges every segment.
+    /// is removed if the receiver acknowledges every segment. A segment without others shows nothing
+    /// about this.
     fn leave_out_held(&mut self) {
-        let single = self.deliveries.iter().filter(|delivery| delivery.segments == 1).count();
-        if 2 * single > self.deliveries.len() {
+        let (single, several): (Vec<&Delivery>, Vec<&Delivery>) =
+            self.deliveries.iter().partition(|delivery| delivery.segments == 1);
+        let followed = single.iter().filter(|delivery| self.is_followed(delivery)).count();
+        if followed > several.len()
+            || 2 * single.len() > self.deliveries.len() && several.len() < HELD_MIN
+        {
             return;
         }
-        for delivery in self.deliveries.iter().filter(|delivery| delivery.segments == 1) {
-            let arrives = |copy: &&SegmentCopy| copy.lost.is_none_or(|lost| lost < 0.5);
-            let next = self.copies[delivery.newest + 1..].iter().find(arrives);
-            let next = next.and_then(|copy| copy.sent_ns);
-            let own = self.copies[delivery.newest].sent_ns;
-            let is_near = own.zip(next).is_some_and(|(own, next)| {
-                next - own <= self.least_ns / NEAR && next + self.least_ns <= delivery.time_ns
-            });
-            if !is_near {
-                let held = self.copies[delivery.newest].delay_ns.take();
-                self.ack_delays_ns.extend(held.map(|delay| delay - self.least_ns));
-            }
+        let held: Vec<usize> = single
+            .iter()
+            .filter(|delivery| !self.is_followed(delivery))
+            .map(|delivery| delivery.newest)
+            .collect();
+        for index in held {
+            let held = self.copies[index].delay_ns.take();
+            self.ack_delays_ns.extend(held.map(|delay| delay - self.least_ns));
         }
+    }
+
+    /// True if another segment arrived just after the newest one of this delivery.
+    fn is_followed(&self, delivery: &Delivery) -> bool {
+        let arrives = |copy: &&SegmentCopy| copy.lost.is_none_or(|lost| lost < 0.5);
+        let next = self.copies[delivery.newest + 1..].iter().find(arrives);
+        let next = next.and_then(|copy| copy.sent_ns);
+        self.copies[delivery.newest].sent_ns.zip(next).is_some_and(|(own, next)| {
+            next - own <= self.least_ns / NEAR && next + self.least_ns <= delivery.time_ns
+        })
     }
 
     /// Segments of a packet, each with its position and payload; there are several if a network

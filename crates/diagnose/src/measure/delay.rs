@@ -14,6 +14,8 @@ const GAPS: f64 = 3.0;
 
 /// Maximum error of the reconstructed queue, as a fraction of the minimum round trip.
 const FOLLOWED: f64 = 0.01;
+/// Minimum ratio of a delay to the error of the reconstructed queue, if the error is larger.
+const CLEAR: f64 = 3.0;
 
 /// Part of the delays that the bottleneck's queue does not explain.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -25,8 +27,8 @@ pub struct ExtraDelays {
 }
 
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
-/// was last empty. A delay is left out if the error of the reconstructed queue may exceed
-/// `FOLLOWED`, because the error of the rate accumulates.
+/// was last empty. A delay is left out if the error of the reconstructed queue, in which
+/// the error of the rate accumulates, may exceed `FOLLOWED`, and is not much smaller than the delay.
 pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> ExtraDelays {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
@@ -49,9 +51,11 @@ pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) 
             free_ns += own;
         }
         let error = (sent - busy_since_ns) * relative;
-        if let Some(delay) = copy.delay_ns.filter(|_| error <= FOLLOWED * least_ns) {
+        let Some(delay) = copy.delay_ns else { continue };
+        let beyond = delay as f64 - waits - own;
+        if error <= FOLLOWED * least_ns || error * CLEAR <= beyond - least_ns {
             found.times_s.push(copy.time_ns as f64 * 1e-9);
-            found.delays_s.push((delay as f64 - waits - own) * 1e-9);
+            found.delays_s.push(beyond * 1e-9);
         }
     }
     let least = found.delays_s.iter().copied().fold(f64::MAX, f64::min);

@@ -16,6 +16,13 @@ const AFTER: f64 = 1.5;
 /// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;
 
+/// Quantile of the bytes in flight that counts as their bound, away from the sender.
+const BOUND: f64 = 0.9;
+/// Minimum number of fast recoveries from which the mean window of Reno and CUBIC is computed.
+const RECOVERIES_MIN: usize = 10;
+/// Minimum mean flight, relative to that of Reno and CUBIC, of a sender that ignores losses.
+const EXCESS_MIN: f64 = 2.0;
+
 /// Properties of both endpoints.
 #[derive(Debug, Clone, Serialize)]
 pub struct Endpoints {
@@ -48,8 +55,11 @@ pub struct Endpoints {
     pub ack_delay_s: Option<f64>,
     /// Fraction of the window that remains after fast recovery.
     pub reduction: Estimate,
-    /// Name of the congestion control, if the reduction reveals it.
+    /// Name of the congestion control, if the reduction or the bytes in flight reveal it.
     pub congestion_control: Option<&'static str>,
+    /// Mean number of segments in flight, relative to the larger one of the mean windows that Reno
+    /// and CUBIC have with as many recoveries; none with few recoveries.
+    pub flight_excess: Option<f64>,
 }
 
 /// Describes both ends.
@@ -58,13 +68,16 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
     let both = |has: fn(&crate::packet::Options) -> bool| Some(has(&syns[0]?) && has(&syns[1]?));
     let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);
     let reduction = reduction(flow, observed);
-    let congestion_control = reduction.value.and_then(|_| {
+    let flight_excess = flight_excess(flow, trace);
+    let by_reduction = reduction.value.and_then(|_| {
         let within = |(from, to): (f64, f64)| {
             reduction.low.is_some_and(|low| low >= from)
                 && reduction.high.is_some_and(|it| it <= to)
         };
         if within(RENO) { Some("reno") } else { within(CUBIC).then_some("cubic") }
     });
+    let ignores_losses = flight_excess.is_some_and(|it| it >= EXCESS_MIN);
+    let congestion_control = if ignores_losses { Some("bbr") } else { by_reduction };
     Endpoints {
         sender_opened: observed.syn_ns[0].zip(observed.syn_ns[1]).map(|(own, other)| own < other),
         segment_bytes: trace.segment_bytes,
@@ -80,6 +93,7 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
         ack_delay_s: ack_delay(trace),
         reduction,
         congestion_control,
+        flight_excess,
     }
 }
 
@@ -109,8 +123,14 @@ fn median_window(acks: &[ObservedAck]) -> Option<i64> {
 }
 
 fn window_bound(flow: &answer::Flow, observed: &Observed) -> Option<i64> {
+    let mut flights: Vec<i64> = under_way(observed).into_iter().map(|it| it.1).collect();
+    flights.sort_unstable();
+    // Away from the sender, acknowledgments are assigned to the wrong round trip where the round trip
+    // varies, so that the largest value is not reliable.
+    let part = if flow.place == "sender" { 1.0 } else { BOUND };
+    let rank = (part * flights.len() as f64) as usize;
     let is_bound = flow.limited_by.send_buffer > 0.0;
-    under_way(observed).into_iter().filter(|_| is_bound).map(|it| it.1).max()
+    flights.get(rank.min(flights.len().saturating_sub(1))).filter(|_| is_bound).copied()
 }
 
 fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
@@ -171,13 +191,35 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
     Estimate::known(at(middle), interval, evidence)
 }
 
-/// Bytes in flight after each packet, with its time in seconds.
+/// Mean number of segments in flight, relative to the mean window of Reno or CUBIC.
+///
+/// With p recoveries per segment, Reno has a mean window of √(1.5/p) segments (Mathis et al. 1997),
+/// and CUBIC one of 1.054·RTT^0.75/p^0.75 (RFC 9438 §5.1), if this is larger.
+fn flight_excess(flow: &answer::Flow, trace: &FlowTrace) -> Option<f64> {
+    let recoveries = flow.episodes.iter().filter(|it| it.kind == "fast_retransmit").count();
+    if flow.place != "sender" || recoveries < RECOVERIES_MIN {
+        return None;
+    }
+    let mut delays: Vec<i64> = trace.copies.iter().filter_map(|copy| copy.delay_ns).collect();
+    delays.sort_unstable();
+    let round_trip_s = *delays.get(delays.len() / 2)? as f64 * 1e-9;
+    // Little's law: segments per second times the round trip.
+    let segments_per_s = flow.goodput_bit_s / (8.0 * f64::from(trace.segment_bytes.max(1)));
+    let mean = segments_per_s * round_trip_s;
+    let p = recoveries as f64 / trace.copies.len() as f64;
+    let cubic = 1.054 * (round_trip_s / p).powf(0.75);
+    Some(mean / (1.5 / p).sqrt().max(cubic))
+}
+
+/// Bytes in flight after each packet, with its time in seconds. Between the capture and the sender,
+/// an acknowledgment and the data sent after it take together `loops_ns[0]`.
 fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
+    let here_ns = observed.loops_ns[0].unwrap_or(0);
     let mut trace = Vec::with_capacity(observed.watch.sent.len());
     let (mut end, mut acked, mut next) = (0, 0, 0);
     let acks = &observed.watch.acks;
     for passed in &observed.watch.sent {
-        while let Some(it) = acks.get(next).filter(|it| it.time_ns <= passed.time_ns) {
+        while let Some(it) = acks.get(next).filter(|it| it.time_ns + here_ns <= passed.time_ns) {
             acked = acked.max(it.ack);
             next += 1;
         }

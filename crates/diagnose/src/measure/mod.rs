@@ -12,7 +12,7 @@ mod rate;
 mod tests;
 mod way;
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, Answer, Kind};
 use crate::flow::watch::{Observed, WatchedFlows};
 use crate::pair;
 use crate::reader::ReadError;
@@ -223,7 +223,9 @@ fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Pa
 
 fn figures(flow: &answer::Flow, trace: &FlowTrace) -> Figures {
     let from = flow.name.split(" > ").next().unwrap_or_default();
-    let again = flow.retransmissions.iter().filter(|it| it.from == from && it.length_bytes > 0);
+    // Keep-alives repeat a byte, but nothing was lost.
+    let is_own = |it: &&answer::Retransmission| it.from == from && it.kind != Kind::KeepAlive;
+    let again = flow.retransmissions.iter().filter(is_own).filter(|it| it.length_bytes > 0);
     let silent = flow.stalls.iter().filter(|stall| stall.cause != "application");
     let mut rtts: Vec<i64> = trace.copies.iter().filter_map(|copy| copy.delay_ns).collect();
     rtts.sort_unstable();

@@ -1,8 +1,8 @@
 //! Queue before the bottleneck: its length when packets were lost, and its greatest length.
 //!
 //! The delay of a copy above the minimum delay, times the rate, is the queue length at the copy's
-//! arrival. For copies without a delay of their own, the length is computed from the last known
-//! length, the bytes sent since, and the bytes forwarded since.
+//! arrival. Between such delays, the length changes by the bytes sent, and the bytes that the
+//! bottleneck has forwarded.
 //!
 //! A drop-tail queue drops packets only at its limit. The loss rate of packets that arrived at a
 //! queue of nearly the greatest length is therefore compared with that of all other packets. If it
@@ -13,6 +13,7 @@ use super::Estimate;
 use super::copies::{FlowTrace, SegmentCopy};
 use super::delay::transmission_ns;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Thresholds from which on a queue counts as full, in segments relative to the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
@@ -69,10 +70,14 @@ struct Split {
     full: (u64, u64),
     elsewhere: (u64, u64),
     by_channel: f64,
-    chance: f64,
+    ln_chance: f64,
 }
 
 /// Bytes on the wire that were queued when each copy arrived; none if unknown.
+///
+/// Single delays contain the noise of acknowledgments, of a few segments, and a sum of the bytes sent
+/// contains the error of the rate and lacks other traffic. The sum is therefore shifted by the
+/// median of the differences between the two in the same round trip.
 pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &SegmentCopy| Some(copy.delay_ns? as f64 - own(copy));
@@ -80,16 +85,36 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
         return vec![None; trace.copies.len()];
     };
     let per_ns = rate_bit_s / 8e9;
-    let mut last: Option<(i64, f64)> = None;
+    let sums = summed(trace, per_ns);
+    let round = |sent: i64| sent / trace.least_ns.max(1);
+    let mut differences: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for (copy, sum) in trace.copies.iter().zip(&sums) {
+        if let (Some(sent), Some(sample), Some(sum)) = (copy.sent_ns, sample(copy), sum) {
+            differences.entry(round(sent)).or_default().push((sample - base) * per_ns - sum);
+        }
+    }
+    let median = |(round, mut values): (i64, Vec<f64>)| {
+        values.sort_by(f64::total_cmp);
+        (round, values[values.len() / 2])
+    };
+    let shifts: BTreeMap<i64, f64> = differences.into_iter().map(median).collect();
+    let one = |(copy, sum): (&SegmentCopy, &Option<f64>)| {
+        // Without a delay in the same round trip, the last one before counts.
+        let (_, shift) = shifts.range(..=round(copy.sent_ns?)).next_back()?;
+        Some(((*sum)? + shift).max(0.0))
+    };
+    trace.copies.iter().zip(&sums).map(one).collect()
+}
+
+/// Queue at the arrival of each copy, from the bytes sent and the bytes forwarded since.
+fn summed(trace: &FlowTrace, per_ns: f64) -> Vec<Option<f64>> {
+    let (mut last, mut bytes) = (None, 0.0_f64);
     let mut one = |copy: &SegmentCopy| {
         let sent = copy.sent_ns?;
-        let now = match (sample(copy), last) {
-            (Some(delay), _) => (delay - base) * per_ns,
-            (None, Some((time, bytes))) => (bytes - (sent - time) as f64 * per_ns).max(0.0),
-            _ => return None,
-        };
-        let joins = if is_lost(copy) { 0.0 } else { f64::from(copy.wire_bytes) };
-        last = Some((sent, now + joins));
+        let passed = last.map_or(0.0, |last| (sent - last) as f64 * per_ns);
+        let now = (bytes - passed).max(0.0);
+        last = Some(sent);
+        bytes = now + if is_lost(copy) { 0.0 } else { f64::from(copy.wire_bytes) };
         Some(now)
     };
     trace.copies.iter().map(&mut one).collect()
@@ -128,15 +153,21 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         };
         let (full, elsewhere) = (count(true), count(false));
         let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
-        Split { from, full, elsewhere, by_channel, chance: at_least(full.0, full.1, by_channel) }
+        Split {
+            from,
+            full,
+            elsewhere,
+            by_channel,
+            ln_chance: ln_at_least(full.0, full.1, by_channel),
+        }
     };
     let splits = FULL_SEGMENTS.map(split);
-    let best = splits.iter().min_by(|one, other| one.chance.total_cmp(&other.chance));
-    let Some(Split { from, full, elsewhere, by_channel, chance }) = best.copied() else {
+    let best = splits.iter().min_by(|one, other| one.ln_chance.total_cmp(&other.ln_chance));
+    let Some(Split { from, full, elsewhere, by_channel, ln_chance }) = best.copied() else {
         return none("no round trip shows what waited");
     };
     let is_full = |it: f64| it >= from;
-    let is_limit = full.0 > 0 && chance * splits.len() as f64 <= SIGNIFICANT;
+    let is_limit = full.0 > 0 && ln_chance + (splits.len() as f64).ln() <= SIGNIFICANT.ln();
     let below = if is_limit { from.min(most) - BLURRED * wire } else { f64::MAX };
     if let Some(early) = early(trace, &waiting, below) {
         return early_drops(trace, &waiting, early, (full, elsewhere));
@@ -195,17 +226,17 @@ fn early(trace: &FlowTrace, waiting: &[Option<f64>], below: f64) -> Option<Early
         let from = *sorted.get(first)?;
         let count = (sorted.len() - first, first);
         let hit = events.iter().filter(|it| **it >= from).count();
-        let chance =
-            at_least(hit as u64, events.len() as u64, count.0 as f64 / sorted.len() as f64);
+        let ln_chance =
+            ln_at_least(hit as u64, events.len() as u64, count.0 as f64 / sorted.len() as f64);
         let others = events.len() - hit;
         let pair = |lost: usize, packets: usize| (lost as u64, packets as u64);
-        Some((chance, Early { from, hit: pair(hit, count.0), others: pair(others, count.1) }))
+        Some((ln_chance, Early { from, hit: pair(hit, count.0), others: pair(others, count.1) }))
     };
     let found = EARLY.into_iter().filter_map(split);
-    let (chance, best) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (ln_chance, best) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let is_clear = best.others.0 * EARLY_CLEAR <= best.hit.0
         && best.from >= EARLY_SEGMENTS * f64::from(trace.segment_wire_bytes);
-    (is_clear && chance * EARLY.len() as f64 <= SIGNIFICANT).then_some(best)
+    (is_clear && ln_chance + (EARLY.len() as f64).ln() <= SIGNIFICANT.ln()).then_some(best)
 }
 
 fn early_drops(
@@ -233,12 +264,13 @@ fn early_drops(
     (queue, of_queue.collect())
 }
 
-/// Upper bound (Chernoff) of the probability of at least `lost` losses among `packets`.
-fn at_least(lost: u64, packets: u64, p: f64) -> f64 {
+/// Logarithm of an upper bound (Chernoff) of the probability of at least `lost` losses among
+/// `packets`. The probability itself may be too small for a floating-point number.
+fn ln_at_least(lost: u64, packets: u64, p: f64) -> f64 {
     let share = lost as f64 / packets.max(1) as f64;
     if share <= p {
-        return 1.0;
+        return 0.0;
     }
     let part = |own: f64, other: f64| if own > 0.0 { own * (own / other).ln() } else { 0.0 };
-    (-(packets as f64) * (part(share, p) + part(1.0 - share, 1.0 - p))).exp()
+    -(packets as f64) * (part(share, p) + part(1.0 - share, 1.0 - p))
 }

@@ -30,9 +30,14 @@ const NEAR: f64 = 0.1;
 const MODE_SHARE: f64 = 0.2;
 /// Minimum number of bursts for an estimate.
 const PAIRS_MIN: usize = 5;
+/// Minimum mean duration of single gaps, in seconds. Shorter gaps show the resolution of the capture's
+/// clock, and the interrupts of the hosts, rather than a link.
+const GAP_MIN_S: f64 = 10e-6;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
+/// Minimum ratio of the flow's mean rate to a measured rate that it contradicts.
+const BEYOND: f64 = 1.1;
 /// Minimum share of the bytes around the upper mode if there is no other traffic.
 const ALONE: f64 = 0.7;
 
@@ -56,9 +61,15 @@ pub fn rate(trace: &FlowTrace) -> Estimate {
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
         // Long intervals always contain cross traffic between the flow's packets; single gaps may
         // not.
-        return summary(busy_chunks(trace, false, SHORT), |used| {
+        let gaps = busy_chunks(trace, false, SHORT);
+        let found = summary(gaps, |used| {
             format!("{used} gaps of the busy bottleneck without other traffic in them")
         });
+        let gap_s = found.value.map(|bit_s| 8.0 * f64::from(trace.segment_wire_bytes) / bit_s);
+        if gap_s.is_some_and(|it| it < GAP_MIN_S) {
+            return Estimate::unknown("packets follow each other faster than a capture can time");
+        }
+        return found;
     }
     if busy.len() >= CHUNKS_MIN {
         let segments: f64 =
@@ -72,11 +83,23 @@ pub fn rate(trace: &FlowTrace) -> Estimate {
     }
     let bursts = bursts(trace);
     if bursts.len() >= PAIRS_MIN {
-        return summary(bursts, |used| {
+        let found = summary(bursts, |used| {
             format!("spacing of bursts at the bottleneck ({used} of them); it was seldom busy")
         });
+        // Small packets that the application writes one by one have its spacing.
+        if found.value.is_none_or(|bit_s| bit_s * BEYOND <= mean_bit_s(trace)) {
+            return Estimate::unknown("the application spaced the packets, not a bottleneck");
+        }
+        return found;
     }
     Estimate::unknown("too few data follow each other closely")
+}
+
+/// Mean rate at which the flow sent, bits per second.
+fn mean_bit_s(trace: &FlowTrace) -> f64 {
+    let [Some(first), Some(last)] = [trace.copies.first(), trace.copies.last()] else { return 0.0 };
+    let bytes: f64 = trace.copies.iter().map(|it| f64::from(it.wire_bytes)).sum();
+    8e9 * bytes / (last.time_ns - first.time_ns).max(1) as f64
 }
 
 /// Value and interval of the upper mode of these intervals.

@@ -8,6 +8,18 @@ const WIRE: u32 = 1_538;
 const OWN_NS: i64 = 1_000_000;
 const BASE_NS: i64 = 50_000_000;
 
+/// A queue that drops so many packets that the probability of this by chance is below the smallest
+/// floating-point number.
+#[test]
+fn all_drops_of_a_full_queue_are_its_own() {
+    let trace = trace(300, 60, 40, |_| false);
+    let rate = rate::rate(&trace);
+    let (queue, by_queue) = queue::queue(&trace, rate.value);
+    assert_eq!(queue.elsewhere.0, 0, "{queue:?}");
+    let lost = trace.copies.iter().filter(|copy| queue::is_lost(copy)).count() as f64;
+    assert!(by_queue.iter().sum::<f64>() > 0.99 * lost, "{queue:?}");
+}
+
 /// Bursts of `segments` segments, one every 200 ms, at a queue of `limit`; each delivery is
 /// acknowledged at once.
 fn trace(
