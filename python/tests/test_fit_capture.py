@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 import retx
 from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
-from retx.fitting.captures.check import Figure, check
+from retx.fitting.captures.check import Figure, _draw_losses, check, draws
 from retx.fitting.captures.reproduction import reproduction
+from retx.fitting.scenario import time_text
 
 RATE, ROUND_TRIP, QUEUE = 8e6, 0.0402, 40
 
@@ -174,7 +176,6 @@ def test_a_scenario_faster_than_its_capture_is_said_to_be(
 ) -> None:
     file = tmp_path / "paused.pcapng"
     paused = scenario()
-    # A single long pause is not fitted as one of an application.
     paused["flow"][0]["app"] = {
         "kind": "request_response",
         "request": 100,
@@ -183,7 +184,9 @@ def test_a_scenario_faster_than_its_capture_is_said_to_be(
         "exchanges": 2,
     }
     retx.run(paused, pcap=file, pcap_at="first@server")
-    found = reproduction(fit_capture(file))
+    measured = json.loads(json.dumps(fit_capture(file).measured))
+    measured["path"]["bursts"] = [{"pause_s": 0.0, "bytes": 1_000_000}]
+    found = reproduction(CaptureFit((file,), measured))
     assert found is not None
     assert found.factor > 3
     assert found.warning
@@ -299,6 +302,94 @@ def test_pauses_of_the_application_are_kept(tmp_path: Path) -> None:
     fit = fit_capture(file)
     app = retx.resolve(fit.toml())["flow"][0]["app"]
     assert (app["kind"], app["exchanges"], app["response"]) == ("request_response", 20, 60_000)
+    found = reproduction(fit)
+    assert found is not None
+    assert found.factor == pytest.approx(1, abs=0.02)
+    # A simulation of the check draws another sample of the pauses.
+    service = draws(fit, 1)["flow.fitted.app.service"]
+    assert len(service) == 20
+    assert set(service) <= {time_text(it["pause_s"]) for it in fit.path["bursts"]}
+    assert service != [time_text(it["pause_s"]) for it in fit.path["bursts"]]
+
+
+def test_the_pause_before_the_first_data_is_kept(tmp_path: Path) -> None:
+    given = scenario()
+    given["flow"][0]["app"] = {
+        "kind": "request_response",
+        "request": 100,
+        "response": 1_000_000,
+        "service": "2 s",
+        "exchanges": 1,
+    }
+    for at in ("first@server", "last@client"):
+        file = tmp_path / f"{at}.pcapng"
+        retx.run(given, pcap=file, pcap_at=at)
+        fit = fit_capture(file)
+        found = reproduction(fit)
+        assert found is not None
+        assert found.factor == pytest.approx(1, abs=0.02), at
+        assert fit.path["bursts"][0]["pause_s"] == pytest.approx(2, abs=0.01), at
+
+
+def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path) -> None:
+    for preset, control in (("linux_bbr", "bbr"), ("linux", "cubic")):
+        file = tmp_path / f"{preset}.pcapng"
+        lossy = scenario(forward={"channel": {"model": "bernoulli", "p": 0.01}})
+        lossy["flow"][0] |= {"tcp": preset}
+        retx.run(lossy, pcap=file, pcap_at="first@server")
+        fit = fit_capture(file)
+        assert (fit.path["endpoints"]["congestion_control"] == "bbr") == (control == "bbr")
+        found = reproduction(fit)
+        assert found is not None
+        assert found.factor == pytest.approx(1, abs=0.3 if control == "cubic" else 0.05)
+
+
+def test_drops_of_a_short_queue_are_no_losses_of_the_channel(tmp_path: Path) -> None:
+    file = tmp_path / "short.pcapng"
+    short = scenario(rate="50 Mbit/s", queue={"discipline": "droptail", "packets": 20})
+    short["flow"][0] |= {"tcp": "linux_bbr", "app": {"kind": "transfer", "bytes": 40_000_000}}
+    retx.run(short, pcap=file, pcap_at="first@server")
+    fit = fit_capture(file)
+    assert fit.path["queue"]["packets"] == pytest.approx(20, rel=0.1)
+    assert fit.losses is None
+
+
+def test_a_flow_without_losses_has_a_queue_for_its_window(tmp_path: Path) -> None:
+    file = tmp_path / "lossless.pcapng"
+    queue = {"discipline": "droptail", "packets": 2000}
+    retx.run(scenario(queue=queue), pcap=file, pcap_at="first@server")
+    fit = fit_capture(file)
+    assert all(figure.is_inside for figure in check(fit, 4).figures[:2])
+
+
+def test_large_segments_have_links_for_them(tmp_path: Path) -> None:
+    file = tmp_path / "jumbo.pcapng"
+    jumbo = scenario(mtu=9000)
+    jumbo["link"][0]["mtu"] = 9000
+    jumbo["tcp"] = {"jumbo": {"like": "linux", "mss": 8960}}
+    jumbo["flow"][0]["tcp"] = "jumbo"
+    retx.run(jumbo, pcap=file, pcap_at="first@server")
+    found = reproduction(fit_capture(file))
+    assert found is not None
+    assert found.factor == pytest.approx(1, abs=0.02)
+
+
+def test_a_linux_sender_without_sack_is_like_linux(tmp_path: Path) -> None:
+    file = tmp_path / "plain.pcapng"
+    plain = scenario()
+    plain["tcp"] = {"plain": {"like": "linux", "sack": False}}
+    plain["flow"][0]["tcp"] = "plain"
+    retx.run(plain, pcap=file, pcap_at="first@server")
+    written = retx.resolve(fit_capture(file).toml())["tcp"]["fitted"]
+    assert written["sack"] is False
+    assert written["rto"] == retx.resolve(plain)["tcp"]["plain"]["rto"]
+
+
+def test_rates_of_loss_models_are_drawn_as_rates() -> None:
+    channel = {"model": "policer", "rate": "4 Mbit/s", "bucket_bytes": 20_000}
+    rate = {"name": "rate", "value": 4e6, "low": 3.9e6, "high": 4.1e6, "unit": "bit/s"}
+    _draw_losses(channel, [rate], Random(1))
+    assert channel["rate"].endswith(" bit/s")
 
 
 def test_what_cannot_be_fitted_is_said(noisy: tuple[Path, Path, retx.Result]) -> None:

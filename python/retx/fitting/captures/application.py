@@ -1,9 +1,10 @@
-"""Application of a captured flow: a transfer, or responses with pauses between them."""
+"""Application of a captured flow: a transfer, or responses after the pauses that it made."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from retx.fitting.scenario import comment, inline, time_text
@@ -12,10 +13,13 @@ from retx.quantities import rate, seconds, share, size
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
-PAUSED = 0.05
+PAUSED = 0.01
 """Minimum fraction of the flow's life that pauses must take together. Shorter pauses are ignored.
 """
-LEAST_BURSTS = 3
+MOST_LISTED = 4000
+"""Maximum number of listed responses; for more, distributions are fitted."""
+LEAST_DRAWN = 5
+"""Minimum number of pauses from which a simulation draws."""
 SHAPES = (2.1, 5.0)
 """Range of exponents of a Pareto distribution. With smaller exponents the variance would be
 infinite.
@@ -29,10 +33,9 @@ EQUAL = 0.1
 
 
 def has_pauses(fit: CaptureFit) -> bool:
-    """True if the application had nothing to send for much of the time, in several pauses."""
-    bursts = fit.path["bursts"]
-    paused = sum(it["pause_s"] for it in bursts)
-    return len(bursts) >= LEAST_BURSTS and paused >= PAUSED * float(fit.flow["life_s"])
+    """True if the application had nothing to send for a significant part of the time."""
+    paused = sum(it["pause_s"] for it in fit.path["bursts"])
+    return bool(paused >= PAUSED * float(fit.flow["life_s"]) and paused > 0)
 
 
 def reads_slowly(flow: Mapping[str, Any], ends: Mapping[str, Any]) -> bool:
@@ -63,27 +66,52 @@ def lines(fit: CaptureFit) -> Iterator[str]:
             yield f"initiator = {inline('from' if ends['sender_opened'] else 'to')}"
         yield f'app = {{ kind = "transfer", bytes = {flow["bytes"]} }}'
         return
-    bursts = fit.path["bursts"]
-    pauses = [it["pause_s"] for it in bursts[1:]]
+    yield from responses(fit)
+
+
+def responses(fit: CaptureFit) -> Iterator[str]:
+    """Line `app` of a flow with pauses: each piece of data is a response to a request."""
+    bursts, flow = fit.path["bursts"], fit.flow
+    pauses = [it["pause_s"] for it in bursts]
     sizes = [it["bytes"] for it in bursts]
     paused = sum(pauses)
+    is_listed = len(bursts) <= MOST_LISTED
+    how = (
+        "sizes and pauses are those of the capture"
+        if is_listed
+        else "sizes and pauses follow laws that were fitted to them"
+    )
     yield from comment(
         f"The application had nothing to send for {seconds(paused)}, "
         f"{share(paused / flow['life_s'])} of the life: {len(bursts)} pieces of data, "
-        f"{size(min(sizes))} to {size(max(sizes))}, with pauses up to {seconds(max(pauses))}. Each "
-        "is simulated as the answer to a request; sizes and pauses follow laws that were fitted "
-        "to them."
+        f"{size(min(sizes))} to {size(max(sizes))}, after pauses up to {seconds(max(pauses))}. "
+        f"Each is simulated as the response to a request; {how}."
     )
-    answer = law(sizes)
-    think = law(pauses)
     app = {
         "kind": "request_response",
         "request": 1,
-        "response": in_bytes(answer),
-        "think": in_time(think),
+        "response": listed(sizes) if is_listed else in_bytes(law(sizes)),
+        "service": listed([time_text(it) for it in pauses]) if is_listed else in_time(law(pauses)),
         "exchanges": len(bursts),
     }
     yield f"app = {inline(app)}"
+
+
+def drawn(fit: CaptureFit, draw: Random) -> dict[str, Any]:
+    """Pauses of a simulation, drawn with replacement from those of the capture.
+
+    The sizes are kept, and so is the first pause, which follows the handshake.
+    """
+    pauses = [it["pause_s"] for it in fit.path["bursts"]]
+    if not has_pauses(fit) or not LEAST_DRAWN <= len(pauses) <= MOST_LISTED:
+        return {}
+    again = [pauses[0], *draw.choices(pauses[1:], k=len(pauses) - 1)]
+    return {"flow.fitted.app.service": listed([time_text(it) for it in again])}
+
+
+def listed(values: Sequence[Any]) -> Any:  # noqa: ANN401
+    """List of values, or the value if all are equal."""
+    return values[0] if len(set(values)) == 1 else list(values)
 
 
 def law(values: Sequence[float]) -> float | dict[str, Any]:

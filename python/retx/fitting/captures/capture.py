@@ -127,8 +127,8 @@ def fit_capture(
     return CaptureFit(files, measured(files, flow))
 
 
-def measured(files: tuple[Path, ...], flow: int) -> dict[str, Any]:
-    """Measurements of the flow with this number."""
+def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> dict[str, Any]:
+    """Measurements of the flow with this number, which must have `least` data segments."""
     for file in files:
         # Opening the file first gives Python's error, which names the file and refuses a directory.
         file.open("rb").close()
@@ -140,9 +140,9 @@ def measured(files: tuple[Path, ...], flow: int) -> dict[str, Any]:
     if found["flow"] is None:
         raise UsageError(f"{name}: there is no flow {flow} in it; retx diagnose lists the flows")
     segments = len(found["path"]["copies"]["times_s"])
-    if segments < LEAST_COPIES:
+    if segments < least:
         raise UsageError(
             f"{name}: flow {flow} has {segments} data segments, which show no path; "
-            f"{LEAST_COPIES} are needed at the least"
+            f"{least} are needed at the least"
         )
     return found

@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from retx.fitting.captures import application
 from retx.fitting.captures.capture import CaptureFit, measured
 from retx.fitting.captures.scenario import channels
 from retx.fitting.scenario import time_text
@@ -159,7 +160,8 @@ def simulated(
         pcap_at=at,
         progress=False,
     )
-    return measured((file,), 1)
+    # A simulation may lose so much that hardly any data arrive.
+    return measured((file,), 1, 0)
 
 
 def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, Any]:
@@ -174,6 +176,7 @@ def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, An
     if base["value"] is not None:
         value = draw.uniform(base["low"], base["high"])
         overrides["link.bottleneck.delay"] = f"{value / 2 * 1e9:.0f} ns"
+    overrides |= application.drawn(fit, draw)
     found = path["queue"]["bytes"]
     if fit.policer is not None and not replay:
         return overrides
@@ -198,8 +201,12 @@ def _draw_losses(
             continue
         deviation = math.log(high / low) / 2 / Z
         value = parameter["value"] * math.exp(draw.gauss(0.0, deviation))
-        is_time = isinstance(channel[key], str)
-        channel[key] = time_text(value) if is_time else min(value, 1.0)
+        if parameter["unit"] == "bit/s":
+            channel[key] = f"{round(value)} bit/s"
+        elif isinstance(channel[key], str):
+            channel[key] = time_text(value)
+        else:
+            channel[key] = min(value, 1.0)
 
 
 NAMES = {

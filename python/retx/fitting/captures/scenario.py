@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from retx.fitting.captures import application
+from retx.fitting.captures import application, endpoints
+from retx.fitting.captures.capture import LOST
+from retx.fitting.captures.estimates import bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
 from retx.fitting.wording import model_line
 from retx.quantities import rate, seconds, share, size
@@ -30,13 +32,11 @@ LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 """Delay beyond the queue is left out if it is smaller than this, relative to the round trip and in
 seconds."""
 LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
-LIMITED = 0.02
-"""Minimum share of the flow's life with which a window counts as a limit."""
-NEAR_WINDOW = 0.5
 LEAST_OTHERS = 0.02
 """Minimum share of the bottleneck's rate with which other traffic is simulated."""
 OTHERS_BYTES = 1500
 IPV4_HEADER_BYTES = 20
+HEADERS_BYTES, ETHERNET_MTU = 40, 1500
 
 
 def written(fit: CaptureFit, *, replay: bool = False) -> str:
@@ -56,19 +56,21 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         "seed = 1",
         "",
         "[tcp.fitted]",
-        *_tcp(fit),
+        *endpoints.lines(fit),
         "",
         "# Nothing waits here: the bottleneck is behind it.",
         "[[link]]",
         'name = "access"',
         'ends = ["sender", "router"]',
         'delay = "0 s"',
+        *_mtu(path),
         "",
         "[[link]]",
         'name = "bottleneck"',
         'ends = ["router", "receiver"]',
         *_rate(path),
         *_overhead(path),
+        *_mtu(path),
         *_delay(path),
         *_queue(fit, replay=replay),
         *_channel(fit, replay=replay),
@@ -83,14 +85,6 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         *_others(path),
     ]
     return "\n".join(lines) + "\n"
-
-
-def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
-    """Value with its interval: `5.95 Mbit/s [5.94, 5.96]`."""
-    if estimate["value"] is None:
-        return "not known"
-    low, high = estimate["low"], estimate["high"]
-    return f"{shown(estimate['value'])} [{shown(low)}, {shown(high)}]"
 
 
 def sure(text: str) -> Iterator[str]:
@@ -121,6 +115,13 @@ def _overhead(path: Mapping[str, Any]) -> Iterator[str]:
         yield f"overhead = {path['overhead_bytes'] + longer}"
 
 
+def _mtu(path: Mapping[str, Any]) -> Iterator[str]:
+    """Largest IP packet, if the endpoints permit larger ones than a link does by default."""
+    mss = path["endpoints"]["mss"] or 0
+    if mss + HEADERS_BYTES > ETHERNET_MTU:
+        yield f"mtu = {mss + HEADERS_BYTES}"
+
+
 def _delay(path: Mapping[str, Any]) -> Iterator[str]:
     found = path["round_trip_s"]
     value = found["value"]
@@ -146,7 +147,11 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     seen = float(queue["bytes"]["low"]) / float(path["segment_wire_bytes"])
     base, bit_s = path["round_trip_s"]["value"] or 0.0, path["rate_bit_s"]["value"] or 0.0
     product = float(base * bit_s / 8 / path["segment_wire_bytes"])
-    return max(10, round(ROOM * max(seen, product)))
+    window = 0.0
+    if not any(lost and lost > LOST for lost in path["copies"]["lost"]):
+        # Whatever the flow had in flight fitted into the queue, so that no window overflows it.
+        _, window = path["endpoints"]["receive_window"] or (0, 0)
+    return max(10, round(max(ROOM * seen, ROOM * product, window / path["segment_wire_bytes"])))
 
 
 def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
@@ -281,93 +286,6 @@ def _others(path: Mapping[str, Any]) -> Iterator[str]:
         f'udp = {{ packet = {OTHERS_BYTES}, rate = "{round(of_packets)} bit/s" }}',
         'app = "poisson"',
     )
-
-
-def _tcp(fit: CaptureFit) -> Iterator[str]:
-    ends, flow = fit.path["endpoints"], fit.flow
-    like, why = preset(fit)
-    yield from sure(f"Sender: {why}.")
-    yield f"like = {quoted(like)}"
-    reduction = ends["reduction"]
-    control = ends["congestion_control"]
-    if control is not None:
-        yield from sure(
-            f"{bracketed(reduction, lambda it: f'{it:.2f}')} of the window is left after "
-            f"{reduction['evidence']}."
-        )
-    else:
-        factor = bracketed(reduction, lambda it: f"{it:.2f}")
-        yield from sure(
-            "The congestion control cannot be known: part of the window left after a loss "
-            f"{factor} ({reduction['evidence']}). CUBIC, Linux's default, is assumed."
-        )
-    yield f"congestion_control = {quoted(control or 'cubic')}"
-    if ends["mss"] is not None:
-        yield f"mss = {ends['mss']}"
-    if not like.startswith("linux") and ends["initial_window"]:
-        yield f'initial_window = "{ends["initial_window"]} mss"'
-    if ends["sack"] is not None:
-        yield f"sack = {inline(ends['sack'])}"
-    yield f"timestamps = {inline(ends['timestamps'])}"
-    if ends["window_scaling"] is not None:
-        yield f"window_scaling = {inline(ends['window_scaling'])}"
-    yield from _window(ends, flow, like)
-    yield from _bound(ends, flow)
-    if not like.startswith("linux") and ends["segments_per_ack"]:
-        yield f"delayed_ack.segments = {ends['segments_per_ack']}"
-
-
-def preset(fit: CaptureFit) -> tuple[str, str]:
-    """Preset that resembles the sender, and the reason for this choice."""
-    ends, flow = fit.path["endpoints"], fit.flow
-    kinds = {it["kind"] for it in flow["retransmissions"]}
-    timer = f"; timeouts fit {flow['timer']}" if flow["timeouts"] else ""
-    if ends["sack"] is None:
-        return "linux", f"the handshake is not captured; Linux is assumed{timer}"
-    if not ends["sack"]:
-        return "newreno", f"no SACK{timer}"
-    if ends["timestamps"] and ("Linux" in flow["timer"] or not flow["timeouts"]):
-        return "linux", f"SACK and timestamps, as Linux{timer}"
-    if "tail_loss_probe" in kinds or ends["timestamps"]:
-        return "rack", f"SACK; other timers than Linux{timer}"
-    return "sack", f"SACK without timestamps and tail loss probes{timer}"
-
-
-def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iterator[str]:
-    if ends["receive_window"] is None:
-        return
-    first, largest = ends["receive_window"]
-    limited = flow["limited_by"]["receive_window"] / (flow["life_s"] or 1.0)
-    if application.reads_slowly(flow, ends):
-        median = size(ends["median_window"])
-        yield from sure(
-            f"Receive buffer: at most {size(largest)} were offered; the median is {median}."
-        )
-        yield f"receive_buffer = {largest}"
-        yield 'receive_autotuning = "none"'
-        return
-    if limited >= LIMITED or first >= NEAR_WINDOW * largest:
-        yield from sure(
-            f"Receive window: {size(first)} at first, {size(largest)} at the most; it limited "
-            f"{share(limited)} of the life."
-        )
-        yield f"advertised_window = {largest}"
-    if like.startswith("linux"):
-        yield from sure(f"The receive window grew from {size(first)} to {size(largest)}.")
-    if not like.startswith("linux"):
-        yield f"receive_buffer = {largest}"
-
-
-def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
-    limited = flow["limited_by"]["send_buffer"] / (flow["life_s"] or 1.0)
-    if ends["window_bound"] is None or limited < LIMITED:
-        return
-    yield from sure(
-        f"Never more than {size(ends['window_bound'])} were in flight, though the sender used all "
-        f"of it for {share(limited)} of the life: the send buffer or a clamp of the congestion "
-        "window, which a capture cannot tell apart. A clamp is simulated."
-    )
-    yield f"max_cwnd = {ends['window_bound']}"
 
 
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:

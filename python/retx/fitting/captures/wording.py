@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from retx.fitting.captures.scenario import PLACES, preset
+from retx.fitting.captures.endpoints import preset
+from retx.fitting.captures.scenario import PLACES
 from retx.fitting.wording import model_line
 from retx.quantities import rate, seconds, share, size
 
@@ -27,8 +28,11 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     control = ends["congestion_control"]
     reduction = ends["reduction"]
     control_text = f"sends by {control}" if control else "its congestion control cannot be known"
-    part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
-    yield f"The sender is like {like} ({why}); {control_text}{part} ({reduction['evidence']})."
+    if control == "bbr":
+        excess = f"{ends['flight_excess']:.1f} times as much in flight as Reno or CUBIC"
+        yield f"The sender is like {like} ({why}); {control_text} ({excess})."
+    else:
+        yield f"The sender is like {like} ({why}); {control_text}{_reduction(reduction)}."
     if fit.policer is not None:
         yield fit.policer.sentence
         return
@@ -47,6 +51,12 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
             f"Not stationary: {share(change['loss_before'])} before {seconds(change['time_s'])}, "
             f"{share(change['loss_after'])} after."
         )
+
+
+def _reduction(reduction: Mapping[str, Any]) -> str:
+    """Part of the window that is left after a loss, with the evidence."""
+    part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
+    return f"{part} ({reduction['evidence']})"
 
 
 def rows(fit: CaptureFit) -> Iterator[tuple[str, str, str, str]]:

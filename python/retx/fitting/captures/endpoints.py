@@ -1,0 +1,113 @@
+"""Endpoints of a captured flow, as the settings of TCP in a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from retx.fitting.captures import application
+from retx.fitting.captures.estimates import bracketed
+from retx.fitting.scenario import comment, inline, quoted
+from retx.quantities import share, size
+
+if TYPE_CHECKING:
+    from retx.fitting.captures.capture import CaptureFit
+
+LIMITED = 0.02
+"""Minimum share of the flow's life with which a window counts as a limit."""
+NEAR_WINDOW = 0.5
+
+
+def lines(fit: CaptureFit) -> Iterator[str]:
+    """Lines of the table `tcp`."""
+    ends, flow = fit.path["endpoints"], fit.flow
+    like, why = preset(fit)
+    yield from comment(f"Sender: {why}.")
+    yield f"like = {quoted(like)}"
+    reduction = ends["reduction"]
+    control = ends["congestion_control"]
+    if control == "bbr":
+        yield from comment(
+            f"On average {ends['flight_excess']:.1f} times as much is in flight as Reno or CUBIC "
+            "permits with as many losses: the sender ignores losses, and BBR is assumed."
+        )
+    elif control is not None:
+        yield from comment(
+            f"{bracketed(reduction, lambda it: f'{it:.2f}')} of the window is left after "
+            f"{reduction['evidence']}."
+        )
+    else:
+        factor = bracketed(reduction, lambda it: f"{it:.2f}")
+        yield from comment(
+            "The congestion control cannot be known: part of the window left after a loss "
+            f"{factor} ({reduction['evidence']}). CUBIC, Linux's default, is assumed."
+        )
+    yield f"congestion_control = {quoted(control or 'cubic')}"
+    if ends["mss"] is not None:
+        yield f"mss = {ends['mss']}"
+    if not like.startswith("linux") and ends["initial_window"]:
+        yield f'initial_window = "{ends["initial_window"]} mss"'
+    if ends["sack"] is not None:
+        yield f"sack = {inline(ends['sack'])}"
+    yield f"timestamps = {inline(ends['timestamps'])}"
+    if ends["window_scaling"] is not None:
+        yield f"window_scaling = {inline(ends['window_scaling'])}"
+    yield from _window(ends, flow, like)
+    yield from _bound(ends, flow)
+    if not like.startswith("linux") and ends["segments_per_ack"]:
+        yield f"delayed_ack.segments = {ends['segments_per_ack']}"
+
+
+def preset(fit: CaptureFit) -> tuple[str, str]:
+    """Preset that resembles the sender, and the reason for this choice."""
+    ends, flow = fit.path["endpoints"], fit.flow
+    kinds = {it["kind"] for it in flow["retransmissions"]}
+    timer = f"; timeouts fit {flow['timer']}" if flow["timeouts"] else ""
+    if ends["sack"] is None:
+        return "linux", f"the handshake is not captured; Linux is assumed{timer}"
+    if ends["timestamps"] and ("Linux" in flow["timer"] or not flow["timeouts"]):
+        sack = "SACK and timestamps" if ends["sack"] else "timestamps without SACK"
+        is_bbr = ends["congestion_control"] == "bbr"
+        return "linux_bbr" if is_bbr else "linux", f"{sack}, as Linux{timer}"
+    if not ends["sack"]:
+        return "newreno", f"no SACK{timer}"
+    if "tail_loss_probe" in kinds or ends["timestamps"]:
+        return "rack", f"SACK; other timers than Linux{timer}"
+    return "sack", f"SACK without timestamps and tail loss probes{timer}"
+
+
+def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iterator[str]:
+    if ends["receive_window"] is None:
+        return
+    first, largest = ends["receive_window"]
+    limited = flow["limited_by"]["receive_window"] / (flow["life_s"] or 1.0)
+    if application.reads_slowly(flow, ends):
+        median = size(ends["median_window"])
+        yield from comment(
+            f"Receive buffer: at most {size(largest)} were offered; the median is {median}."
+        )
+        yield f"receive_buffer = {largest}"
+        yield 'receive_autotuning = "none"'
+        return
+    if limited >= LIMITED or first >= NEAR_WINDOW * largest:
+        yield from comment(
+            f"Receive window: {size(first)} at first, {size(largest)} at the most; it limited "
+            f"{share(limited)} of the life."
+        )
+        yield f"advertised_window = {largest}"
+    if like.startswith("linux"):
+        yield from comment(f"The receive window grew from {size(first)} to {size(largest)}.")
+    if not like.startswith("linux"):
+        yield f"receive_buffer = {largest}"
+
+
+def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
+    limited = flow["limited_by"]["send_buffer"] / (flow["life_s"] or 1.0)
+    if ends["window_bound"] is None or limited < LIMITED:
+        return
+    yield from comment(
+        f"Never more than {size(ends['window_bound'])} were in flight, though the sender used all "
+        f"of it for {share(limited)} of the life: the send buffer or a clamp of the congestion "
+        "window, which a capture cannot tell apart. A clamp is simulated."
+    )
+    yield f"max_cwnd = {ends['window_bound']}"
