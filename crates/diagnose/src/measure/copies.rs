@@ -173,8 +173,8 @@ impl FlowTrace {
 
     /// Removes delays that may include the delay of a delayed ACK. These are the delays of
     /// acknowledgments for a single segment, unless another segment arrived just after it. Nothing
-    /// is removed if the receiver acknowledges every segment. A segment without others shows nothing
-    /// about this.
+    /// is removed if the receiver acknowledges every segment. Single segments in flight do not show
+    /// whether it does.
     fn leave_out_held(&mut self) {
         let (single, several): (Vec<&Delivery>, Vec<&Delivery>) =
             self.deliveries.iter().partition(|delivery| delivery.segments == 1);

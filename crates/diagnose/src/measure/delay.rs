@@ -27,8 +27,8 @@ pub struct ExtraDelays {
 }
 
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
-/// was last empty. A delay is left out if the error of the reconstructed queue, in which
-/// the error of the rate accumulates, may exceed `FOLLOWED`, and is not much smaller than the delay.
+/// was last empty. The error of the rate accumulates in the reconstructed queue. A delay
+/// is left out if this error may exceed `FOLLOWED`, and is not much smaller than the delay.
 pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> ExtraDelays {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {

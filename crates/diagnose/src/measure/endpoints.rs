@@ -125,8 +125,8 @@ fn median_window(acks: &[ObservedAck]) -> Option<i64> {
 fn window_bound(flow: &answer::Flow, observed: &Observed) -> Option<i64> {
     let mut flights: Vec<i64> = under_way(observed).into_iter().map(|it| it.1).collect();
     flights.sort_unstable();
-    // Away from the sender, acknowledgments are assigned to the wrong round trip where the round trip
-    // varies, so that the largest value is not reliable.
+    // Away from the sender, acknowledgments are assigned to a wrong round trip if round trips
+    // vary, so the largest value is not reliable.
     let part = if flow.place == "sender" { 1.0 } else { BOUND };
     let rank = (part * flights.len() as f64) as usize;
     let is_bound = flow.limited_by.send_buffer > 0.0;

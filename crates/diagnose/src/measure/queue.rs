@@ -75,8 +75,8 @@ struct Split {
 
 /// Bytes on the wire that were queued when each copy arrived; none if unknown.
 ///
-/// Single delays contain the noise of acknowledgments, of a few segments, and a sum of the bytes sent
-/// contains the error of the rate and lacks other traffic. The sum is therefore shifted by the
+/// Single delays are noisy by a few segments. The sum of the bytes sent, minus the bytes forwarded,
+/// contains the error of the rate, and lacks other traffic. The sum is therefore shifted by the
 /// median of the differences between the two in the same round trip.
 pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
@@ -178,12 +178,9 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
         return (queue, vec![0.0; trace.copies.len()]);
     }
-    let mut at_loss: Vec<f64> =
-        both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
-    at_loss.sort_by(f64::total_cmp);
     // The packet in transmission does not belong to the queue, but the delay contains the rest of
     // its transmission, on average half a packet.
-    let limit = at_loss[at_loss.len() / 2] - wire / 2.0;
+    let limit = median_at_loss(trace, &waiting, from) - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
         "{} of {} packets were lost that came when so much waited, and {} of {} others",
@@ -198,6 +195,15 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         .map(|(copy, it)| if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 });
     let queue = Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
     (queue, of_queue.collect())
+}
+
+/// Median length of the queue, among those of at least `from`, at the arrival of lost packets.
+fn median_at_loss(trace: &FlowTrace, waiting: &[Option<f64>], from: f64) -> f64 {
+    let both = trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let mut lengths: Vec<f64> =
+        both.filter(|(copy, it)| is_lost(copy) && *it >= from).map(|(_, it)| it).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths.get(lengths.len() / 2).copied().unwrap_or(from)
 }
 
 /// Packets that arrived at long queues, where early drops may occur, and other packets.

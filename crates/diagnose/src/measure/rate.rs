@@ -30,8 +30,8 @@ const NEAR: f64 = 0.1;
 const MODE_SHARE: f64 = 0.2;
 /// Minimum number of bursts for an estimate.
 const PAIRS_MIN: usize = 5;
-/// Minimum mean duration of single gaps, in seconds. Shorter gaps show the resolution of the capture's
-/// clock, and the interrupts of the hosts, rather than a link.
+/// Minimum mean duration of single gaps, in seconds. Shorter gaps show the resolution of the
+/// capture's clock, and the interrupts of the hosts, rather than a link.
 const GAP_MIN_S: f64 = 10e-6;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
