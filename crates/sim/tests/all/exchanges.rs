@@ -98,13 +98,13 @@ fn losses_delay_and_nothing_is_lost() {
 #[test]
 fn listed_amounts_are_used_in_turn() {
     let outcome = outcome(&[
-        ("flow.web.app.response", "[1000, 2000]"),
+        ("flow.web.app.response", "[1000, 1200]"),
         ("flow.web.app.service", "[\"0 s\", \"30 ms\", \"70 ms\"]"),
         ("flow.web.app.exchanges", "4"),
     ]);
     assert_eq!(millis(&outcome), [[0, 40], [140, 190], [290, 380], [480, 500]]);
     let sizes = rows(&outcome).iter().map(|row| row.response_bytes);
-    assert!(sizes.eq([1000, 2000, 1000, 2000]));
+    assert!(sizes.eq([1000, 1200, 1000, 1200]));
 }
 
 /// Means of the sizes and think times drawn in 2000 exchanges agree with their distributions within
