@@ -103,7 +103,10 @@ class Opening:
         return float(min(max((found - low) / (high - low), 0.0), 1.0))
 
     def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
-        """Places to change, each with the keys to set."""
+        """Settings for this value: pairs of the places where keys are set, and of these keys.
+
+        Places are names of scenarios, experiments, cases and searches, as for `into`.
+        """
         unit = self.range.get("unit")
         shown = f"{value} {unit}" if unit else value
         chosen: dict[str, Any] = next((it for it in self.values if it["is"] == value), {})
