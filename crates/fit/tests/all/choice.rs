@@ -1,6 +1,6 @@
 //! The right law is chosen, with intervals that hold its parameters; a wrong one is refused.
 
-use crate::series::{fates, fitted, instants, model, series};
+use crate::series::{fates, fit_one, fitted, instants, model, series};
 use retx_fit::loss::{Options, fit};
 
 /// Channel, name of its law, and its parameters.
@@ -104,4 +104,27 @@ fn few_losses_decide_nothing_and_none_bound_the_rate() {
     lost[11] = 1.0;
     let answer = fit(&series(times, lost), &Options::default()).expect("a fit");
     assert!(answer.reason.is_some_and(|it| it.contains("too few")));
+}
+
+#[test]
+fn a_policer_is_found_to_a_packet_s_tokens_whatever_its_rate() {
+    for seed in 1_000..1_012_u64 {
+        let rate = 7_200_000 + 350_000 * (seed - 1_000);
+        let bucket = 6_000 + 4_500 * (seed - 1_000);
+        let channel =
+            format!(r#"{{"model":"policer","rate":"{rate} bit/s","bucket_bytes":{bucket}}}"#);
+        let times = instants(12_000, seed);
+        let lost = fates(&channel, &times, seed);
+        let answer = fit_one("policer", &series(times, lost));
+        let [found_rate, found_bucket, loss] = &model(&answer, "policer").parameters[..] else {
+            panic!("three parameters")
+        };
+        for (estimate, truth) in [(found_rate, rate), (found_bucket, bucket)] {
+            let (low, high) = (estimate.low.expect("low"), estimate.high.expect("high"));
+            assert!(low <= truth as f64 && truth as f64 <= high, "{seed}: {truth}, {estimate:?}");
+        }
+        assert!((found_rate.value / rate as f64 - 1.0).abs() < 1e-4, "{seed}: {found_rate:?}");
+        assert!((found_bucket.value - bucket as f64).abs() < 150.0, "{seed}: {found_bucket:?}");
+        assert_eq!(loss.value, 0.0);
+    }
 }

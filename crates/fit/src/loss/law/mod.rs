@@ -1,6 +1,7 @@
 //! Loss models (laws). Each defines its parameters, its likelihood and starting points for the
 //! search. It can draw losses, and can be written as a channel of a scenario.
 
+mod bucket;
 mod chains;
 mod discrete;
 mod outages;

@@ -5,12 +5,14 @@
 //! packets that passed, so the fate of each packet tests the model. With probability `loss`, a
 //! packet has the opposite of the fate that the model predicts.
 //!
-//! *Search.* At a drop the bucket is almost empty. Between two consecutive drops, rate × time bytes
-//! therefore pass, with an error of at most two packets. The median of these rates is the first
-//! estimate. A grid over rate and bucket, refined around its best point, then minimises the number
-//! of packets that contradict the model. The intervals contain the values whose log likelihood is
-//! within 1.92 of the maximum.
+//! *Search.* First, buckets are searched that agree with all fates (see `bucket`). If there are
+//! none, other losses must have occurred. At a drop the bucket is almost empty. Between two
+//! consecutive drops, rate × time bytes therefore pass, with an error of at most two packets. The
+//! median of these rates is the first estimate. A grid over rate and bucket, refined around its
+//! best point, then minimises the number of packets that contradict the model. The intervals
+//! contain the values whose log likelihood is within 1.92 of the maximum.
 
+use super::bucket::{Buckets, Copies};
 use super::{Law, ModelProperties, Parameter, Scale, SearchResult, probability, rounded};
 use crate::loss::series::Series;
 use retx_units::Stream;
@@ -31,71 +33,6 @@ const EXPLAINED_LEAST: f64 = 0.5;
 /// Rounds of refinement of the grid.
 const ROUNDS: usize = 6;
 const FALL: f64 = 1.92;
-
-/// Copies with certain fates.
-struct Copies {
-    gap_s: Vec<f64>,
-    bytes: Vec<f64>,
-    lost: Vec<bool>,
-}
-
-impl Copies {
-    fn of(series: &Series, most: usize) -> Self {
-        let (indices, lost) = series.fates();
-        let mut before = series.times_s[indices[0]];
-        let mut copies = Self { gap_s: Vec::new(), bytes: Vec::new(), lost };
-        for index in indices.into_iter().take(most) {
-            copies.gap_s.push(series.times_s[index] - before);
-            before = series.times_s[index];
-            copies.bytes.push(series.sizes[index]);
-        }
-        copies.lost.truncate(most);
-        copies
-    }
-
-    /// Number of packets that contradict a token bucket with this rate (bytes per second) and size.
-    fn contradictions(&self, rate: f64, bucket: f64) -> usize {
-        let mut tokens = bucket;
-        let mut count = 0;
-        for ((gap, bytes), lost) in self.gap_s.iter().zip(&self.bytes).zip(&self.lost) {
-            tokens = bucket.min(tokens + rate * gap);
-            count += usize::from((tokens >= *bytes) == *lost);
-            if !lost {
-                // The packet was forwarded, so the real bucket had enough tokens, even if the
-                // model's has fewer.
-                tokens = (tokens - bytes).max(0.0);
-            }
-        }
-        count
-    }
-
-    /// Median of the rates between drops, bytes per second.
-    fn first_rate(&self) -> Option<f64> {
-        let (mut passed, mut time) = (0.0, 0.0);
-        let mut rates = Vec::new();
-        for ((gap, bytes), lost) in self.gap_s.iter().zip(&self.bytes).zip(&self.lost) {
-            time += gap;
-            if *lost {
-                if passed > 0.0 && time > 0.0 {
-                    rates.push((passed / time, passed));
-                }
-                (passed, time) = (0.0, 0.0);
-            } else {
-                passed += bytes;
-            }
-        }
-        rates.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let half = 0.5 * rates.iter().map(|it| it.1).sum::<f64>();
-        let mut sum = 0.0;
-        rates
-            .into_iter()
-            .find(|(_, bytes)| {
-                sum += bytes;
-                sum >= half
-            })
-            .map(|it| it.0)
-    }
-}
 
 /// Maximum log likelihood if `wrong` of `copies` copies contradict the model.
 fn likelihood(wrong: usize, copies: usize) -> f64 {
@@ -243,6 +180,30 @@ fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     (end(-1.0), end(1.0))
 }
 
+/// Result if all fates agree with a bucket.
+fn certain(buckets: Buckets, count: usize) -> SearchResult {
+    let (rates, most) = (buckets.rates, 1.0 - libm::pow(0.025, 1.0 / count as f64));
+    SearchResult {
+        values: vec![8.0 * buckets.rate, buckets.bucket, 0.0],
+        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets.buckets, (0.0, most)],
+    }
+}
+
+/// Result if some fates contradict every bucket.
+fn approximate(copies: &Copies, found: Found) -> SearchResult {
+    let (count, wrong) = (copies.lost.len(), found.wrong);
+    let least = likelihood(wrong, count) - FALL;
+    let holds = |wrong| wrong <= count && likelihood(wrong, count) >= least;
+    let [rates, buckets] = found.ranges(copies, holds);
+    let loss = wrong as f64 / count as f64;
+    let spread = 1.96 * libm::sqrt((loss + 1.0 / count as f64) / count as f64);
+    let losses = ((loss - spread).max(0.0), (loss + spread).min(1.0));
+    SearchResult {
+        values: vec![8.0 * found.rate, found.bucket, loss],
+        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets, losses],
+    }
+}
+
 impl Law for Policer {
     fn name(&self) -> &'static str {
         "policer"
@@ -282,6 +243,9 @@ impl Law for Policer {
         if drops < DROPS_LEAST || drops == copies.lost.len() || largest <= 0.0 {
             return None;
         }
+        if let Some(buckets) = Buckets::search(&copies) {
+            return Some(certain(buckets, copies.lost.len()));
+        }
         let first = copies.first_rate()?;
         let start = Copies::of(series, COPIES_FIRST);
         let start_drops = start.lost.iter().filter(|lost| **lost).count();
@@ -290,21 +254,7 @@ impl Law for Policer {
         if unexplained as f64 > (1.0 - EXPLAINED_LEAST) * start_drops as f64 {
             return None;
         }
-        let found = refined(&copies, first, largest);
-        let (count, wrong) = (copies.lost.len(), found.wrong);
-        let least = likelihood(wrong, count) - FALL;
-        let holds = |wrong| wrong <= count && likelihood(wrong, count) >= least;
-        let [rates, buckets] = found.ranges(&copies, holds);
-        let loss = wrong as f64 / count as f64;
-        let spread = 1.96 * libm::sqrt((loss + 1.0 / count as f64) / count as f64);
-        Some(SearchResult {
-            values: vec![8.0 * found.rate, found.bucket, loss],
-            ranges: vec![
-                (8.0 * rates.0, 8.0 * rates.1),
-                buckets,
-                ((loss - spread).max(0.0), (loss + spread).min(1.0)),
-            ],
-        })
+        Some(approximate(&copies, refined(&copies, first, largest)))
     }
 
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
