@@ -1,12 +1,15 @@
 """Tests `retx fit` with captures of known paths.
 
     python bench/fit_path.py path [--count 100] [--first 0]     simulated downloads of random paths
-    python bench/fit_path.py kernel [--count 10] [--first 0]    emulated ones (root, Linux) python
-    bench/fit_path.py captures FILE[:FLOW] …             real ones, with unknown paths
+    python bench/fit_path.py path --variant codel               the same with another queue (or a
+                                                                sender, see VARIANTS)
+    python bench/fit_path.py kernel [--count 10] [--first 0]    emulated ones (root, Linux)
+    python bench/fit_path.py captures FILE[:FLOW] …             real ones, with unknown paths
 
 `path` compares rate, round trip and queue with the truth, from the sender's end, from the
-receiver's, and from both. `kernel` fits a capture of the kernel's TCP, simulates the fit, and says
-whether the mean goodput lies in the interval of further emulations. `captures` runs `--check`.
+receiver's, and from both, and prints the median and the 90th percentile of the relative errors.
+`kernel` fits a capture of the kernel's TCP, simulates the fit, and says whether the mean goodput
+lies in the interval of further emulations. `captures` runs `--check`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import check
@@ -29,6 +34,10 @@ from retx.running import run
 PRESETS = ("linux", "linux", "linux_reno", "sack", "newreno", "rack")
 BOUNDS = {"rate": 0.02, "round trip": 0.01, "queue": 0.1}
 ENDS = {"sender": ("first@server",), "receiver": ("last@client",), "both": ()}
+VARIANTS = ("plain", "red", "pie", "codel", "bbr", "cross", "slow_back", "lost_acks")
+"""Simple paths; other queues; BBR; bursts of UDP that take 30 % of the rate; acknowledgments over a
+link with 1/50 of the rate; 5 % of acknowledgments lost."""
+QUEUES = ("red", "pie", "codel")
 CLOSE = 0.01
 """Relative tolerance for paths without random losses, whose emulations differ by less than the
 other uncertainties."""
@@ -46,9 +55,10 @@ class Case:
     preset: str
     size_bytes: int
     initiator: str
+    variant: str = "plain"
 
     @classmethod
-    def drawn(cls, number: int, presets: Sequence[str] = PRESETS) -> Case:
+    def drawn(cls, number: int, presets: Sequence[str] = PRESETS, variant: str = "plain") -> Case:
         """The case of this number."""
         draw = Random(number * 7919 + 13)
         rate = math.exp(draw.uniform(math.log(1), math.log(50)))
@@ -78,6 +88,7 @@ class Case:
             preset,
             round(size),
             draw.choice(["from", "to"]),
+            variant,
         )
 
     @property
@@ -100,8 +111,15 @@ class Case:
         }
         if self.channel:
             last["forward"] = {"channel": self.channel}
-        tcp: dict[str, Any] = {"like": self.preset}
-        if not self.preset.startswith("linux"):
+        if self.variant in QUEUES:
+            last["queue"]["discipline"] = self.variant
+        elif self.variant == "slow_back":
+            last["reverse"] = {"rate": f"{self.rate_bit_s / 50:.0f} bit/s"}
+        elif self.variant == "lost_acks":
+            last["reverse"] = {"channel": {"model": "bernoulli", "p": 0.05}}
+        preset = "linux_bbr" if self.variant == "bbr" else self.preset
+        tcp: dict[str, Any] = {"like": preset}
+        if not preset.startswith("linux"):
             tcp["receive_buffer"] = 8_000_000
         first = {"name": "first", "ends": ["server", "router"], "rate": "1 Gbit/s"}
         return {
@@ -117,8 +135,21 @@ class Case:
                     "tcp": "download",
                     "app": {"kind": "transfer", "bytes": self.size_bytes},
                     "initiator": self.initiator,
-                }
+                },
+                *([self.cross_traffic()] if self.variant == "cross" else []),
             ],
+        }
+
+    def cross_traffic(self) -> dict[str, Any]:
+        """Bursts of UDP that take 30 % of the rate on average."""
+        burst = {"law": "pareto", "mean": "500 ms", "shape": 1.5}
+        pause = {"law": "exponential", "mean": "500 ms"}
+        return {
+            "name": "cross",
+            "from": "server",
+            "to": "client",
+            "udp": {"packet": 1472, "rate": f"{0.6 * self.rate_bit_s:.0f} bit/s"},
+            "app": {"kind": "on_off", "on": burst, "off": pause},
         }
 
 
@@ -132,43 +163,65 @@ def measured(fit: CaptureFit) -> dict[str, float | None]:
     }
 
 
-def path_closure(count: int, first: int, times: float = 1.0) -> None:
+def captured(case: Case, folder: Path) -> tuple[dict[str, Path], Mapping[str, Any]]:
+    """Simulates a case twice, captured at each end, and returns the files and the summary."""
+    files = {end: folder / f"{end}.pcapng" for end in ("sender", "receiver")}
+    for end, file in files.items():
+        result = run(case.scenario(), pcap=file, pcap_at=ENDS[end], progress=False)
+    return files, result.summary
+
+
+def path_closure(count: int, first: int, variant: str) -> None:
     """Prints the number of paths that were measured within the bounds, from each end."""
     right = {end: dict.fromkeys([*BOUNDS, "all"], 0) for end in ENDS}
+    errors: dict[str, dict[str, list[float]]] = {end: {name: [] for name in BOUNDS} for end in ENDS}
+    kinds: dict[str, list[str]] = {end: [] for end in ENDS}
     unseen, blind = 0, 0
     for number in range(first, first + count):
-        case = Case.drawn(number)
+        case = Case.drawn(number, variant=variant)
         with tempfile.TemporaryDirectory() as folder:
-            files = {end: Path(folder) / f"{end}.pcapng" for end in ("sender", "receiver")}
-            for end, file in files.items():
-                result = run(case.scenario(), pcap=file, pcap_at=ENDS[end], progress=False)
-            most = max(link["queue_max_packets"] for link in result.summary["links"])
-            is_full = any(link["drops"]["queue"] for link in result.summary["links"])
-            unseen += not is_full
-            for end in ENDS:
-                names = files.values() if end == "both" else [files[end]]
-                fit = fit_capture(*names)
-                found = measured(fit)
-                is_blind = end == "receiver" and not fit.path["endpoints"]["timestamps"]
-                blind += is_blind
-                bound = times * (0.5 if end == "both" else 1.0)
-                inside = {}
-                for name, limit in BOUNDS.items():
-                    value, truth = found[name], case.truth[name]
-                    inside[name] = value is not None and abs(value / truth - 1) <= limit * bound
-                    if name == "queue" and (not is_full or is_blind):
-                        # The capture cannot show the value, so that "not known" is the right
-                        # answer.
-                        inside[name] = value is None
-                    right[end][name] += inside[name]
-                right[end]["all"] += all(inside.values())
-                if not all(inside.values()):
-                    wrong = {name: found[name] for name in BOUNDS if not inside[name]}
-                    print(f"{number} {end}: {wrong}, truth {case.truth}, {most} waited at most")
+            files, summary = captured(case, Path(folder))
+            fits = {
+                end: fit_capture(*(files.values() if end == "both" else [files[end]]))
+                for end in ENDS
+            }
+        most = max(link["queue_max_packets"] for link in summary["links"])
+        is_full = any(link["drops"]["queue"] for link in summary["links"])
+        unseen += not is_full
+        for end, fit in fits.items():
+            found = measured(fit)
+            is_blind = end == "receiver" and not fit.path["endpoints"]["timestamps"]
+            blind += is_blind
+            kinds[end].append(fit.path["queue"]["kind"])
+            inside = {}
+            for name, limit in BOUNDS.items():
+                value, truth = found[name], case.truth[name]
+                inside[name] = value is not None and abs(value / truth - 1) <= limit
+                if name == "queue" and (not is_full or is_blind or variant in QUEUES):
+                    # The capture cannot show the value, so that "not known" is the right answer.
+                    inside[name] = value is None
+                elif value is not None:
+                    errors[end][name].append(abs(value / truth - 1))
+                right[end][name] += inside[name]
+            right[end]["all"] += all(inside.values())
+            if not all(inside.values()):
+                wrong = {name: found[name] for name in BOUNDS if not inside[name]}
+                print(f"{number} {end}: {wrong}, truth {case.truth}, {most} waited at most")
     print(f"{count} paths; the queue of {unseen} never overflowed; {blind} without timestamps")
     for end, counts in right.items():
         texts = (f"{name} {number}" for name, number in counts.items())
-        print(f"{end}: {', '.join(texts)}")
+        print(f"{end}: {', '.join(texts)}; {spread(errors[end])}")
+        print("    kinds of queue:", *(f"{it} {kinds[end].count(it)}," for it in set(kinds[end])))
+
+
+def spread(errors: Mapping[str, Sequence[float]]) -> str:
+    """Median and 90th percentile of the relative errors of each figure."""
+    texts = []
+    for name, values in errors.items():
+        if values:
+            low, high = np.quantile(values, [0.5, 0.9])
+            texts.append(f"{name} {low:.3%} and {high:.3%} of {len(values)}")
+    return "median error and 90th percentile: " + ", ".join(texts)
 
 
 def kernel_closure(count: int, first: int, repeats: int) -> None:
@@ -260,9 +313,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--count", type=int)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--variant", choices=VARIANTS, default="plain")
     asked = parser.parse_args(arguments)
     if asked.what == "path":
-        path_closure(asked.count or 100, asked.first)
+        path_closure(asked.count or 100, asked.first, asked.variant)
     elif asked.what == "kernel":
         kernel_closure(asked.count or 10, asked.first, asked.repeats)
     else:

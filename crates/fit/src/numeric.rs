@@ -27,6 +27,9 @@ const MOVE_MAX: f64 = 2.0;
 /// counts as 0 or 1.
 pub const LOGIT_MAX: f64 = 18.0;
 const ITERATIONS: usize = 60;
+/// Gain below which the iteration stops. Newton's method then is within a thousandth of a standard
+/// error of a regular maximum, and slow progress along a flat ridge is not worth its time.
+const GAIN_LEAST: f64 = 1e-6;
 
 /// Damped Newton iteration (Levenberg 1944) with numerical derivatives.
 pub fn maximise(function: &Function<'_>, start: &[f64]) -> Maximum {
@@ -47,7 +50,7 @@ pub fn maximise(function: &Function<'_>, start: &[f64]) -> Maximum {
             (at, value) = (next, reached);
             damping = f64::max(damping * 0.1, 1e-9);
             (slope, curve) = derivatives(function, &at, value);
-            if gain < 1e-8 {
+            if gain < GAIN_LEAST {
                 break;
             }
         } else {

@@ -1,9 +1,13 @@
 //! Choice of a model, or the reason why none is chosen.
 //!
-//! *Rule.* The model with the smallest BIC is chosen under two conditions. The BIC of every other
-//! model is larger by 2 or more (Kass & Raftery 1995 call a smaller difference "not worth more than
-//! a bare mention"). No test of the chosen model rejects it. A chain that enters its rarest state
-//! fewer than 4 times is not a candidate, because it cannot be distinguished from a change point.
+//! *Rule.* The model with the smallest BIC is chosen under two conditions. No other model is near.
+//! No test of the chosen model rejects it. If one of two models is a special case of the other, near
+//! means that the difference in BIC is below 2 (Kass & Raftery 1995 call a smaller difference "not
+//! worth more than a bare mention"). Otherwise it means that the difference in BIC is below 6 (from
+//! there they call the evidence "strong"), or the difference in AIC, with its smaller penalty for
+//! parameters, below 2. Without this, a model with fewer parameters would be chosen over a true model
+//! with a higher likelihood. A chain that enters its rarest state fewer than 4 times is not a
+//! candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
@@ -12,6 +16,16 @@ use super::tests_of_fit::TestResults;
 
 /// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
+/// The same if neither model is a special case of the other. The difference in AIC must then also
+/// be at least [`UNDECIDED`].
+const UNDECIDED_APART: f64 = 6.0;
+/// Models that are special cases, each with the models that contain it. Independent losses are a
+/// special case of all models.
+const SPECIAL_CASES: [(&str, &[&str]); 3] = [
+    ("gilbert", &["gilbert_elliott_3", "gilbert_elliott_4", "second_order", "three_states"]),
+    ("gilbert_elliott_3", &["gilbert_elliott_4", "three_states"]),
+    ("gilbert_time", &["gilbert_elliott_time"]),
+];
 /// Minimum expected number of visits to each state.
 const VISITS_LEAST: f64 = 4.0;
 /// Minimum number of losses for the choice of a model.
@@ -48,9 +62,9 @@ pub fn choose(
     series: &Series,
     (tested, changes): (&TestResults, &[ChangePoint]),
 ) -> ModelChoice {
-    let least = fitted[best].0.bic;
-    let near =
-        fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
+    let near = fitted
+        .iter()
+        .filter(|(it, refused)| refused.is_none() && is_near(&fitted[best].0, it, series.known));
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
     // The simplest model comes first. Among equally simple models, those in continuous time come
     // first, because losses depend more often on time than on the number of packets.
@@ -73,6 +87,22 @@ pub fn choose(
     };
     let chosen = if reason.is_none() { names.first().copied() } else { None };
     ModelChoice { chosen, contenders: names, reason }
+}
+
+/// True if the data do not decide between the best model and another one.
+fn is_near(best: &Fitted, other: &Fitted, known: usize) -> bool {
+    let contains = |special: &Fitted, general: &Fitted| {
+        let (special, general) = (special.law.name(), general.law.name());
+        special == "bernoulli"
+            || SPECIAL_CASES.iter().any(|(name, all)| *name == special && all.contains(&general))
+    };
+    let bic = other.bic - best.bic;
+    if best.law.name() == other.law.name() || contains(best, other) || contains(other, best) {
+        return bic < UNDECIDED;
+    }
+    let more = other.law.parameters().len() as f64 - best.law.parameters().len() as f64;
+    let aic = bic - more * (libm::log(known as f64) - 2.0);
+    bic < UNDECIDED_APART || aic < UNDECIDED
 }
 
 fn evenly(names: &[&str]) -> &'static str {

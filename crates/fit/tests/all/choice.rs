@@ -128,3 +128,23 @@ fn a_policer_is_found_to_a_packet_s_tokens_whatever_its_rate() {
         assert_eq!(loss.value, 0.0);
     }
 }
+
+#[test]
+fn a_model_with_fewer_parameters_is_not_chosen_over_a_true_one_that_does_not_contain_it() {
+    // A Gilbert–Elliott chain with three parameters comes near to this chain of second order.
+    let channel = r#"{"model":"markov","loss":[0,1,0,1],
+        "transitions":[[0.98,0.02,0,0],[0,0,0.54,0.46],[0.84,0.16,0,0],[0,0,0.47,0.53]]}"#;
+    let laws = ["gilbert", "gilbert_elliott_3", "second_order"].map(String::from).to_vec();
+    for seed in 1_000..1_010 {
+        let times = instants(20_000, seed);
+        let lost = fates(channel, &times, seed);
+        let options = Options { drawn_series: 19, laws: laws.clone(), ..Options::default() };
+        let answer = fit(&series(times, lost), &options).expect("a fit");
+        assert!(
+            answer.chosen.is_none_or(|it| it == "second_order"),
+            "{seed}: {:?}, {:?}",
+            answer.chosen,
+            answer.models.iter().map(|it| (it.name, it.bic)).collect::<Vec<_>>()
+        );
+    }
+}
