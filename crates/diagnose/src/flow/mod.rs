@@ -98,6 +98,9 @@ pub struct Flow {
     copies: [DuplicateFilter; 2],
     /// Time at which each end's SYN passed; none if the SYN was not captured.
     syn_ns: [Option<i64>; 2],
+    /// True if an end sent its SYN more than once. An answer then shows no round trip, because it
+    /// may belong to any of them (Karn's rule).
+    has_repeated_syn: [bool; 2],
     scales: [Option<u8>; 2],
     /// Options of each end's SYN; none if the SYN was not captured.
     syns: [Option<Options>; 2],
@@ -126,6 +129,7 @@ impl Flow {
             clocks: Default::default(),
             copies: Default::default(),
             syn_ns: [None; 2],
+            has_repeated_syn: [false; 2],
             scales: [None; 2],
             syns: [None; 2],
             has_stamps: false,
@@ -220,11 +224,14 @@ impl Flow {
             self.offers_ecn |=
                 packet.control.any(ControlBits::ECE) && packet.control.any(ControlBits::CWR);
             self.syn_ns[side] = Some(time_ns);
+            self.has_repeated_syn[side] |= !is_first;
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 // The SYN/ACK answers the SYN, which gives the round trip from the capture to this
                 // endpoint.
-                self.loops[side].sample(time_ns - other);
-                self.handshake_ns[side] = Some(time_ns - other);
+                if !self.has_repeated_syn[1 - side] {
+                    self.loops[side].sample(time_ns - other);
+                    self.handshake_ns[side] = Some(time_ns - other);
+                }
                 let is_cut = self.syns.iter().flatten().any(|syn| syn.is_truncated);
                 // Window scaling requires the option from both ends.
                 let is_scaled = packet.options.window_scale.is_some();
@@ -237,7 +244,7 @@ impl Flow {
         } else if !self.halves[0].is_established {
             if let [Some(first), Some(second)] = self.syn_ns {
                 let opener = usize::from(second < first);
-                if side == opener {
+                if side == opener && !self.has_repeated_syn[1 - side] {
                     // The third packet answers the SYN/ACK, which gives the round trip from the
                     // capture to the opener.
                     self.loops[side].sample(time_ns - first.max(second));

@@ -1,8 +1,9 @@
 //! Flows written packet by packet: what is said about their retransmissions.
 
-use crate::build::Written;
+use crate::build::{Order, Written, pcap};
 use crate::script::{SEGMENT, Script};
 use retx_diagnose::answer::{Cause, Evidence, Kind, Needless};
+use retx_diagnose::measure::measure;
 
 /// Ten segments at 40 ms, of which the third is lost: duplicate ACKs from 80 ms on.
 fn lost_third(timestamps: bool) -> Script {
@@ -167,4 +168,26 @@ fn a_counter_for_all_connections() {
         }
     }
     assert!(script.flow().retransmissions.is_empty());
+}
+
+/// The SYN/ACK is lost and retransmitted. The answer to the first repetition passes the second one,
+/// so it shows no round trip.
+#[test]
+fn an_answer_to_a_repeated_syn_is_no_round_trip() {
+    let mut script = Script::default();
+    script.packet(0, false, (0, 0), (0, 2));
+    script.packet(0, true, (0, 1), (0, 18));
+    script.packet(1_000, true, (0, 1), (0, 18));
+    script.packet(1_030, true, (0, 1), (0, 18));
+    script.packet(1_040, false, (1, 1), (0, 16));
+    for number in 0..30 {
+        let ms = 1_100 + 100 * u64::from(number);
+        script.data(ms, number);
+        script.ack(ms + 40, number + 1);
+    }
+    let file = pcap(Order::Little, 0xa1b2_3c4d, 1, &script.frames);
+    let (_, path) = measure(file.as_slice(), "script", 1).expect("a capture");
+    let path = path.expect("a path");
+    let found = path.round_trip_s.value.expect("a round trip");
+    assert!((found - 0.04).abs() < 0.001, "{:?}", path.round_trip_s);
 }

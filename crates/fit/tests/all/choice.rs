@@ -125,7 +125,7 @@ fn a_policer_is_found_to_a_packet_s_tokens_whatever_its_rate() {
         }
         assert!((found_rate.value / rate as f64 - 1.0).abs() < 1e-4, "{seed}: {found_rate:?}");
         assert!((found_bucket.value - bucket as f64).abs() < 150.0, "{seed}: {found_bucket:?}");
-        assert_eq!(loss.value, 0.0);
+        assert!(loss.value <= 0.0, "{seed}: {loss:?}");
     }
 }
 
