@@ -5,8 +5,8 @@
 //! means that the difference in BIC is below 2 (Kass & Raftery 1995 call a smaller difference "not
 //! worth more than a bare mention"). Otherwise it means that the difference in BIC is below 6 (from
 //! there they call the evidence "strong"), or the difference in AIC, with its smaller penalty for
-//! parameters, below 2. Without this, a model with fewer parameters would be chosen over a true model
-//! with a higher likelihood. A chain that enters its rarest state fewer than 4 times is not a
+//! parameters, below 2. Without this, a model with fewer parameters would be chosen over a true
+//! model with a higher likelihood. A chain that enters its rarest state fewer than 4 times is not a
 //! candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
@@ -16,8 +16,8 @@ use super::tests_of_fit::TestResults;
 
 /// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
-/// The same if neither model is a special case of the other. The difference in AIC must then also
-/// be at least [`UNDECIDED`].
+/// Corresponding difference if neither model is a special case of the other. The difference in AIC
+/// must then also be at least [`UNDECIDED`].
 const UNDECIDED_APART: f64 = 6.0;
 /// Models that are special cases, each with the models that contain it. Independent losses are a
 /// special case of all models.

@@ -103,7 +103,7 @@ struct Sizes {
     high: f64,
     /// Time since the bucket was last full, at the copy that passed and determines `low`.
     low_span_s: f64,
-    /// The same at the dropped copy that determines `high`.
+    /// Corresponding time at the dropped copy that determines `high`.
     high_span_s: f64,
     tolerance: f64,
 }
