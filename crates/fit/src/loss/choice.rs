@@ -3,10 +3,10 @@
 //! *Rule.* The model with the smallest BIC is chosen under two conditions. No other model is near.
 //! No test of the chosen model rejects it. If one of two models is a special case of the other,
 //! near means that the difference in BIC is below 2 (Kass & Raftery 1995 call a smaller difference
-//! "not worth more than a bare mention"). Otherwise it means that the difference in BIC is below 6 (from
-//! there they call the evidence "strong"), or the difference in AIC, with its smaller penalty for
-//! parameters, below 2. Without this, a model with fewer parameters would be chosen over a true
-//! model with a higher likelihood. A chain that enters its rarest state fewer than 4 times is not a
+//! "not worth more than a bare mention"). Otherwise it means that the difference in BIC is
+//! below 6 (from there they call the evidence "strong"), or the difference in AIC, with its smaller
+//! penalty for parameters, below 2. Without this, a model with fewer parameters would be
+//! chosen over a true model with a higher likelihood. A chain that enters its rarest state fewer than 4 times is not a
 //! candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
