@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Results in a line: sums over flows and links, means over flows (`cwnd` in bytes), and a digest
-/// of the recorded segments, samples, drops and episodes.
+/// of the recorded segments, samples, drops and episodes, and of further results.
 const COLUMNS: &str = "bytes sent resent needless fast rto drops marks cwnd rtt_us digest";
 
 fn folder() -> PathBuf {
@@ -35,7 +35,7 @@ impl Digest {
         }
     }
 
-    /// Digest of the tables of a run.
+    /// Digest of the tables and of further results of a run.
     fn of(outcome: &Outcome) -> Self {
         let mut digest = Self(0xcbf2_9ce4_8422_2325);
         let tables = &outcome.tables;
@@ -54,7 +54,19 @@ impl Digest {
         }
         for row in tables.episodes.iter().flat_map(|it| it.rows()) {
             digest.add([row.start.as_nanos(), row.end.as_nanos(), row.trigger_packet, row.trigger]);
-            digest.add([row.cwnd_before_bytes, row.cwnd_after_bytes, row.cause as u64]);
+            digest.add([row.cwnd_before_bytes, row.cwnd_after_bytes, row.rto.as_nanos()]);
+            let sub_cause = row.sub_cause.map_or(0, |it| it as u64 + 1);
+            digest.add([row.kind as u64, row.cause as u64, sub_cause, row.inferred_cause as u64]);
+        }
+        for flow in &outcome.flows {
+            digest.add([flow.max_backoff.into(), flow.acks_sent, flow.ecn_reductions]);
+            digest.add([flow.idle_total_s, flow.idle_max_s].map(f64::to_bits));
+        }
+        for link in &outcome.links {
+            digest.add([link.packets_duplicated, link.loss_burst_max_packets]);
+            digest.add([link.frames_repeated, link.frames_parity, link.queue_max_packets]);
+            let means = [link.channel_delay_mean_s, link.order_wait_mean_s, link.utilisation];
+            digest.add(means.map(|it| it.unwrap_or(-1.0).to_bits()));
         }
         digest
     }
