@@ -14,7 +14,7 @@ pub struct ReorderBuffer {
     last_ns: Option<i64>,
     /// Number of frames with an earlier time than a previous frame.
     pub late: u64,
-    /// Largest lateness, nanoseconds.
+    /// Largest time by which a frame is earlier than a previous frame, nanoseconds.
     pub late_max_ns: i64,
 }
 

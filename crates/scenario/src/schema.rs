@@ -49,7 +49,7 @@ pub fn without_null(mut schema: Schema) -> Schema {
 
 /// Schema of `[tcp.NAME]`: every field of a TCP, none required, and `like`.
 pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
-    // The schema is inlined, because the shared definition describes a complete TCP.
+    // The schema is inlined: the shared definition requires all keys of a TCP, this one none.
     let mut fields = SchemaGenerator::new(generator.settings().clone().with(|settings| {
         settings.inline_subschemas = true;
     }))

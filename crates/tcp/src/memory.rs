@@ -9,8 +9,8 @@
 //! lines of 64 bytes, and 320 bytes for `skb_shared_info`. Its size is rounded up to a power of
 //! two, and is at least 576 bytes. A packet of 1500 bytes thus takes 2304 bytes.
 //!
-//! Data in a send buffer occupy pages, of which only the payload is charged. Each burst costs 832
-//! bytes more (smallest block and descriptor).
+//! Data in a send buffer occupy pages, of which only the payload is charged. Each `sk_buff`
+//! of the send queue costs 832 bytes more (smallest block and descriptor).
 //!
 //! *Where we differ.* Drivers of real cards use other blocks, and may merge packets before TCP sees
 //! them (GRO).

@@ -32,7 +32,7 @@ Vary = Annotated[
         "--vary",
         metavar="KEY=VALUES",
         autocompletion=completion.settings,
-        help="Vary this key instead of those in [sweep]: A,B,C, or LOW..HIGH:STEPS, such as "
+        help="Vary this key instead of those in [sweep]: A,B,C, or LOW..HIGH[:log]:STEPS, such as "
         '"5..100 ms:log:4", or a list or range as in [sweep]. Repeatable.',
     ),
 ]

@@ -1,4 +1,4 @@
-"""One self-contained page of an answer."""
+"""HTML page that shows an answer, without references to other files."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ class Gain:
     """Ratio of speeds with and without a change: the geometric mean over the draws.
 
     Args:
-        mean: Mean gain; 1 without a change.
+        mean: Mean gain; 1 if the change has no effect.
         low: Lower end of the 95 % interval (Student's t on logarithms); None with one draw.
         high: Upper end.
-        draws: Number of pairs.
+        draws: Number of draws; for each, a run with the change is compared with one without it.
     """
 
     mean: float

@@ -56,8 +56,9 @@ impl Direction {
         if !packet.control.any(ControlBits::ACK) {
             return None;
         }
-        // Data may have waited in queues before the capture, so they were sent earlier. The limit
-        // at the earlier time then applies to them.
+        // Data may have waited in queues on their way to the capture point. The limit that applies
+        // to them is the one at the time at which they were sent, before the capture point saw
+        // them.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(ControlBits::SYN);

@@ -53,7 +53,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         return false;
     }
     if packet.seq_len() == 0 && !counted && !other_link {
-        // Duplicate ACKs of the receiver are equal, too, and are no copies.
+        // Duplicate ACKs that the receiver sends are equal as well, but are different packets.
         return false;
     }
     counted || other_link || elapsed <= BARE_COPY_NS

@@ -11,8 +11,9 @@
 //! window remains the limit. If the size of a send buffer is not a multiple of the segment size,
 //! the last segment is short. The sender then looks like one whose application has no more data.
 
-/// Number of rounds without growth after which a buffer or a clamp counts as the limit. In as many
-/// round trips, a window that grows by half a segment per round trip grows by four segments.
+/// Number of rounds without growth after which a buffer or a clamp counts as the limit. Even the
+/// slowest growth, half a segment per round trip with delayed ACKs, adds four segments in this
+/// time.
 const ROUNDS_MIN: u32 = 8;
 
 /// Number of a period between two increases of the maximum number of bytes in flight.

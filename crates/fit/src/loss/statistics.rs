@@ -1,6 +1,7 @@
 //! Statistics of a sequence of fates: lengths of runs, autocorrelation, dispersion, changes.
 
-/// Classes of run lengths: upper bounds in copies.
+/// Upper bounds of the classes of run lengths. A run is a number of consecutive losses, or of
+/// consecutive deliveries.
 const RUN_CLASSES: [usize; 22] = [
     1,
     2,

@@ -141,7 +141,7 @@ impl Transmitter {
         *has_waited = true;
         // `waiting` may still contain packets whose transmission has begun. They are removed only
         // if the queue, including them, is as long as the longest queue so far. A shorter queue
-        // certainly has space, because the longest one had.
+        // certainly has space, because the longest one was within the limit.
         if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }

@@ -163,9 +163,9 @@ impl FlowRecord {
     /// now. `acked` is the range of positions that it newly acknowledges; SND.UNA and SND.MAX are
     /// those of the sender.
     pub fn note_delayed_ack(&mut self, now: Time, acked: Range<u64>, [snd_una, snd_max]: [u64; 2]) {
-        // The time belongs to the delay only if the acknowledgment covers everything sent, and if
-        // all earlier acknowledgments have reached the sender. Otherwise data or acknowledgments in
-        // flight may open the window.
+        // The delay of the acknowledgment is the limit only if the acknowledgment covers everything
+        // sent, and if all earlier acknowledgments have reached the sender. Otherwise data or
+        // acknowledgments in flight may open the window.
         let counts = !acked.is_empty() && acked.end == snd_max && snd_una >= acked.start;
         if counts && now > self.last_arrival {
             self.counters.limited_by.note_delayed_ack(self.last_arrival, now);

@@ -7,9 +7,9 @@
 //!
 //! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO and keeps the exponent.
 //!
-//! *Where we differ.* With timestamps, which the paper uses, nowhere: the ACK that ends the loss
-//! state is an RTT sample as well. Without timestamps, the exponent is kept until the first sample
-//! after the loss state (Karn's rule), as in that kernel.
+//! *Where we differ.* With timestamps, as in the paper, there is no difference: the ACK that ends
+//! the loss state is an RTT sample as well. Without timestamps, the exponent is kept until the
+//! first sample after the loss state (Karn's rule), as in that kernel.
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;

@@ -31,7 +31,7 @@ pub use super::bandwidth::Smoothing;
 pub struct Config {
     /// Smoothing of the samples.
     pub smoothing: Smoothing,
-    /// Restart the smallest RTT after a timeout (newer Linux).
+    /// Measure the minimum RTT anew after a timeout, as newer versions of Linux do.
     pub renew_least_rtt: bool,
     /// Growth in congestion avoidance.
     pub growth: reno::Growth,

@@ -219,8 +219,9 @@ impl Pipe {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
         let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
-        // A packet that is transmitted at once takes no space in the queue. Only the scheme knows
-        // what it sends next, so the packet is queued for a moment to find out.
+        // A packet that is transmitted at once takes no space in the queue. Only the repair scheme
+        // knows what is transmitted next. The packet is therefore added to the queue, and removed
+        // again after the scheme has been asked.
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();

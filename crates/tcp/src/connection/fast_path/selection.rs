@@ -13,7 +13,8 @@ pub(in crate::connection) struct FastPaths {
     pub detailed: bool,
     /// True if a component has to observe each acknowledgment and each transmission.
     pub observed: bool,
-    /// True if the loss cause has to observe each acknowledgment and each transmission.
+    /// True if the rule that infers causes of losses has to observe each acknowledgment and each
+    /// transmission.
     pub loss_cause_observes: bool,
     pub sending: Sending,
     pub receiving: Receiving,
