@@ -25,7 +25,7 @@ pub struct Scenario {
     pub warmup: Duration,
     /// Seed of all random streams; below 2^63, because TOML integers are signed.
     pub seed: u64,
-    /// Sampling of time series; `None` for none.
+    /// Sampling of time series; `None` if no time series are recorded.
     pub sample_interval: Option<SampleInterval>,
     /// TCPs, to which flows refer by index: every `[tcp.NAME]` in the order of the file, then the
     /// presets that flows name.
@@ -38,7 +38,7 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Relays at nodes.
     pub relays: Vec<Relay>,
-    /// Flows as written, `count` not expanded; see [`Scenario::expanded_flows`].
+    /// Flows as written, before `count` is expanded; see [`Scenario::expanded_flows`].
     pub flows: Vec<Flow>,
     /// The `[sweep]` table as written, if any.
     pub sweep: Option<Map<String, Value>>,
@@ -47,7 +47,7 @@ pub struct Scenario {
 /// TCP with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTcp {
-    /// Name of its `[tcp.NAME]`, or of the preset.
+    /// Name of the `[tcp.NAME]` table, or of the preset.
     pub name: String,
     /// Configuration, accepted by `Config::check`.
     pub config: retx_tcp::Config,
@@ -222,9 +222,9 @@ impl Hop {
 /// Direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkDirection {
-    /// From the first of its `ends` to the second.
+    /// From the first of the link's `ends` to the second.
     Forward,
-    /// From the second of its `ends` to the first.
+    /// From the second of the link's `ends` to the first.
     Reverse,
 }
 
@@ -264,7 +264,7 @@ pub struct ExpandedFlow<'a> {
     pub flow: &'a Flow,
     /// Number among the `count` flows, from 0.
     pub number: u32,
-    /// Start time, later by `stagger` from flow to flow.
+    /// Start time of this flow: `start` of the [`Flow`], plus `number` times its `stagger`.
     pub start: Duration,
 }
 
@@ -285,7 +285,7 @@ impl Scenario {
         self.flows.iter().flat_map(Flow::expanded)
     }
 
-    /// Number of flows, `count` expanded.
+    /// Number of flows after expanding `count`.
     pub fn flow_count(&self) -> u32 {
         self.flows.iter().map(|flow| flow.count).sum()
     }
@@ -295,7 +295,7 @@ impl Scenario {
         LinksAndWlans { links: &self.links, wlans: &self.wlans }.relay_positions(&self.relays, flow)
     }
 
-    /// Nodes, in the order in which links, then wlans, first name them.
+    /// Nodes in the order of their first mention: first those of links, then those of wlans.
     pub fn nodes(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
         let ends = self.links.iter().flat_map(|link| &link.ends);
@@ -303,8 +303,8 @@ impl Scenario {
         ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
     }
 
-    /// Default path of packets from one node to another; `None` if there is none, or the nodes are
-    /// equal.
+    /// Default path of packets from one node to another; `None` if there is no path, or if both
+    /// nodes are the same.
     pub fn path_between(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let network = Network::new(&self.links, &self.wlans, &self.routes);
         network.expect("the routes have been checked before").path_between(from, to)

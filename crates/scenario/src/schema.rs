@@ -72,9 +72,9 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        // Parameters and names of choices are optional, because a TCP may inherit them. An
-        // exception is the name of a choice that accepts any parameter: without it the schema would
-        // accept everything.
+        // The name and the parameters of a choice are optional, because a table `[tcp.NAME]` may
+        // inherit them. One form of a choice accepts any parameter. It requires the name, because
+        // the schema would otherwise accept every table.
         for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {
@@ -87,7 +87,8 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
                 }
             }
         }
-        // A TCP merges this table key by key, so its keys are optional as well.
+        // A table `[tcp.NAME]` takes missing keys of `delayed_ack` from the TCP that `like` names,
+        // so the keys of `delayed_ack` are optional as well.
         if let Some(Value::Object(delayed_ack)) = properties.get_mut("delayed_ack") {
             delayed_ack.remove("required");
         }

@@ -145,10 +145,10 @@ pub enum AckPolicy {
     /// The delay is always `timeout`, and `segments` counts segments of any size.
     #[default]
     Fixed,
-    /// As in Linux. The first ACKs are sent at once: as many as half a window has segments, but at
-    /// most 16, and more while the window grows. Later ACKs are delayed by 40 ms up to `timeout`,
-    /// depending on the intervals between the peer's segments. Such a delay ends early when more
-    /// than `segments` − 1 full segments are unacknowledged.
+    /// As in Linux. The first ACKs are sent at once. Their number is that of the segments in half a
+    /// window, but at most 16; more ACKs are sent at once while the window grows. Later ACKs are
+    /// delayed by 40 ms up to `timeout`, depending on the intervals between the peer's segments.
+    /// Such a delay ends early when more than `segments` − 1 full segments are unacknowledged.
     Linux,
 }
 
@@ -171,9 +171,10 @@ pub enum Push {
     /// Segments with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
-    /// Segments as by `end`, and one after each half of the peer's largest window of data, at the
-    /// end of the memory block that exceeds this half (Linux `forced_push`). A Linux receiver
-    /// acknowledges such a segment as soon as the application has read it.
+    /// As `end`. In addition, PSH is set when more than half of the peer's largest window has been
+    /// sent since the last PSH: on the last segment of the memory block with which this happens
+    /// (Linux `forced_push`). A Linux receiver acknowledges such a segment as soon as the
+    /// application has read it.
     HalfWindow,
 }
 
@@ -209,9 +210,10 @@ pub enum GiveUp {
     /// Number of retransmissions. A closed window is probed without limit (RFC 9293 §3.8.6.1).
     #[default]
     Count,
-    /// Time since the first retransmission. Its limit is the time that the permitted number of
-    /// retransmissions takes with an initial RTO of 200 ms. For a closed window, the number of
-    /// probes without a response (Linux `retransmits_timed_out`, `tcp_probe_timer`).
+    /// Time since the first retransmission. The maximum is the time that the permitted number of
+    /// retransmissions takes with an initial RTO of 200 ms. While the window is closed, the number
+    /// of probes without a response is limited instead (Linux `retransmits_timed_out`,
+    /// `tcp_probe_timer`).
     Linux,
 }
 

@@ -9,7 +9,7 @@ use etherparse::{IpEcn, IpNumber, TcpHeader};
 ///
 /// # Panics
 /// If the packet exceeds 65,535 bytes or its options exceed [`crate::TCP_OPTIONS_MAX_BYTES`]. No
-/// such packet exists, so the headers are wrong.
+/// such packet can exist, so the headers are wrong.
 pub fn encode_packet(packet: &Packet, fill: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) {
     let bytes = packet.packet_bytes();
     let Ok(total) = u16::try_from(bytes) else {

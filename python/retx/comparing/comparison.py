@@ -108,16 +108,22 @@ class Comparison:
     def table(self) -> pl.DataFrame:
         """One row per flow and quantity that both sides report.
 
-        Means with t-intervals; their `ratio`, simulated over emulated, with Fieller's interval
-        (null if the divisor may be zero); Welch's interval of the difference, and whether it
-        contains zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
-        finish has no response time, so `simulated_n` and `emulated_n` count the values. The columns
-        `paired…` compare each emulation with a simulation that loses the same packets. The interval
-        of this ratio is narrower; `paired_agrees` is true if it contains 1. `agreement` names the
-        first condition that holds, or `none`: `interval` (`agrees` is true), `3 %` (the means
-        differ by at most 3 %), `pairs` (`paired_agrees` is true, and simulations were not
-        perturbed). It is `cannot tell` instead of `interval` if the interval of the difference is
-        so wide that it contains half the emulated mean; more emulations are then needed.
+        The columns are:
+
+        - means with t-intervals, and the numbers of values (`simulated_n`, `emulated_n`): a flow
+          that did not finish has no response time;
+        - `ratio`: simulated over emulated mean, with Fieller's interval (null if the divisor may be
+          zero);
+        - Welch's interval of the difference; `agrees` is true if it contains zero;
+        - `p_value` of the Kolmogorov–Smirnov test;
+        - `paired…`: comparison of each emulation with a simulation that loses the same packets. The
+          interval of `paired_ratio` is narrower than that of `ratio`; `paired_agrees` is true if it
+          contains 1;
+        - `agreement`: the first condition that holds, or `none`. The conditions are `interval`
+          (`agrees` is true), `3 %` (the means differ by at most 3 %), and `pairs` (`paired_agrees`
+          is true, and simulations were not perturbed). The value is `cannot tell` instead of
+          `interval` if the interval of the difference is so wide that it contains half the emulated
+          mean; more emulations are then needed.
         """
         rows = []
         for it in self.values:
@@ -141,8 +147,9 @@ class Comparison:
     def values(self) -> list[dict[str, Any]]:
         """Values of each run, by flow and quantity.
 
-        `simulated` and `emulated` contain the values of each side, `pairs` those of runs with equal
-        draws.
+        `simulated` and `emulated` contain the values of the simulations and of the emulations.
+        `pairs` contains, for each emulation, the values of the simulation with the same draws and
+        of the emulation.
         """
         sides = {"simulated": self.simulations, "emulated": self.emulations}
         found = [
@@ -238,8 +245,11 @@ def compare(
 
     Every run has its own random draws. For each emulation there is an additional simulation with
     the same draws. Both lose the same packets as long as they send the same packets. Simulations
-    run first, on all cores, since emulations need the machine for themselves. If the scenario uses
-    no random draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
+    run first, on all cores, since emulations need the machine for themselves.
+
+    If random draws have no effect in the scenario, all simulations would be equal, whereas packets
+    of emulations are late by varying times. The links of the simulations then delay each packet by
+    a small random time (`Comparison.perturbed`).
 
     Args:
         scenario: As for `run`.
@@ -304,7 +314,7 @@ def beside(
 ) -> Comparison:
     """Comparison of simulations with emulations.
 
-    The last simulations have the draws of the emulations. `runs` is the result of `simulated`.
+    `runs` is the result of `simulated`; its last simulations have the same draws as the emulations.
     """
     ours, perturbed = runs
     alone = len(ours) - len(attempts)

@@ -28,7 +28,7 @@ ALIKE = 0.001
 """Maximum relative difference of two goodputs that count as equal."""
 DIRECTIONS = ("forward", "reverse")
 REPAIRS = ("arq", "fec")
-"""Keys of links whose channel can only lose frames."""
+"""Keys of a link that repairs losses. Its channel may only lose frames, not delay them."""
 
 
 def simulated(

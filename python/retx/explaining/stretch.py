@@ -45,7 +45,9 @@ LEAST_TRIPS = 20
 UNLIKE = 0.2
 """Maximum difference between a limit's share in the part and its share in the whole scenario."""
 LEAST_PART = 0.5
-"""Minimum ratio of the share of a remedy's limits in the part to that in the whole."""
+"""Minimum share of the lifetime under a remedy's limits in the part, relative to the share in the
+whole scenario.
+"""
 FIRST, FIRST_OTHERS = 6, 1
 """Number of remedies that are run over the whole scenario in any case, and maximum number of those
 among them that no kernel offers.
@@ -79,7 +81,7 @@ class Stretch:
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """Shares of the flow's life."""
+        """Share of the flow's lifetime for each limit, in this part."""
         return shares(self.base.seconds)
 
     def is_like(self, whole: Situation) -> bool:
@@ -100,7 +102,10 @@ class Stretch:
                 fit[index][0].early_gain = found.speed / self.base.speed
 
     def judges(self, remedies: Sequence[Remedy], whole: Situation) -> bool:
-        """True if the limits on which these remedies act have a large enough share in this part."""
+        """True if the limits on which each remedy acts last long enough in this part.
+
+        Their share of the lifetime is compared with that in the whole scenario (`LEAST_PART`).
+        """
         here = Situation(whole.scenario, whole.flow, self.shares, whole.summary)
         return all(
             here.share(*it.matters_for) >= LEAST_PART * whole.share(*it.matters_for)

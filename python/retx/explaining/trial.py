@@ -62,7 +62,7 @@ class Trial:
     Args:
         remedies: Remedies that propose the change; several for a combination.
         changes: One change for each remedy.
-        weight: Share of the flow's life on which the change may act.
+        weight: Share of the flow's lifetime under the limits on which the change may act.
     """
 
     remedies: tuple[Remedy, ...]
@@ -107,7 +107,7 @@ class Trial:
 
     @cached_property
     def overrides(self) -> dict[str, Any]:
-        """All changes together."""
+        """Overrides of all changes together."""
         merged: dict[str, Any] = {}
         for change in self.changes:
             merged |= change.overrides
@@ -117,10 +117,10 @@ class Trial:
     def ease(self) -> tuple[int, bool, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        The criteria are, in this order: the place in `WHERE`; true if the change is rarely made in
-        practice; true if it does more than undo settings; the number of changed keys. A rarely made
-        change of a host or program is placed at `router`, after the usual changes of a router's
-        queue.
+        The criteria are, in this order: the index of `where` in `WHERE`; true if the change is
+        rarely made in practice; true if it does more than undo settings; the number of changed
+        keys. A rare change of a host or program is sorted as if it were a change at the router:
+        after the usual changes of a router's queue.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         seldom = any(remedy.is_seldom for remedy in self.remedies)
@@ -148,7 +148,7 @@ class Trial:
         return gain_of([run.speed / base.speed for run, base in self._pairs(baseline)])
 
     def over(self, other: Trial) -> Gain | None:
-        """Gain over another change, on their common draws; None if they have none."""
+        """Gain over another change in the draws of both; None if they have no draw in common."""
         draws = sorted(self.runs.keys() & other.runs.keys())
         if not draws:
             return None

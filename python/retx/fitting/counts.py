@@ -69,7 +69,11 @@ def fit_counts(counts: Counts) -> CountFit | None:
 
 
 def _bursts(content: dict[str, Any], packets: Any, lost: Any) -> float:  # noqa: ANN401
-    """Adds the dispersion and the matching chain to `content`; returns the dispersion."""
+    """Adds the dispersion of the counts and the mean burst to `content`; returns the dispersion.
+
+    If the dispersion is significantly above 1, that of independent losses, the channel becomes the
+    Gilbert-Elliott chain that has this dispersion.
+    """
     from scipy import stats
 
     share, freedom = content["loss"], len(packets) - 1
@@ -90,7 +94,10 @@ def _bursts(content: dict[str, Any], packets: Any, lost: Any) -> float:  # noqa:
 
 
 def _mean_burst(share: float, dispersion: float, length: float) -> float | None:
-    """Mean burst of the chain whose counts over `length` packets have this dispersion."""
+    """Mean burst of the chain whose counts over `length` packets have this dispersion.
+
+    None for a dispersion of at most 1, which no chain with bursts has.
+    """
     if dispersion <= 1:
         return None
     low, high = 0.0, 1 - 1e-9

@@ -75,7 +75,7 @@ def _parsed(order: Order, find: Loaded | None) -> _native.Scenario:
 
 
 def _run_failed(point: int, replication: int, error: Exception) -> RunFailedError:
-    """The error as plain data, since exceptions of the user may be unknown to the receiver."""
+    """The error as plain data: the receiver may not know exception classes of user code."""
     cause = error.__cause__ if isinstance(error, _native.UserCodeError) else None
     if cause is None:
         return RunFailedError(point, replication, str(error), None)

@@ -37,7 +37,7 @@ const WITHOUT_QUEUE: f64 = 0.12;
 /// waits for the segment that was lost.
 const RECENT: usize = 3;
 
-/// Constant term of the log odds of congestion. This term and the next three weights are rounded
+/// Constant term of the log odds of congestion. This term and the three weights below are rounded
 /// results of a logistic regression over 2,785 episodes of 657 simulated flows. The flows had
 /// random, bursty and timed losses, outages, and queues that were shared or not. Both causes have
 /// equal weight in the regression.
@@ -63,11 +63,13 @@ const SHARES: (f64, f64) = (0.1, 0.9);
 /// Minimum number of intervals between losses for a judgment of their regularity.
 const INTERVALS_MIN: usize = 8;
 /// Losses count as regular if the standard deviation of their intervals, divided by the mean, is
-/// less than this. In simulations this ratio was 0.23 to 1.28 with random losses. With a shared or
-/// short queue or a policer it was 0 to 0.53. The limit misjudges 12 of 101 flows with random
-/// losses, because a recovery separates successive losses. It detects 5 of the 10 other flows.
+/// less than this threshold. In simulations this ratio was 0.23 to 1.28 with random losses. With a
+/// shared or short queue or a policer it was 0 to 0.53. The threshold misjudges 12 of 101 flows
+/// with random losses, because a recovery separates successive losses. It detects 5 of the 10 other
+/// flows.
 const REGULAR: f64 = 0.45;
-/// Likelihood ratio of congestion for regular losses: 5/10 divided by 12/101, from the flows above.
+/// Factor by which losses at regular intervals are more likely under congestion than with random
+/// losses: 5/10 divided by 12/101 (from the flows above), rounded to 4.
 const REGULAR_RATIO: f64 = 4.0;
 /// Least probability of congestion for regular losses, chosen so that they are never attributed to
 /// the channel. Without a visible queue their cause remains undecided.

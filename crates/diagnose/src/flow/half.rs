@@ -149,7 +149,7 @@ pub struct Direction {
     pub(super) was_new: bool,
     /// Position after the payload.
     pub(super) payload_end: i64,
-    /// Retransmitted and unacknowledged bytes.
+    /// Bytes that were retransmitted and are not yet acknowledged.
     pub(super) retransmitted_bytes: i64,
     /// Estimates of the path.
     pub(super) path: Path,
@@ -171,12 +171,13 @@ pub struct Direction {
     pub(super) bound: FlightGrowth,
     /// Limit since the last event.
     pub(super) decision: TentativeLimit,
-    /// Times whose limit depends on the final estimate of the path.
+    /// Periods for which the limit of the flow can be decided only from the final estimate of the
+    /// path.
     pub(super) undecided_times: UndecidedTimes,
     /// Intervals since data were last sent.
     pub(super) since_data: Vec<IntervalSinceData>,
     pub(super) ids: Identification,
-    /// Evidence for the place of the current packet in the order of sending.
+    /// Evidence for the position of the current packet in the order of sending.
     pub(super) send_order: SendOrder,
     /// Evidence of known faults and habits.
     pub(super) detectors: PatternDetectors,

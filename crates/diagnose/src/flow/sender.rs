@@ -26,7 +26,7 @@ const THRESHOLD: u32 = 3;
 
 /// Maximum number of stored gaps.
 const DOUBTS_MAX: usize = 64;
-/// Longest time that a sender takes to respond to an acknowledgment.
+/// Longest time that a sender is assumed to take to respond to an acknowledgment.
 const AT_ONCE_NS: i64 = 1_000_000;
 
 /// Acknowledgment in flight to the sender.

@@ -26,14 +26,15 @@ pub struct TentativeLimit {
     pub period: Period,
 }
 
-/// Time in nanoseconds, by tentative limit and episode.
+/// Durations in nanoseconds of all intervals whose limit is still tentative, summed for each
+/// tentative limit and episode.
 #[derive(Debug, Default)]
 pub struct UndecidedTimes {
     times: HashMap<(TentativeLimit, Option<usize>), i64>,
 }
 
 impl UndecidedTimes {
-    /// Adds `length` nanoseconds under this decision.
+    /// Adds an interval of `length` nanoseconds with this tentative limit.
     pub fn add(&mut self, decision: TentativeLimit, episode: Option<usize>, length: i64) {
         // Only these limits depend on the bandwidth-delay product.
         let is_open = matches!(

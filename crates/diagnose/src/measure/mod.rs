@@ -26,9 +26,11 @@ use std::io::Read;
 pub struct Estimate {
     /// Estimate; none if unknown.
     pub value: Option<f64>,
-    /// Lower end of the interval; without a value, a lower bound if one is known.
+    /// Lower end of the interval around `value`. If there is no `value`: a lower bound, if one is
+    /// known.
     pub low: Option<f64>,
-    /// Upper end of the interval; without a value, an upper bound if one is known.
+    /// Upper end of the interval around `value`. If there is no `value`: an upper bound, if one is
+    /// known.
     pub high: Option<f64>,
     /// Evidence, or the reason why the value is unknown.
     pub evidence: String,

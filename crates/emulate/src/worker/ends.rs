@@ -209,7 +209,8 @@ impl FlowEnd {
         }
     }
 
-    /// Runs the sender's work on a connection (`part`), then shuts down its direction.
+    /// Runs `part`, which sends on a connection, then shuts down the sending direction of the
+    /// connection.
     fn sending(
         &mut self,
         socket: &TcpStream,

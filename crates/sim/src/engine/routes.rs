@@ -69,7 +69,8 @@ pub(super) const fn end_of(word: u32) -> Option<u32> {
 /// Finds and marks the routes that only one flow takes, and the private pipes. Returns the position
 /// of each private pipe in the routes, and `ANY` for all other pipes.
 pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
-    // For each route, at its first entry: the endpoint that its packets are addressed to.
+    // `users[i]` is set if the route of a flow begins at position i. The value is the entry for the
+    // end of this route: `END` with the receiving endpoint, or `HOST` if several flows take it.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {

@@ -132,8 +132,9 @@ impl Sender {
     }
 
     /// True if a segment that ends at `end` carries PSH because more than half of the peer's
-    /// largest window was sent since the last PSH (Linux `forced_push`). This happens at the ends
-    /// of blocks, which hold at most half of that window (`tcp_bound_to_half_wnd`) and 64 KiB.
+    /// largest window was sent since the last PSH (Linux `forced_push`). Such a segment is the last
+    /// of a block. A block holds at most 64 KiB, and at most half of that window
+    /// (`tcp_bound_to_half_wnd`).
     pub fn forced_push(&mut self, now: Time, end: u64) -> bool {
         // The usual case: at most half of the peer's largest window has been sent since the last
         // push.

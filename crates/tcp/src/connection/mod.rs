@@ -132,13 +132,14 @@ pub struct Episode {
     pub cwnd_after: u64,
     /// Retransmission timeout in force, backoff included.
     pub rto: Duration,
-    /// Number of backoffs in that timeout.
+    /// Number of doublings that `rto` contains.
     pub backoff: u32,
     /// True if the episode concerns the same window of data as an earlier recovery; an undo then
     /// restores the window before that recovery.
     pub same_window: bool,
     /// True if the timer that expired had been started before the last partial ACK, which did not
-    /// restart it (RFC 6582 §4): it measured the recovery, and not a segment.
+    /// restart the timer (RFC 6582 §4). The timer then limited the duration of the recovery, not
+    /// the time until the acknowledgment of a segment.
     pub timed_recovery: bool,
 }
 

@@ -235,8 +235,8 @@ impl Sender {
     }
 
     /// True if there is nothing to send: all written data are acknowledged, and no probe is
-    /// requested. False for a paced sender that has sent data, because its gate has to be checked
-    /// first.
+    /// requested. False for a paced sender that has sent data, because the time from which pacing
+    /// permits the next segment has to be checked first.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
         let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.open_time().is_none());
@@ -248,15 +248,15 @@ impl Sender {
         self.fin_queued && self.snd_una > self.written
     }
 
-    /// FlightSize (RFC 5681 §2): sent and not acknowledged. After a timeout only retransmitted data
-    /// count; the rest is assumed to have left the network.
+    /// FlightSize (RFC 5681 §2): bytes sent and not acknowledged. After a timeout only
+    /// retransmitted data count; the rest is assumed to have left the network.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
 
-    /// Position of a pure acknowledgment: after all data sent, so it lies in the peer's window even
-    /// while older data are retransmitted. It never lies beyond that window, where a probe may have
-    /// been sent.
+    /// Position of a pure acknowledgment: the end of all data sent, so that it lies in the peer's
+    /// window even while older data are retransmitted. If data were sent beyond the window, for
+    /// example by a probe, the position is the end of the window.
     pub fn ack_position(&self) -> u64 {
         self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
     }

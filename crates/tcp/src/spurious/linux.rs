@@ -16,7 +16,7 @@ use crate::LossState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// F-RTO, timestamps and DSACK together, each with a full undo, as Linux has them.
+/// F-RTO, timestamps and DSACK together, each with a full undo, as in Linux.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -32,7 +32,8 @@ struct FirstRetransmission {
 #[derive(Debug, Clone)]
 pub struct State {
     frto: frto::State,
-    /// `SND.UNA` at the start of the reduction; `None` if it was undone, or must not be undone.
+    /// `SND.UNA` at the start of the reduction; `None` if the reduction was undone, or must not be
+    /// undone.
     undo_marker: Option<u64>,
     /// Number of retransmissions not yet reported as duplicates; `None` before the first one.
     undo_retrans: Option<u64>,
@@ -57,9 +58,9 @@ impl State {
     }
 
     /// True if the original was only delayed (`tcp_packet_delayed`): the echo is older than the
-    /// first retransmission, or nothing was retransmitted. Without SACK and at or above the
-    /// recovery point, the time of the first retransmission is discarded, so its absence proves
-    /// nothing.
+    /// first retransmission, or nothing was retransmitted. Without SACK, the time of the first
+    /// retransmission is discarded once the recovery point is acknowledged. From then on, a missing
+    /// time does not prove that nothing was retransmitted.
     fn is_delayed(&self, ack: &Ack) -> bool {
         match self.retrans_stamp {
             Some(FirstRetransmission { timestamp }) => timestamp
@@ -74,8 +75,9 @@ impl State {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
     }
 
-    /// Subtracts the segments that a DSACK reports from `undo_retrans`: below SND.UNA all segments
-    /// of its range (`tcp_check_dsack`), above it only the retransmitted ones (`tcp_sacktag_one`).
+    /// Subtracts from `undo_retrans` the number of segments that a DSACK reports: below SND.UNA all
+    /// segments of the reported range (`tcp_check_dsack`), above SND.UNA only the retransmitted
+    /// ones (`tcp_sacktag_one`).
     fn count_duplicates(&mut self, ack: &Ack) {
         let (Some((left, right)), Some(marker)) = (ack.dsack, self.undo_marker) else { return };
         if right <= marker {

@@ -268,8 +268,8 @@ fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
     let (mut tokens, mut before, mut burst) = (0.0f64, events[0], events[0].passed);
     for event in &events[1..] {
         let grown = tokens + rate * (event.time_ns - before.time_ns) as f64;
-        // The bucket is filled and emptied at the same time, so only the difference of both can
-        // overflow it.
+        // The bucket is filled and emptied at the same time, so only the net inflow can overflow
+        // it.
         tokens = (grown - (event.passed - before.passed)).clamp(0.0, size);
         before = *event;
         let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
