@@ -288,7 +288,8 @@ class CodeFinder:
         """Text of a data file.
 
         Raises:
-            DataFileError: The file may not be read, or is not a text file.
+            DataFileError: The file lies where reading is not permitted, cannot be read, is too
+                large, or is not a text file.
         """
         return read_data(self._trust, self._source.base, file, self._named)
 

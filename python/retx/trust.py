@@ -92,7 +92,8 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
         named_by_user: Files that the user named in overrides. They may lie in any folder.
 
     Raises:
-        DataFileError: The file may not be read, or is not text; the message says why.
+        DataFileError: The file lies where reading is not permitted, cannot be read, is too large,
+            or is not text; the message says why.
     """
     path = base / file
     anywhere = trust.files_anywhere or file in named_by_user
@@ -115,4 +116,4 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
 
 
 class DataFileError(Exception):
-    """A data file may not be read; the error about the scenario gives the message as reason."""
+    """A data file cannot be used; the error about the scenario gives this message as the reason."""

@@ -52,14 +52,14 @@ impl Batch {
         self.inner.table_names().collect()
     }
 
-    /// Table as a dictionary from column to array, as returned by `RawResult.take`; None if there
-    /// is none.
+    /// Table as a dictionary from column to array, as returned by `RawResult.take`; None if the
+    /// batch has no such table.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.table(name).map(|table| arrays(py, table)).transpose()
     }
 
-    /// Sums over the runs of each point: point, number of runs, events of the last run, events of
-    /// all runs. A point may occur several times.
+    /// Tuple for each group of consecutive runs of the same point: point, number of runs, events of
+    /// the last run, events of all runs. A point may have several groups.
     fn runs(&self) -> Vec<(u64, u64, u64, u64)> {
         let each = self.inner.runs_by_point().into_iter();
         each.map(|it| (it.point, it.runs, it.last_events, it.events)).collect()
@@ -79,8 +79,8 @@ impl Batch {
         found.map(|it| (it.point, it.replication, it.name, it.value)).collect()
     }
 
-    /// Copy of the batch that leaves out the tables `without`, and has a table `derived` with these
-    /// values.
+    /// Copy of the batch without the tables named in `without`, and with a table `derived` that
+    /// contains `values`.
     fn derived(&self, without: Vec<String>, values: Vec<Named>) -> Self {
         let value = |(point, replication, name, value)| Value { point, replication, name, value };
         let values: Vec<Value> = values.into_iter().map(value).collect();

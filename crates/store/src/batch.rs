@@ -14,7 +14,7 @@ pub struct Batch {
     tables: Vec<(String, Columns)>,
 }
 
-/// Runs of one point of a batch.
+/// Consecutive runs of one point in a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PointRuns {
     /// Number of the point.
@@ -66,7 +66,7 @@ impl Batch {
         self.tables.iter().find(|(known, _)| known == name).map(|(_, table)| table)
     }
 
-    /// Sums over the runs of each point; a point may occur several times.
+    /// Sums over each group of consecutive runs of the same point; a point may have several groups.
     pub fn runs_by_point(&self) -> Vec<PointRuns> {
         let Some(table) = self.table(RUNS) else { return Vec::new() };
         let mut found: Vec<PointRuns> = Vec::new();

@@ -6,12 +6,13 @@ use super::{Entry, NS};
 use crate::between::OneWayComparison;
 use std::collections::HashMap;
 
-/// Maximum number of listed frames of lost packets.
+/// Maximum number of lost packets whose frame numbers are listed.
 const FRAMES_MAX: usize = 1_000;
 
 impl OneWayComparison {
     /// Computes the figures of one direction. `spans` contains the times of the first and the last
-    /// packet of each capture; the capture that this direction passes first comes first.
+    /// packet of each capture. The first capture is the one that packets of this direction pass
+    /// first.
     pub fn compare(
         own: &Matches,
         back: &Matches,
@@ -84,8 +85,8 @@ impl OneWayComparison {
     }
 }
 
-/// For each sequence number that was acknowledged although the other capture contains no copy of
-/// the data, the index of the last copy.
+/// Index of the last copy of data that were acknowledged although the other capture contains no
+/// copy, by sequence number of the data.
 pub(crate) fn find_uncaptured(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =

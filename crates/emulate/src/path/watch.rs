@@ -56,9 +56,9 @@ pub struct DetectedLoss {
     pub cwnd_after_bytes: u64,
     /// Timeout in force at detection.
     pub rto: Duration,
-    /// Number of backoffs in that timeout.
+    /// Number of doublings that `rto` contains.
     pub backoff: u32,
-    /// Number of backoffs in the timeout now in force.
+    /// Number of doublings in the timeout now in force.
     pub backoff_now: u32,
     /// True if the kernel was already repairing a loss. An undo then restores the window from
     /// before that recovery.

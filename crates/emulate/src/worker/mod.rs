@@ -2,9 +2,9 @@
 //! creates is bound to its process, so nothing is left when the process ends, for whatever reason.
 //!
 //! The worker is started twice. The first process enters new namespaces: a mount namespace, a PID
-//! namespace and, if it is not root, a user namespace. It starts the second process, which is the
-//! first one in the PID namespace, so all processes below it end with it. Standard input is the
-//! socket to the emulator; when the socket closes, the worker exits.
+//! namespace and, if it is not root, a user namespace. It starts the second process, which has the
+//! id 1 in the PID namespace: when it ends, the kernel kills all other processes of the namespace.
+//! Standard input is the socket to the emulator; when the socket closes, the worker exits.
 
 mod datagrams;
 mod device;
@@ -38,7 +38,7 @@ use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 use traffic::{RunContext, Traffic};
 
-/// Argument that identifies the second process.
+/// Argument that identifies the second process of the worker.
 pub const INNER_ARGUMENT: &str = "--inner";
 
 /// Sender of messages to the emulator, shared by all threads.
@@ -88,7 +88,8 @@ fn socket() -> io::Result<UnixStream> {
     Ok(UnixStream::from(input))
 }
 
-/// Runs the first process.
+/// Runs the first process of the worker: enters new namespaces, starts the second process there,
+/// and returns its exit code.
 fn outside(command: &[String]) -> Result<i32, String> {
     // The kernel kills this process when the emulator ends, and the second process when this one
     // ends.
@@ -153,7 +154,8 @@ fn show_own_processes() {
 
 const NOTHING: Option<&str> = None;
 
-/// Runs the second process.
+/// Runs the second process of the worker, inside the new namespaces, until the emulator stops it.
+/// Returns the exit code.
 fn inside() -> Result<i32, String> {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
     // Sleeps end without timer slack, and senders get a higher priority than other programs if this

@@ -167,7 +167,7 @@ pub struct State {
     random: Option<Random>,
     /// Number of the current span, to which `spans` belongs; `None` before the first frame.
     current: Option<u64>,
-    /// Index of the first outage of the span that has not ended.
+    /// Index in `spans` of the first outage that has not ended yet.
     next: usize,
 }
 
@@ -241,7 +241,7 @@ impl Channel for State {
         }
     }
 
-    /// Keeps the seed, so the instants stay the same if the parameters do.
+    /// Keeps the seed, so the outages keep their times if the new parameters are equal.
     fn adopt(&mut self, new: Self) {
         let key = self.random.and_then(|random| random.key);
         *self = new;

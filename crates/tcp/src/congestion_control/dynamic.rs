@@ -160,7 +160,7 @@ impl LossRate {
     fn on_loss(&mut self, now: Time) {
         let interval = self.since.map_or(Duration::ZERO, |since| now.since(since));
         self.longest = self.longest.max(interval);
-        // Before the first interval is known, the rate of this loss counts in full.
+        // Before the first interval is known, the smoothed loss rate is set to that of this loss.
         let theta = if self.longest.is_zero() {
             1.0
         } else {
@@ -216,7 +216,7 @@ impl State {
         window.cwnd = cwnd.max(smss);
     }
 
-    /// Largest window to grow to; `None` for no bound.
+    /// Maximum of the window's growth; `None` if growth is not bounded.
     fn bound(&self) -> Option<u64> {
         if self.loss_rate.smoothed <= 0.0 {
             return None;

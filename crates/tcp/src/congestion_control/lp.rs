@@ -362,7 +362,8 @@ mod tests {
         assert_eq!((delay.remote_hz, delay.max_reserved), (1015, 1020_u32.wrapping_neg()));
     }
 
-    /// P(offset ≥ 2^29) = 7/8: 1000 connections, within four standard deviations.
+    /// The offset is at least 2^29 with probability 7/8, and then hides the delay. Of 1000
+    /// connections, the number that give way must be within four standard deviations of 125.
     #[test]
     fn a_random_offset_hides_the_delay_in_seven_of_eight() {
         let gives_way = |identity| {

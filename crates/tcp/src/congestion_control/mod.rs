@@ -72,8 +72,8 @@ pub trait CongestionControl {
         true
     }
 
-    /// Handles any acknowledgment, including duplicate ACKs and ACKs during recovery, before it
-    /// changes the window. Estimators use this.
+    /// Handles any acknowledgment, including duplicate ACKs and ACKs during recovery, before the
+    /// window changes. Estimators use this.
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let _ = (ack, smss);
     }
@@ -154,7 +154,7 @@ pub trait CongestionControl {
     /// Handles the end of a reduction that [`Self::asks_for_reduction`] or ECN-Echo began.
     fn on_reduction_end(&mut self) {}
 
-    /// Called before a window that was not in use for longer than the RTO is reduced
+    /// Called when the sender has been idle for longer than the RTO, before the window is reduced
     /// (`CA_EVENT_CWND_RESTART`).
     fn on_idle_restart(&mut self, window: &Window) {
         let _ = window;
@@ -171,14 +171,15 @@ pub trait CongestionControl {
     }
 
     /// True for algorithms that model the path: they set cwnd at every acknowledgment, in recovery
-    /// too (`cong_control` in Linux). The connection then does not change the window itself. Only
-    /// such algorithms receive the next three calls.
+    /// too (`cong_control` in Linux). The connection then does not change the window itself. It
+    /// calls [`Self::on_app_limited`], [`Self::on_restart`] and [`Self::on_delivery`] only for such
+    /// algorithms.
     fn models_path(&self) -> bool {
         false
     }
 
-    /// Handles a shortage of data: the window would allow more to be sent. `flight` segments are in
-    /// flight.
+    /// Handles a shortage of data: the window would allow more data to be sent. `flight` is the
+    /// number of segments in flight.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
@@ -188,7 +189,7 @@ pub trait CongestionControl {
         let _ = (window, now);
     }
 
-    /// Handles an acknowledgment after everything else has been done for it.
+    /// Handles an acknowledgment, as the last step of its processing.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let _ = (window, delivery);
     }

@@ -50,14 +50,15 @@ const LOSS_LEAVES: u64 = 819;
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;
-/// Round trips since a decision: fewest at a reduction, and most with growth while samples are
-/// lacking for a reduction.
+/// Number of round trips since the last decision: minimum for a reduction, and maximum for which
+/// the window may still grow if there are too few samples for a reduction.
 const ROUNDS_TO_FALL: u32 = 2;
 const ROUNDS_TO_STOP: u32 = 10;
-/// Decisions without congestion that must be exceeded before `slowness` falls, and its maximum.
+/// Number of decisions without congestion that must be exceeded before `slowness` falls, and
+/// maximum of `slowness`.
 const DECISIONS_TO_RECOVER: u64 = 8;
 const SLOWEST: u32 = 8;
-/// Mean time for which a minimum RTT counts, in s (`nv_reset_period`).
+/// Mean period after which the minimum RTT is replaced, in s (`nv_reset_period`).
 const RESET_PERIOD: u64 = 5;
 /// Smallest window to which a decision reduces, in segments.
 const CWND_MIN: u64 = 2;
@@ -142,7 +143,8 @@ impl State {
         }
     }
 
-    /// Segments delivered since the last segment below `snd_una` was sent.
+    /// Number of segments delivered since the last segment below `snd_una` was sent; `None` if no
+    /// segment is newly acknowledged.
     fn delivered_since_sent(&mut self, snd_una: u64) -> Option<u64> {
         let mut before = None;
         while let Some((_, delivered)) = self.flying.front().filter(|(end, _)| *end <= snd_una) {
@@ -195,14 +197,15 @@ impl State {
         self.next_least = self.next_least.min(round.rtt);
     }
 
-    /// Replaces the minimum RTT by that of the last seconds, if the time for this has come.
+    /// Replaces the minimum RTT by that of the current period, if the period is over.
     fn renew_least(&mut self, now: u64) {
         if now < self.renewal {
             return;
         }
         self.least = self.next_least;
         self.next_least = u64::MAX;
-        // The time is random, so that flows that share a path do not renew their minima together.
+        // The length of the next period is random, so that flows that share a path do not renew
+        // their minima at the same time.
         self.renewal = now + (RESET_PERIOD * (384 + self.draws.below(256)) * jiffies::HZ) / 512;
         self.burst = (self.burst / 2).max(BURST_MIN);
     }
@@ -229,7 +232,7 @@ impl State {
     }
 
     /// Reduces the window or permits its growth, if there are enough samples for such a decision.
-    /// Returns true if it has decided.
+    /// Returns true if a decision was made.
     fn decides(&mut self, window: &mut Window, most: u64) -> bool {
         let cwnd = segments::cwnd(window);
         let Round { rounds, samples, .. } = self.round;
@@ -306,7 +309,8 @@ impl CongestionControl for State {
         }
     }
 
-    /// Handles an acknowledgment, and grows the window if decisions permit it (`tcpnv_cong_avoid`).
+    /// Handles an acknowledgment, and grows the window unless NV's last decision or a later loss
+    /// forbids growth (`tcpnv_cong_avoid`).
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(sample) = self.latest.take() {
             self.on_sample(window, ack, sample);

@@ -1,4 +1,5 @@
-//! Writes into a send buffer that is measured in memory, as in Linux: see `send_memory.rs`.
+//! Writes into a send buffer whose size limits the memory used (`truesize`), not the payload, as in
+//! Linux: see `send_memory.rs`.
 
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;

@@ -93,7 +93,7 @@ pub(crate) struct Bursts {
     pub pushed: u64,
     /// Position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
-    /// Send buffer, if it is measured in memory.
+    /// Send buffer, if its size limits the memory used (`truesize`), not the payload.
     pub memory: Option<SendMemory>,
 }
 

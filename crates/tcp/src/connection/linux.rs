@@ -61,8 +61,8 @@ impl Sender {
     }
 
     /// Grows the window for an acknowledgment of new data, if the window limits the sender. In
-    /// Linux it grows by the data delivered (`acked_sacked`). There a purely `selective`
-    /// acknowledgment grows it, too, once more reordering than the initial DupThresh was seen
+    /// Linux the window grows by the data delivered (`acked_sacked`). Once more reordering than the
+    /// initial DupThresh was seen, a purely `selective` acknowledgment also grows the window there
     /// (`tcp_may_raise_cwnd`).
     pub fn grow(&mut self, ack: &congestion_control::Ack, selective: bool) {
         let as_linux = self.loss_detection.as_linux();
@@ -191,8 +191,8 @@ mod tests {
         sender
     }
 
-    /// `tcp_bound_to_half_wnd`: half of a window above 536 bytes, a smaller window as a whole, and
-    /// at least 68 − 40 bytes.
+    /// Longest segment (`tcp_bound_to_half_wnd`): half of the peer's largest window if this window
+    /// exceeds 536 bytes, otherwise the whole window, but at least 68 − 40 bytes.
     #[test]
     fn two_segments_fit_into_the_window() {
         let bounded = |largest| sender(largest).bounded_smss();
@@ -201,7 +201,8 @@ mod tests {
         assert_eq!(bounded(0), 1_000, "no window is known yet");
     }
 
-    /// Whole segments: at most half of the window, at most 65,536 bytes, at least one segment.
+    /// A block holds whole segments: at most half of the peer's largest window and at most 65,536
+    /// bytes, but at least one segment.
     #[test]
     fn blocks_are_whole_segments() {
         let block = |largest| sender(largest).block();
@@ -209,8 +210,9 @@ mod tests {
         assert_eq!([19_999, 2_500, 1_998].map(block), [9_000, 1_000, 999]);
     }
 
-    /// First ends of segments with PSH (`forced_push`: more than half of the largest window since
-    /// the last one), among the ends of blocks.
+    /// Ends of the first three segments with PSH (`forced_push`), for the peer's largest window.
+    /// PSH is due at the first end of a block that lies more than half of this window after the
+    /// last PSH.
     #[test]
     fn a_push_at_the_first_end_of_a_block_beyond_half_of_the_window() {
         let pushes = |largest| {
@@ -218,11 +220,14 @@ mod tests {
             let ends = (1..=400).map(|segment| 1 + 1_000 * segment);
             ends.filter(|end| sender.forced_push(Time::ZERO, *end)).take(3).collect::<Vec<u64>>()
         };
-        // Half is 10,000 bytes and equal to a block: the end of the second block exceeds it.
+        // Half of the window is 10,000 bytes, and so is a block. One block does not exceed half of
+        // the window, so every second block ends with PSH.
         assert_eq!(pushes(20_000), [20_001, 40_001, 60_001]);
-        // Half is 1250 bytes, a block is one segment.
+        // Half of the window is 1250 bytes, and a block is one segment of 1000 bytes, so every
+        // second segment has PSH.
         assert_eq!(pushes(2_500), [2_001, 4_001, 6_001]);
-        // Half is 100,000 bytes, a block is 65 segments.
+        // Half of the window is 100,000 bytes, and a block is 65 segments of 1000 bytes, so every
+        // second block ends with PSH.
         assert_eq!(pushes(200_000), [130_001, 260_001, 390_001]);
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Receiver {
     duplicate: Option<(NonZeroU64, u64)>,
     /// Position of the peer's FIN; `None` until it has arrived.
     pub fin: Option<NonZeroU64>,
-    /// Receive buffer, if it is measured in memory.
+    /// Receive buffer, if its size limits the memory used (`truesize`), not the payload.
     pub memory: Option<Box<ReceiveMemory>>,
     /// State of duplicate ACKs that are held back to be merged into one.
     compression: Lazy<SackCompression>,
@@ -354,8 +354,9 @@ impl Connection {
         }
     }
 
-    /// Grows the window of a buffer measured in memory, after new data (`tcp_event_data_recv`,
-    /// `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no memory yet.
+    /// Grows the window after new data, if the size of the buffer limits the memory used
+    /// (`tcp_event_data_recv`, `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no
+    /// memory yet.
     pub(super) fn grow_window(
         &mut self,
         payload_bytes: u32,

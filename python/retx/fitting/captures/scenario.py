@@ -88,7 +88,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
 
 
 def sure(text: str) -> Iterator[str]:
-    """Sentence as comment lines."""
+    """Comment lines of the scenario file that contain this sentence."""
     yield from comment(text)
 
 

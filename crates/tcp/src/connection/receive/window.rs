@@ -28,7 +28,8 @@ impl Receiver {
         }
     }
 
-    /// Window to advertise now, and true if less than half of a buffer measured in memory is free.
+    /// Window to advertise now, and true if less than half of the buffer is free. The latter is
+    /// false for a buffer whose size limits the payload, not the memory used.
     pub fn window_and_shortage(&self, parameters: &Parameters) -> (u64, bool) {
         match &self.memory {
             Some(memory) if !parameters.has_constant_window => {
@@ -40,8 +41,8 @@ impl Receiver {
         }
     }
 
-    /// Window of a buffer measured in memory: the right edge never moves left
-    /// (`tcp_select_window`), and the window field limits the size.
+    /// Window of a buffer whose size limits the memory used: the right edge never moves left
+    /// (`tcp_select_window`), and the window field limits the size of the window.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
         let (window, _) = memory.window(self.waiting(), unit, &self.position());
@@ -109,7 +110,8 @@ impl Receiver {
         2 * self.advertised() <= parameters.largest_window
     }
 
-    /// False if a buffer measured in memory cannot offer twice the window that the peer knows.
+    /// False if a buffer whose size limits the memory used cannot offer twice the window that the
+    /// peer knows.
     #[inline]
     fn may_double_memory(&self, memory: &ReceiveMemory) -> bool {
         let (unit, known) = (1 << self.rcv_wscale, self.advertised());
