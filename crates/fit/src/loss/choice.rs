@@ -7,8 +7,7 @@
 //! below 6 (from there they call the evidence "strong"), or the difference in AIC, with its smaller
 //! penalty for parameters, below 2. Without this, a model with fewer parameters would be
 //! chosen over a true model with a higher likelihood. A chain that enters its rarest state fewer
-//! than 4 times is not a
-//! candidate, because it cannot be distinguished from a change point.
+//! than 4 times is not a candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
