@@ -310,7 +310,7 @@ class CodeFinder:
 
     @property
     def classes(self) -> Mapping[Place, type]:
-        """Classes of the user found so far, by file and name."""
+        """Classes of user code found so far, by file and name."""
         return self._finder.classes if self._finder else {}
 
     @property

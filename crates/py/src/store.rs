@@ -114,14 +114,14 @@ impl Table {
         arrays(py, &self.columns)
     }
 
-    /// Contents of a Parquet file; equal rows give equal bytes.
+    /// Contents of a Parquet file; tables with equal rows give equal bytes.
     fn parquet<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| file::write(&self.columns)))
     }
 }
 
-/// Joins one table of several batches, sorted by point and replication. `keys` are the keys of the
-/// points. None if no batch has the table.
+/// Joins one table of several batches, and sorts its rows by point and replication. `keys` are the
+/// keys of the points. Returns None if no batch has the table.
 #[pyfunction]
 pub fn joined(
     py: Python<'_>,

@@ -21,7 +21,7 @@ pub struct Config {
     pub loss_cause: loss_cause::Config,
     /// Estimator of the retransmission timeout.
     pub rto: rto::Config,
-    /// Growth of the timeout over successive timeouts, and its reset.
+    /// Growth of the RTO over successive timeouts, and its reset.
     pub backoff: backoff::Config,
     /// Detection of spurious retransmissions and timeouts, and the response.
     pub spurious: spurious::Config,

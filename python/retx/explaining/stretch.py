@@ -37,7 +37,7 @@ WITHOUT_OTHERS = 0.95
 """Share of the budget for whole runs of changes in Linux, if short runs select among other
 changes."""
 COST, COST_OF_ALL = 0.15, 0.4
-"""Maximum shares of the budget for short runs: for changes in no kernel, and for all changes."""
+"""Maximum shares of the budget for short runs: of changes that no kernel offers; of all changes."""
 PARTS = (2, 4, 8, 16)
 """Short runs end at these fractions of the duration; the numbers are the denominators."""
 LEAST_TRIPS = 20
@@ -168,9 +168,9 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 def front(trials: Sequence[Trial]) -> list[Trial]:
     """Changes to be run over the whole scenario, selected by their gain in short runs.
 
-    Of the changes that Linux offers, the first `FIRST` are selected. Further ones are selected if
-    the logarithm of their gain is at least half of that of the fifth best gain. Of the changes that
-    no kernel offers, only the first `FIRST_OTHERS` are selected.
+    Of the changes that Linux offers, the best `FIRST` are selected. A further change is selected if
+    the logarithm of its gain is at least half the logarithm of the fifth best gain. Of the changes
+    that no kernel offers, only the best `FIRST_OTHERS` are selected.
     """
     ranked = sorted(trials, key=lambda trial: -(trial.early_gain or 0.0))
     usable = [it for it in ranked if it.in_linux]

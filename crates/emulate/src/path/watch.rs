@@ -8,7 +8,7 @@
 //! - If the state is now fast recovery, the sender has detected a loss: by acknowledgments, or by
 //!   the timer of RACK if no acknowledgment has arrived since the previous query. The recovery ends
 //!   when the sender leaves the state.
-//! - A retransmission without either of these is a tail loss probe.
+//! - A retransmission is a tail loss probe if neither of these two events has occurred.
 //!
 //! A probe is an episode only if it repaired a loss, for which the kernel then reduces its window.
 //! This happens when more data are acknowledged than had been sent before the probe

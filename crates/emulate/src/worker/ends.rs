@@ -1,8 +1,8 @@
 //! Ends of a TCP flow.
 //!
-//! *Files.* The sender writes as fast as the socket accepts data, then shuts down its direction.
-//! The receiver reads to the end and closes. The duration of a file extends from the opening of its
-//! connection to the reading of its last byte.
+//! *Files.* The sender writes as fast as the socket accepts data, then shuts down the sending
+//! direction of the connection. The receiver reads to the end and closes the connection. The
+//! duration of a file extends from the opening of its connection to the reading of its last byte.
 //!
 //! *Requests.* A client sends its first request as soon as it is connected, and its server responds
 //! when it has read the complete request. Both draw the sizes from the same script. If each request
@@ -36,8 +36,8 @@ pub struct FlowState {
     pub report: FlowReport,
     /// The sender's socket, while it is open.
     pub sender: Option<TcpStream>,
-    /// Sockets of the sender's earlier connections, which it has shut down and the other end has
-    /// not closed yet.
+    /// Sockets of earlier connections that the sender has shut down, but the other end has not
+    /// closed yet.
     pub closing: Vec<TcpStream>,
     /// True once an end has finished.
     one_ended: bool,
@@ -56,15 +56,15 @@ impl FlowState {
         }
     }
 
-    /// Called when the sender has shut down its direction of a connection. Keeps the socket until
-    /// the other end has closed, so that the next connection need not wait for that.
+    /// Called when the sender has shut down the sending direction of a connection. Keeps the socket
+    /// until the other end has closed the connection. The next connection need not wait for this.
     pub fn retire_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
             self.closing.push(socket);
         }
         for mut socket in std::mem::take(&mut self.closing) {
-            // If the read would not block, the other end has closed the connection, so the counters
+            // If the read does not block, the other end has closed the connection, so the counters
             // of the socket are final.
             match socket.read(&mut [0]) {
                 // The other end has not closed yet. The socket is checked again before the next

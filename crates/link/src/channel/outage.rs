@@ -6,11 +6,11 @@
 //!
 //! *Equations.* Random: each span of length `within` contains exactly n outages of length d that do
 //! not overlap. To find their starts, n uniform draws from 0 to within − n·d are sorted, and the
-//! i-th draw (counted from 0) is moved later by i·d. The share of time that the link is down is
-//! n·d/within. Listed: with a period, the share is the sum of the lengths over the period.
+//! i-th draw (counted from 0) is moved later by i·d. The link is down for a fraction n·d/within of
+//! the time. Listed: with a period, this fraction is the sum of the outages' lengths, divided by
+//! the period.
 //!
-//! The instants depend on the seed and on time, but not on the traffic: two TCPs meet the same
-//! outages.
+//! Random times depend on the seed, but not on the traffic: two TCPs meet the same outages.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Duration, Stream, StreamKey, Time, choice};
@@ -146,7 +146,7 @@ impl Model for Config {
         let (down, of) = if self.times.is_empty() {
             (duration.as_secs_f64() * f64::from(count), within)
         } else {
-            // Without a period the share depends on the length of the run.
+            // Without a period the fraction depends on the length of the run, so it is unknown.
             (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.every?)
         };
         Some(down / of.as_secs_f64())

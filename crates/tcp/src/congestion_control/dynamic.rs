@@ -369,8 +369,8 @@ mod tests {
         let mut window = window(30, 99);
         state.on_timeout(&mut window, &loss(at(20_000), 30), false);
         assert_eq!(window.cwnd, 22_000);
-        // A second timeout at the same time: the interval since the first is 0, so the second has
-        // no weight.
+        // A second timeout occurs at the same time. The interval since the first timeout is 0, so
+        // the second timeout has the weight 0 in the smoothed loss rate.
         state.on_timeout(&mut window, &loss(at(20_000), 1), true);
         assert_eq!(window.cwnd, 22_000);
     }

@@ -128,7 +128,8 @@ impl OneWayDelay {
         if self.remote_hz == 0 {
             return;
         }
-        // An estimate above 1000 gives the receiver's clock a weight of 0.
+        // If the estimate exceeds 1000 Hz, the factor of the receiver's clock is 0 (integer
+        // division).
         let remote = received.value.wrapping_mul(HZ / self.remote_hz);
         let owd = remote.wrapping_sub(received.echo);
         if owd == 0 {
@@ -306,7 +307,7 @@ mod tests {
             delay.sample(Timestamps { value: 10 * n + 15, echo: 20 * n });
         }
         assert_eq!((delay.remote_hz, delay.smoothed >> 3), (500, 30));
-        // With a rate of 1001, the receiver's clock has a weight of 0.
+        // With a rate of 1001 Hz, the factor of the receiver's clock is 0 (integer division).
         let mut fast = OneWayDelay { remote_hz: 1001, ..OneWayDelay::NONE };
         fast.sample(Timestamps { value: 1030, echo: 1000 });
         assert_eq!(fast.min, 1000_u32.wrapping_neg());
@@ -351,8 +352,8 @@ mod tests {
         assert_eq!(window.cwnd, 2000);
     }
 
-    /// A sample of 2000, from a delay that rises by 10 ms in 10 ms, lifts the rate above 1000. The
-    /// receiver's clock then has a weight of 0.
+    /// If the delay rises by 10 ms within 10 ms, the receiver's clock seems to run at 2000 Hz. This
+    /// sample raises the estimated rate above 1000 Hz, so the clock's value is multiplied by 0.
     #[test]
     fn a_fast_rise_breaks_the_estimate_as_in_linux() {
         let mut delay = OneWayDelay::NONE;

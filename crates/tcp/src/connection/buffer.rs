@@ -255,8 +255,8 @@ impl Connection {
         }
     }
 
-    /// Time during which the send buffer alone limited the sender; counted with `buffers = "linux"`
-    /// (Linux `tcpi_sndbuf_limited`).
+    /// Time during which the send buffer alone limited the sender (Linux `tcpi_sndbuf_limited`). It
+    /// is counted only with `buffers = "linux"`.
     pub fn send_buffer_limited(&self, now: Time) -> Duration {
         self.sender.bursts.memory.map_or(Duration::ZERO, |memory| memory.limited(now))
     }

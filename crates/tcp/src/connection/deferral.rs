@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use retx_units::SeqNr;
 
-    /// A push that falls within a burst is due, but left to the burst's last segment: offloading
-    /// sets PSH there. The next one is due half of the window (1250 bytes) later.
+    /// If a forced push is due within a burst, the burst's last segment carries PSH, as after
+    /// segmentation offload. The next push is due half of the window (1250 bytes) later.
     #[test]
     fn no_push_within_a_burst() {
         let mut config = (crate::presets::find("linux").expect("a preset").config)();

@@ -24,8 +24,8 @@ impl Connection {
 
     /// Passes the RTT of the last delivered segment to the congestion control
     /// (`tcp_clean_rtx_queue`, `pkts_acked`). `timed_last` is its transmission time, if it was sent
-    /// once. HyStart may then set `ssthresh`, even during a recovery, which then ends with that
-    /// window.
+    /// once. HyStart may then set `ssthresh`, even during a recovery. The recovery then ends with
+    /// this value as the window.
     pub(super) fn notify_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,
@@ -47,8 +47,8 @@ impl Connection {
 }
 
 impl Sender {
-    /// True once everything sent before the last timeout is acknowledged. Without SACK Linux waits
-    /// until more than that is acknowledged (`tcp_is_non_sack_preventing_reopen`).
+    /// True once everything sent before the last timeout is acknowledged. Without SACK, Linux waits
+    /// until later data are acknowledged as well (`tcp_is_non_sack_preventing_reopen`).
     pub const fn timeout_recovery_is_over(&self) -> bool {
         let prevents_reopen = self.uses_scoreboard && !self.selective;
         self.snd_una >= self.timeout_recovery_end + prevents_reopen as u64
@@ -137,12 +137,12 @@ impl Sender {
     /// (`tcp_bound_to_half_wnd`).
     pub fn forced_push(&mut self, now: Time, end: u64) -> bool {
         // The usual case: at most half of the peer's largest window has been sent since the last
-        // push.
+        // PSH.
         if end <= self.bursts.pushed + self.max_snd_wnd / 2 {
             return false;
         }
         // The kernel tests `forced_push` only at the ends of full blocks (`tcp_sendmsg_locked`):
-        // the push falls on the first end that is more than half a window after the last push.
+        // PSH is set at the first of these ends that is more than half a window after the last PSH.
         let block = self.block();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {

@@ -83,9 +83,10 @@ pub enum State {
 pub enum Event {
     /// The handshake is complete.
     Connected,
-    /// The peer has closed its direction; the data sent before can be read.
+    /// The peer has closed its sending direction; data that it sent before can still be read.
     PeerClosed,
-    /// Both directions are closed, and the peer has acknowledged this (TIME-WAIT counts as closed).
+    /// Both directions are closed, and the peer has acknowledged our FIN (TIME-WAIT counts as
+    /// closed).
     Closed,
     /// The connection was reset by the peer, or aborted.
     Reset,
@@ -110,9 +111,9 @@ pub enum Event {
     },
     /// A raw RTT sample.
     Rtt(Duration),
-    /// RTT sample that Linux takes from a timestamp echo if no segment gives one. It is the time
-    /// since the echoed segment was sent, so after an outage it includes the wait for the
-    /// retransmission.
+    /// RTT sample that Linux takes from a timestamp echo if no segment gives a sample. The sample
+    /// is the time since the echoed segment was sent. After an outage it therefore includes the
+    /// wait for the retransmission.
     EchoedRtt(Duration),
 }
 

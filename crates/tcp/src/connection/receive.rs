@@ -108,13 +108,13 @@ impl Receiver {
         self.data_end().saturating_sub(self.read)
     }
 
-    /// Bytes that occupy the buffer: in order and not read yet, and beyond a gap.
+    /// Bytes that occupy the buffer: those in order and not read yet, and those beyond a gap.
     pub fn waiting(&self) -> u64 {
         let beyond = self.memory.as_ref().map_or(0, |memory| memory.beyond_gap);
         self.readable() + beyond
     }
 
-    /// Stores data beyond a gap, or data that fill one.
+    /// Stores data beyond a gap, or data that fill a gap.
     fn take_with_gap(&mut self, left: u64, right: u64) {
         // RFC 2883 §4: the first contiguous part that has arrived before is reported.
         let overlap = self.out_of_order.first_overlap(left, right);
@@ -180,8 +180,8 @@ impl Receiver {
         }
     }
 
-    /// SACK blocks to report: first the range that arrived twice (RFC 2883 §4), then those beyond a
-    /// gap.
+    /// SACK blocks to report: first the range that arrived twice (RFC 2883 §4), then the ranges
+    /// beyond a gap.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let wire = |position: u64| self.irs.add(position as u32);
         let Some((left, right)) = self.duplicate else {
@@ -212,8 +212,8 @@ impl Receiver {
         }
     }
 
-    /// True if segments that arrive in order only have to be counted, and others only stored: their
-    /// arrival times do not matter, and the application will read them.
+    /// True if segments that arrive in order only have to be counted, and segments out of order
+    /// only stored: arrival times do not matter, and the application will read the data.
     #[inline]
     pub fn is_simple(&self) -> bool {
         let watched = self.memory.is_some() || self.pending.is_linux();

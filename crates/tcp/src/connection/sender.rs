@@ -74,7 +74,7 @@ pub(crate) struct Sender {
     pub written: u64,
     /// Window advertised by the peer, in bytes.
     pub snd_wnd: u64,
-    /// Peer's position in the segment that last updated the window (`SND.WL1`).
+    /// Position of the peer's segment that last updated the window (`SND.WL1`).
     pub snd_wl1: u64,
     /// Acknowledgment in that segment (`SND.WL2`).
     pub snd_wl2: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Sender {
 
     /// Bytes in flight sent by limited transmit.
     pub limited_bytes: u64,
-    /// Position after the data sent before the last timeout; 0 once that recovery is over.
+    /// Position after the data sent before the last timeout; 0 once its recovery is over.
     pub timeout_recovery_end: u64,
     /// Consecutive duplicate ACKs.
     pub duplicates: u32,
@@ -147,7 +147,7 @@ pub(crate) struct Sender {
     pub loss_cause: loss_cause::State,
     /// State for a congestion control that models the path.
     pub model: Option<Box<Model>>,
-    /// Pacing gate, if data are paced.
+    /// State of pacing, if data are paced.
     pub pacer: Option<Box<Pacer>>,
     /// Transmission time of each segment, if every ACK gives an RTT sample and SACK is not used.
     pub send_times: Lazy<SendTimes>,
@@ -217,7 +217,7 @@ impl Sender {
         }
     }
 
-    /// Writes as much as fits into the send buffer; returns the number of bytes.
+    /// Writes as much as fits into the send buffer; returns the number of bytes written.
     pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
         if bytes > 0 {
             self.check_app_limited();
@@ -324,8 +324,8 @@ impl Sender {
 
     /// Loss as passed to the congestion control, with FlightSize limited to the window. FlightSize
     /// includes selectively acknowledged data and may be many times the window while SACK repairs a
-    /// loss; half of it would then be no reduction. RFC 5681 §3.1 requires an ssthresh of at most
-    /// half of FlightSize; Linux takes half of cwnd.
+    /// loss. Half of FlightSize would then be no reduction. RFC 5681 §3.1 requires an ssthresh of
+    /// at most half of FlightSize; Linux takes half of cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
         let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {

@@ -28,8 +28,8 @@ impl Receiver {
         }
     }
 
-    /// Window to advertise now, and true if less than half of the buffer is free. The latter is
-    /// false for a buffer whose size limits the payload, not the memory used.
+    /// Window to advertise now, and true if less than half of the buffer is free. The second result
+    /// is always false for a buffer whose size limits the payload, not the memory used.
     pub fn window_and_shortage(&self, parameters: &Parameters) -> (u64, bool) {
         match &self.memory {
             Some(memory) if !parameters.has_constant_window => {
