@@ -2,7 +2,7 @@
 
 /// Implements `Deserialize` for a configuration that is derived with `remote = "Self"`. After the
 /// values are read, its `check(&self) -> Result<(), String>` is called; the error message may
-/// contain a path ([`retx_units::choice::at`]).
+/// contain a path ([`retx_units::choice::error_at`]).
 macro_rules! checked {
     ($config:ty) => {
         impl<'de> serde::Deserialize<'de> for $config {

@@ -74,7 +74,7 @@ impl Service {
     }
 
     /// End of the transmission; [`Time::NEVER`] if the rate stays 0 for ever.
-    pub fn end(&mut self, job: &Job) -> Time {
+    pub fn transmission_end(&mut self, job: &Job) -> Time {
         let start = job.start.as_nanos();
         Time::from_nanos(match &self.rates {
             Rates::Steps { steps, period } => {
@@ -217,7 +217,7 @@ mod tests {
                 steps: steps.clone(),
                 period: repeats.then_some(Duration::from_nanos(period)),
             };
-            let end = Service::new(rates).end(&job(start, bytes)).as_nanos();
+            let end = Service::new(rates).transmission_end(&job(start, bytes)).as_nanos();
             prop_assert_eq!(end, now - early);
         }
     }
@@ -229,9 +229,12 @@ mod tests {
             (Duration::from_millis(1), Rate::from_bit_s(0)),
         ];
         let mut service = Service::new(Rates::Steps { steps, period: None });
-        assert_eq!(service.end(&job(0, 1000)), Time::from_nanos(1_000_000));
-        assert_eq!(service.end(&job(1, 1000)), Time::NEVER);
-        assert_eq!(service.end(&Job { start: Time::NEVER, ..job(0, 1000) }), Time::NEVER);
+        assert_eq!(service.transmission_end(&job(0, 1000)), Time::from_nanos(1_000_000));
+        assert_eq!(service.transmission_end(&job(1, 1000)), Time::NEVER);
+        assert_eq!(
+            service.transmission_end(&Job { start: Time::NEVER, ..job(0, 1000) }),
+            Time::NEVER
+        );
     }
 
     /// Packets of 600 bytes share opportunities of 1500 bytes; opportunities without a waiting
@@ -243,7 +246,8 @@ mod tests {
         let mut service = Service::new(rates);
         let at = |ms: u64| ms * 1_000_000;
         let mut send = |start: u64, waited: bool, bytes: u32| {
-            service.end(&Job { waited, ..job(at(start), bytes) }).as_nanos() / 1_000_000
+            service.transmission_end(&Job { waited, ..job(at(start), bytes) }).as_nanos()
+                / 1_000_000
         };
         assert_eq!(send(0, false, 600), 2);
         // This packet uses the rest of the first opportunity, and 300 bytes of the second.

@@ -8,7 +8,8 @@ use retx_drill::{Operation, SocketOption, Transfer};
 use retx_tcp::State;
 use retx_units::{SeqNr, Time};
 use retx_wire::{
-    Decoded, Endpoint, Flags, Ipv4Header, Packet, Segment, Transport, decode_packet, encode_packet,
+    DecodedPacket, Endpoint, Flags, Ipv4Header, Packet, Segment, Transport, decode_packet,
+    encode_packet,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -211,7 +212,8 @@ impl Machine {
     /// The packet is not TCP over IPv4, or the listener's options do not form a valid
     /// configuration.
     pub fn deliver_packet(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let Decoded { packet, .. } = decode_packet(bytes).map_err(|error| error.to_string())?;
+        let DecodedPacket { packet, .. } =
+            decode_packet(bytes).map_err(|error| error.to_string())?;
         let Transport::Tcp(segment) = packet.transport else {
             return Err("a UDP datagram: only TCP is played".into());
         };

@@ -181,7 +181,8 @@ impl<'de> Deserialize<'de> for Channels {
             |value: Value| channel::Config::deserialize(value).map_err(|error| error.to_string());
         match Value::deserialize(deserializer)? {
             Value::Array(values) => {
-                let at = |index: usize| move |text: String| choice::at(&index.to_string(), &text);
+                let at =
+                    |index: usize| move |text: String| choice::error_at(&index.to_string(), &text);
                 let models =
                     values.into_iter().enumerate().map(|(i, value)| one(value).map_err(at(i)));
                 models.collect()

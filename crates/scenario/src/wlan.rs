@@ -235,7 +235,7 @@ impl Wlan {
     /// True if station `to` can receive frames of station `from`.
     pub fn can_receive(&self, from: usize, to: usize) -> bool {
         let effect = |geometry: &Geometry| {
-            geometry.effect(from, to).is(wlan::reach::StationEffect::RECEIVES)
+            geometry.effect(from, to).intersects(wlan::reach::StationEffect::RECEIVES)
         };
         from != to && self.config.geometry.as_ref().is_none_or(effect)
     }

@@ -286,9 +286,9 @@ impl<'a> Engine<'a> {
         self.now = time;
         self.events += 1;
         let arrived = match self.owners.owner(target) {
-            Owner::Lane(lane) => self.lane_due(lane),
-            Owner::Pipe(index) if self.is_express => self.pipe_due_express(index),
-            owner => return self.owner_due(owner),
+            Owner::Lane(lane) => self.handle_lane_wakeup(lane),
+            Owner::Pipe(index) if self.is_express => self.handle_pipe_wakeup_express(index),
+            owner => return self.handle_owner_wakeup(owner),
         };
         if let Some((id, to)) = arrived {
             self.deliver(id, to);
@@ -296,16 +296,16 @@ impl<'a> Engine<'a> {
     }
 
     #[inline(never)]
-    fn owner_due(&mut self, owner: Owner) {
+    fn handle_owner_wakeup(&mut self, owner: Owner) {
         match owner {
-            Owner::Pipe(index) => self.pipe_due(index),
-            Owner::Host(flow, side) => self.host_due(flow, side),
+            Owner::Pipe(index) => self.handle_pipe_wakeup(index),
+            Owner::Host(flow, side) => self.handle_host_wakeup(flow, side),
             Owner::End => self.over = true,
             Owner::Warmup => self.take_baseline(),
-            Owner::Sample => self.sample_due(),
-            Owner::Stage(index) => self.stage_due(index),
-            Owner::Datagrams(index) => self.datagrams_due(index),
-            Owner::Funnel(index) => self.funnel_due(index),
+            Owner::Sample => self.handle_sample_wakeup(),
+            Owner::Stage(index) => self.handle_stage_wakeup(index),
+            Owner::Datagrams(index) => self.handle_datagrams_wakeup(index),
+            Owner::Funnel(index) => self.handle_funnel_wakeup(index),
             Owner::Lane(_) => unreachable!("lanes are woken by `step`"),
         }
     }

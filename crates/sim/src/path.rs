@@ -213,7 +213,7 @@ impl Sizes {
             let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
             there = sum(there, delay);
             if let Some(rate) = rate {
-                there = sum(there, rate.duration_of(segment + overhead));
+                there = sum(there, rate.transmission_time(segment + overhead));
                 slowest = slowest.min(part(rate, payload, segment + overhead));
             }
         }
@@ -221,7 +221,7 @@ impl Sizes {
             let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
             back = sum(back, delay);
             if let Some(rate) = rate {
-                back = sum(back, rate.duration_of(ACK + overhead));
+                back = sum(back, rate.transmission_time(ACK + overhead));
                 let acknowledged = payload * u64::from(self.segments);
                 by_acks = by_acks.min(part(rate, acknowledged, ACK + overhead));
             }

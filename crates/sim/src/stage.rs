@@ -10,7 +10,7 @@ use crate::plan::{Port, StagePlan};
 use retx_link::relay::{self, Relay};
 use retx_link::stage::{Departure, Entry, Packet};
 use retx_link::wlan::{self, Cell};
-use retx_units::{Duration, History, StreamKey, Time};
+use retx_units::{Duration, QueueLengthHistory, StreamKey, Time};
 
 /// Stage during a run.
 #[derive(Debug, Clone)]
@@ -121,15 +121,15 @@ impl Stage {
     }
 
     /// Starts recording the queue length at each entry.
-    pub fn keep_history(&mut self) {
+    pub fn record_history(&mut self) {
         match self {
-            Self::Wlan(cell) => cell.keep_history(),
+            Self::Wlan(cell) => cell.record_history(),
             Self::Relay(_) => {}
         }
     }
 
     /// Queue length at an entry over time, if recorded; ends the recording.
-    pub fn take_history(&mut self, entry: u16) -> Option<History> {
+    pub fn take_history(&mut self, entry: u16) -> Option<QueueLengthHistory> {
         match self {
             Self::Wlan(cell) => cell.take_history(entry),
             Self::Relay(_) => None,

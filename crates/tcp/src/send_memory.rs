@@ -40,7 +40,7 @@ const FEWEST_SEGMENTS: u64 = 10;
 
 /// Size of a send buffer for `factor` windows of `segments` segments, in bytes of memory
 /// (`tcp_sndbuf_expand`).
-pub(crate) fn wanted(factor: u64, segments: u64, mss: u64) -> u64 {
+pub(crate) fn sndbuf_target(factor: u64, segments: u64, mss: u64) -> u64 {
     factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss)
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct SendMemory {
     /// Maximum size of a growing buffer; `None` if the application has fixed it.
     most: Option<u64>,
     /// True if a write waits for free space (`SOCK_NOSPACE`).
-    pub waits: bool,
+    pub write_blocked: bool,
     /// Largest number of bytes that the application passes to one write.
     pub write_size: u64,
     /// Bytes of the current write that are not in the buffer yet.
@@ -83,7 +83,7 @@ impl SendMemory {
         Self {
             buffer,
             most,
-            waits: false,
+            write_blocked: false,
             write_size: u64::MAX,
             unwritten: 0,
             tail: 1,
@@ -93,7 +93,7 @@ impl SendMemory {
         }
     }
 
-    /// Expands the buffer to the [`wanted`] size, if it may grow that far.
+    /// Expands the buffer to the [target](sndbuf_target) size, if it may grow that far.
     pub fn expand(&mut self, wanted: u64) {
         if let Some(most) = self.most {
             self.buffer = self.buffer.max(wanted.min(most));
@@ -113,7 +113,7 @@ impl SendMemory {
     /// Lets a waiting write continue when a third of the buffer is free.
     pub fn wake(&mut self, now: Time, taken: u64) {
         if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
-            self.waits = false;
+            self.write_blocked = false;
             if let Some(since) = self.limits_since.take() {
                 self.limited += now.since(since);
             }
@@ -122,7 +122,7 @@ impl SendMemory {
 
     /// Records that all written data have been sent, while the windows would permit more.
     pub fn note_idle_window(&mut self, now: Time) {
-        if self.waits {
+        if self.write_blocked {
             self.limits_since.get_or_insert(now);
         }
     }
@@ -145,13 +145,13 @@ mod tests {
         let mut memory = SendMemory::growing(16_384, 4 << 20);
         let mut buffers =
             [(2, 10), (2, 40), (2, 20), (3, 40), (2, 5_000)].map(|(factor, segments)| {
-                memory.expand(wanted(factor, segments, 1_460));
+                memory.expand(sndbuf_target(factor, segments, 1_460));
                 memory.buffer
             });
         assert_eq!(buffers, [46_080, 184_320, 184_320, 276_480, 4 << 20]);
         let mut fixed = SendMemory::fixed(60_000);
         buffers = [1, 100, 1_000, 10_000, 100_000].map(|segments| {
-            fixed.expand(wanted(2, segments, 1_460));
+            fixed.expand(sndbuf_target(2, segments, 1_460));
             fixed.buffer
         });
         assert_eq!(buffers, [120_000; 5]);
@@ -168,14 +168,14 @@ mod tests {
     #[test]
     fn a_write_that_waits_goes_on_when_a_third_is_free() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        let mut memory = SendMemory { waits: true, ..SendMemory::fixed(45_000) };
+        let mut memory = SendMemory { write_blocked: true, ..SendMemory::fixed(45_000) };
         memory.wake(at(1), 60_002);
-        assert!(memory.waits);
+        assert!(memory.write_blocked);
         memory.note_idle_window(at(2));
         memory.note_idle_window(at(3));
         assert_eq!(memory.limited(at(5)), Duration::from_millis(3));
         memory.wake(at(6), 60_000);
-        assert!(!memory.waits);
+        assert!(!memory.write_blocked);
         memory.note_idle_window(at(7));
         assert_eq!(memory.limited(at(9)), Duration::from_millis(4));
     }

@@ -39,7 +39,7 @@ impl Choice {
                     Self { name, parameters }
                 }
                 Some(other) => {
-                    return Err(D::Error::custom(at(tag, &format!("{other} is not a name"))));
+                    return Err(D::Error::custom(error_at(tag, &format!("{other} is not a name"))));
                 }
                 None => {
                     return Err(D::Error::custom(format!(
@@ -64,7 +64,7 @@ impl Choice {
                 choice.name,
                 expected.join(", ")
             );
-            Err(D::Error::custom(if in_table { at(tag, &message) } else { message }))
+            Err(D::Error::custom(if in_table { error_at(tag, &message) } else { message }))
         }
     }
 
@@ -77,12 +77,12 @@ impl Choice {
     ///
     /// # Errors
     /// A parameter is unknown, missing, or of the wrong type; the message contains the inner path
-    /// (see [`at`]).
+    /// (see [`error_at`]).
     pub fn parameters<T: DeserializeOwned, E: serde::de::Error>(self) -> Result<T, E> {
         serde_path_to_error::deserialize(Value::Object(self.parameters)).map_err(|error| {
             let path = error.path().to_string();
             let message = error.into_inner().to_string();
-            E::custom(if path == "." { message } else { at(&path, &message) })
+            E::custom(if path == "." { message } else { error_at(&path, &message) })
         })
     }
 }
@@ -90,15 +90,15 @@ impl Choice {
 /// Adds to an error message the path, within the value being read, of the part that is wrong. A
 /// table is buffered to find its tag, so the position in the source is lost. The reader of the
 /// whole document finds it again by this path ([`split_path`]).
-pub fn at(path: &str, message: &str) -> String {
+pub fn error_at(path: &str, message: &str) -> String {
     // A nested choice has already added its own path, which is appended to this one.
     let (inner, message) = split_path(message);
     let full = if inner.is_empty() { path.to_owned() } else { format!("{path}.{inner}") };
     format!("\u{1f}{full}\u{1f}{message}")
 }
 
-/// Splits an error message into the path that [`at`] has added (empty if there is none) and the
-/// text.
+/// Splits an error message into the path that [`error_at`] has added (empty if there is none) and
+/// the text.
 pub fn split_path(text: &str) -> (&str, &str) {
     text.strip_prefix('\u{1f}').and_then(|rest| rest.split_once('\u{1f}')).unwrap_or(("", text))
 }

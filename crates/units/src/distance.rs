@@ -1,9 +1,9 @@
 //! Distances, in millimetres.
 
-use crate::quantity::{Units, quantity};
+use crate::quantity::{UnitTable, quantity};
 
-const UNITS: Units = Units {
-    what: "a distance",
+const UNITS: UnitTable = UnitTable {
+    quantity: "a distance",
     example: "\"100 m\"",
     table: &[("mm", 1.0), ("m", 1e3), ("km", 1e6)],
     spellings: &[("meter", "m"), ("meters", "m"), ("metre", "m"), ("metres", "m")],

@@ -5,23 +5,23 @@ use std::iter::{self, Peekable};
 
 /// Arrivals at a queue and departures from it, both in order of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
+pub struct QueueLengthHistory {
     came: Instants,
     left: Instants,
 }
 
-impl History {
+impl QueueLengthHistory {
     /// Records a packet that is in the queue from `came` to `left`; both times may lie in the
     /// future. Neither may be earlier than in the previous call.
     #[inline(always)]
-    pub fn stay(&mut self, came: Time, left: Time) {
+    pub fn add_packet(&mut self, came: Time, left: Time) {
         self.came.push(came);
         self.left.push(left);
     }
 
     /// Records that the queue length changes from `from` to `to` at `at`, which must not be earlier
     /// than in the previous call.
-    pub fn change(&mut self, at: Time, from: u64, to: u64) {
+    pub fn add_change(&mut self, at: Time, from: u64, to: u64) {
         (from..to).for_each(|_| self.came.push(at));
         (to..from).for_each(|_| self.left.push(at));
     }
@@ -122,14 +122,14 @@ mod tests {
             end in 0u64..60,
         ) {
             let scales = [1, 7, 1 << 32];
-            let mut history = History::default();
+            let mut history = QueueLengthHistory::default();
             let (mut came, mut left) = (0, 0);
             let mut all = Vec::new();
             for (after, takes, scale) in stays {
                 came += after * scales[scale as usize];
                 left = left.max(came) + takes;
                 all.push((came, left));
-                history.stay(Time::from_nanos(came), Time::from_nanos(left));
+                history.add_packet(Time::from_nanos(came), Time::from_nanos(left));
             }
             let end = if end == 59 { u64::MAX } else { end };
             let here = |at: u64| {
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn lengths_are_changes() {
-        let mut history = History::default();
+        let mut history = QueueLengthHistory::default();
         for (at, from, to) in [(0, 0, 2), (3, 2, 3), (3, 3, 1), (5, 1, 1), (9, 1, 0)] {
-            history.change(Time::from_nanos(at), from, to);
+            history.add_change(Time::from_nanos(at), from, to);
         }
         let found: Vec<(u64, u64)> =
             history.changes(Time::NEVER).map(|(at, here)| (at.as_nanos(), here)).collect();

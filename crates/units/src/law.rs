@@ -70,7 +70,7 @@ impl Law {
     }
 
     /// Cumulative distribution function: P(X ≤ `amount`).
-    pub fn cumulative(self, amount: f64) -> f64 {
+    pub fn cdf(self, amount: f64) -> f64 {
         match self {
             Self::Constant(always) => f64::from(u8::from(amount >= always)),
             Self::Exponential(mean) if mean > 0.0 => -libm::expm1(-amount.max(0.0) / mean),
@@ -139,7 +139,7 @@ mod tests {
         for law in laws {
             let all = draws(law);
             for amount in [0.4, 0.6, 0.9, 1.5, 2.5, 4.0, 8.0, 20.0] {
-                let p = law.cumulative(amount);
+                let p = law.cdf(amount);
                 let below = all.iter().filter(|draw| **draw <= amount).count() as f64;
                 let sigma = (f64::from(DRAWS) * p * (1.0 - p)).sqrt();
                 assert!((below - f64::from(DRAWS) * p).abs() <= 4.0 * sigma, "{law:?} {amount}");

@@ -18,7 +18,7 @@ mod time;
 
 pub use choice::Choice;
 pub use distance::Distance;
-pub use history::History;
+pub use history::QueueLengthHistory;
 pub use law::Law;
 pub use probability::Probability;
 pub use quantity::QuantityError;

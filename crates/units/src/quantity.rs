@@ -23,15 +23,15 @@ impl fmt::Display for QuantityError {
 impl std::error::Error for QuantityError {}
 
 /// Name of a quantity, and its units, each with the number of base units in it.
-pub(crate) struct Units {
-    pub what: &'static str,
+pub(crate) struct UnitTable {
+    pub quantity: &'static str,
     pub example: &'static str,
     pub table: &'static [(&'static str, f64)],
     /// Other spellings, in lower case, each with the unit that is meant.
     pub spellings: &'static [(&'static str, &'static str)],
 }
 
-impl Units {
+impl UnitTable {
     /// Reads a non-negative number and its unit; the result is rounded to whole base units.
     pub fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let trimmed = text.trim();
@@ -46,13 +46,13 @@ impl Units {
         let value: f64 = number.replace('_', "").parse().map_err(|_| {
             QuantityError::new(format!(
                 "\"{text}\" is not {}: write it like {}",
-                self.what, self.example
+                self.quantity, self.example
             ))
         })?;
         if unit.is_empty() {
             return Err(QuantityError::new(format!(
                 "\"{text}\" lacks a unit: write {} like {}",
-                self.what, self.example
+                self.quantity, self.example
             )));
         }
         let Some((_, scale)) = self.table.iter().find(|(name, _)| *name == unit) else {
@@ -62,20 +62,26 @@ impl Units {
             let spelled = || self.spelling(unit).map(|meant| format!("{number} {meant}"));
             return Err(QuantityError::new(match self.in_bits(value, unit).or_else(spelled) {
                 Some(meant) => {
-                    format!("{unknown}, did you mean \"{meant}\"? ({} takes {known})", self.what)
+                    format!(
+                        "{unknown}, did you mean \"{meant}\"? ({} takes {known})",
+                        self.quantity
+                    )
                 }
-                None => format!("{unknown}: {} takes {known}", self.what),
+                None => format!("{unknown}: {} takes {known}", self.quantity),
             }));
         };
         if value < 0.0 {
             return Err(QuantityError::new(format!(
                 "\"{text}\" is negative: {} cannot be",
-                self.what
+                self.quantity
             )));
         }
         let base = libm::round(value * scale);
         if !base.is_finite() || base >= u64::MAX as f64 / 4.0 {
-            return Err(QuantityError::new(format!("\"{text}\" is too large for {}", self.what)));
+            return Err(QuantityError::new(format!(
+                "\"{text}\" is too large for {}",
+                self.quantity
+            )));
         }
         let whole = exact(number, *scale as u128).unwrap_or(base as u64);
         if whole == 0 && value > 0.0 {
@@ -83,7 +89,7 @@ impl Units {
                 self.table.iter().find(|(_, scale)| *scale as u64 == 1).map_or(unit, |it| it.0);
             return Err(QuantityError::new(format!(
                 "\"{text}\" is too small for {}, whose least is 1 {least}",
-                self.what
+                self.quantity
             )));
         }
         Ok(whole)
@@ -130,10 +136,10 @@ impl Units {
     }
 
     /// Error for a bare number where a unit is required.
-    pub fn bare(&self, value: impl fmt::Display) -> QuantityError {
+    pub fn missing_unit(&self, value: impl fmt::Display) -> QuantityError {
         QuantityError::new(format!(
             "{value} lacks a unit: write {} like {}",
-            self.what, self.example
+            self.quantity, self.example
         ))
     }
 }
@@ -185,19 +191,19 @@ macro_rules! quantity {
                 impl serde::de::Visitor<'_> for Visitor {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        write!(f, "{} like {}", $units.what, $units.example)
+                        write!(f, "{} like {}", $units.quantity, $units.example)
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)
                     }
                     fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$type, E> {
-                        Err(E::custom($units.bare(value)))
+                        Err(E::custom($units.missing_unit(value)))
                     }
                     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<$type, E> {
-                        Err(E::custom($units.bare(value)))
+                        Err(E::custom($units.missing_unit(value)))
                     }
                     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$type, E> {
-                        Err(E::custom($units.bare(value)))
+                        Err(E::custom($units.missing_unit(value)))
                     }
                 }
                 deserializer.deserialize_any(Visitor)

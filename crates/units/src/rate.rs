@@ -1,10 +1,10 @@
 //! Transmission rates, in bits per second.
 
 use crate::Duration;
-use crate::quantity::{Units, quantity};
+use crate::quantity::{UnitTable, quantity};
 
-const UNITS: Units = Units {
-    what: "a rate",
+const UNITS: UnitTable = UnitTable {
+    quantity: "a rate",
     example: "\"10 Mbit/s\"",
     table: &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)],
     spellings: &[
@@ -54,7 +54,7 @@ impl Rate {
     ///
     /// # Panics
     /// If the rate is zero, which scenarios refuse.
-    pub const fn duration_of(self, bytes: u32) -> Duration {
+    pub const fn transmission_time(self, bytes: u32) -> Duration {
         let bit_nanos = bytes as u64 * 8_000_000_000;
         Duration::from_nanos((bit_nanos + self.0 / 2) / self.0)
     }
@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn serialisation_time() {
         let ten: Rate = "10 Mbit/s".parse().unwrap();
-        assert_eq!(ten.duration_of(1538), Duration::from_nanos(1_230_400));
-        assert_eq!(Rate::from_bit_s(3).duration_of(1), Duration::from_nanos(2_666_666_667));
+        assert_eq!(ten.transmission_time(1538), Duration::from_nanos(1_230_400));
+        assert_eq!(Rate::from_bit_s(3).transmission_time(1), Duration::from_nanos(2_666_666_667));
         assert_eq!(ten.to_string(), "10 Mbit/s");
     }
 
@@ -77,9 +77,9 @@ mod tests {
         // Largest packet and largest overhead of a link, at the lowest rate and at the highest.
         let bytes = 2 * u32::from(u16::MAX);
         let longest = Duration::from_secs(8 * u64::from(bytes));
-        assert_eq!(Rate::from_bit_s(1).duration_of(bytes), longest);
+        assert_eq!(Rate::from_bit_s(1).transmission_time(bytes), longest);
         let highest = "4611686 Tbit/s".parse::<Rate>().unwrap();
-        assert_eq!(highest.duration_of(bytes), Duration::ZERO);
+        assert_eq!(highest.transmission_time(bytes), Duration::ZERO);
         for text in ["4611687 Tbit/s", "99999999999999999999.99999999999999999999 Tbit/s"] {
             assert!(text.parse::<Rate>().unwrap_err().to_string().contains("too large"), "{text}");
         }

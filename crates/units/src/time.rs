@@ -1,10 +1,10 @@
 //! Instants and durations, in whole nanoseconds.
 
-use crate::quantity::{Units, quantity};
+use crate::quantity::{UnitTable, quantity};
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
-const UNITS: Units = Units {
-    what: "a duration",
+const UNITS: UnitTable = UnitTable {
+    quantity: "a duration",
     example: "\"20 ms\" or \"2.5 s\"",
     table: &[
         ("ns", 1.0),

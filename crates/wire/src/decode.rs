@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Headers of a packet, and the byte range of its payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decoded {
+pub struct DecodedPacket {
     /// Decoded headers.
     pub packet: Packet,
     /// Byte range of the payload in the decoded bytes.
@@ -25,7 +25,7 @@ pub struct Decoded {
 ///
 /// # Errors
 /// The first field that is malformed or unsupported.
-pub fn decode_packet(bytes: &[u8]) -> Result<Decoded, WireError> {
+pub fn decode_packet(bytes: &[u8]) -> Result<DecodedPacket, WireError> {
     let (header, body) = split_ipv4(bytes)?;
     let (ports, transport, payload_start) = match header.protocol() {
         IpNumber::TCP => decode_tcp(&bytes[body.clone()])?,
@@ -44,7 +44,7 @@ pub fn decode_packet(bytes: &[u8]) -> Result<Decoded, WireError> {
         transport,
     };
     let end = start + packet.payload_bytes() as usize;
-    Ok(Decoded { packet, payload: start..end })
+    Ok(DecodedPacket { packet, payload: start..end })
 }
 
 /// Verifies the checksums of the IPv4 header and of the TCP segment or UDP datagram. A UDP checksum
@@ -176,7 +176,7 @@ mod tests {
         0x02, 0x08, 0x0a, 0x01, 0x02, 0x03, 0x04, 0x00, 0x00, 0x00, 0x00, 0x01, 0x03, 0x03, 0x07,
     ];
 
-    fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Result<Decoded, WireError> {
+    fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Result<DecodedPacket, WireError> {
         let mut bytes = SYN.to_vec();
         change(&mut bytes);
         decode_packet(&bytes)

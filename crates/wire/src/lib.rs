@@ -7,10 +7,10 @@ mod options;
 mod packet;
 mod segment;
 
-pub use decode::{Decoded, decode_packet, verify_checksums};
+pub use decode::{DecodedPacket, decode_packet, verify_checksums};
 pub use encode::encode_packet;
 pub use error::WireError;
-pub use options::OptionBytes;
+pub use options::EncodedOptions;
 pub use packet::{Ecn, Endpoint, Ipv4Header, Packet, Transport, UDP_HEADER_BYTES, UdpHeader};
 pub use segment::{
     Flags, IPV4_HEADER_BYTES, Options, PlainSegment, SackBlock, SackBlocks, Segment,

@@ -6,12 +6,12 @@ use retx_units::SeqNr;
 
 /// Encoded options, padded to 32-bit words.
 #[derive(Debug, Clone)]
-pub struct OptionBytes {
+pub struct EncodedOptions {
     bytes: [u8; TCP_OPTIONS_MAX_BYTES as usize],
     len: usize,
 }
 
-impl OptionBytes {
+impl EncodedOptions {
     /// Encoded options, padding included.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
@@ -33,7 +33,7 @@ impl Options {
     ///
     /// # Panics
     /// If they take more than [`TCP_OPTIONS_MAX_BYTES`].
-    pub fn encode(&self) -> OptionBytes {
+    pub fn encode(&self) -> EncodedOptions {
         encode(self)
     }
 
@@ -47,7 +47,7 @@ impl Options {
     }
 }
 
-fn encode(options: &Options) -> OptionBytes {
+fn encode(options: &Options) -> EncodedOptions {
     use tcp_option::{
         KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED,
         KIND_TIMESTAMP, KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED,
@@ -58,8 +58,8 @@ fn encode(options: &Options) -> OptionBytes {
     let bytes = options.encoded_bytes();
     assert!(bytes <= TCP_OPTIONS_MAX_BYTES, "{bytes} bytes of TCP options: {options:?}");
     let nops: &[u8] =
-        if options.aligned_bytes() <= TCP_OPTIONS_MAX_BYTES { &[KIND_NOOP; 2] } else { &[] };
-    let mut out = OptionBytes { bytes: [0; TCP_OPTIONS_MAX_BYTES as usize], len: 0 };
+        if options.padded_bytes() <= TCP_OPTIONS_MAX_BYTES { &[KIND_NOOP; 2] } else { &[] };
+    let mut out = EncodedOptions { bytes: [0; TCP_OPTIONS_MAX_BYTES as usize], len: 0 };
     if let Some(mss) = options.mss {
         out.put(&[KIND_MAXIMUM_SEGMENT_SIZE, LEN_MAXIMUM_SEGMENT_SIZE]);
         out.put(&mss.to_be_bytes());

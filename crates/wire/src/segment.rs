@@ -131,12 +131,12 @@ impl Options {
     /// Options that exceed [`TCP_OPTIONS_MAX_BYTES`] even then cannot be encoded. SACK blocks added
     /// with [`Options::push_sack`] never lead to such a length.
     pub const fn encoded_bytes(&self) -> u32 {
-        let aligned = self.aligned_bytes();
+        let aligned = self.padded_bytes();
         if aligned > TCP_OPTIONS_MAX_BYTES { self.dense_bytes() } else { aligned }
     }
 
     /// Length if NOPs align every option to 32 bits.
-    pub(crate) const fn aligned_bytes(&self) -> u32 {
+    pub(crate) const fn padded_bytes(&self) -> u32 {
         let mut bytes = 0;
         if self.mss.is_some() {
             bytes += 4;

@@ -46,7 +46,7 @@ impl Default for Estimator {
             } else {
                 rto::Config::rfc6298(rto::rfc6298::Config::default())
             };
-            Profile { state: config.build(&tcp), limits: Limits::of(&tcp), error: 0.0 }
+            Profile { state: config.build(&tcp), limits: Limits::from_config(&tcp), error: 0.0 }
         });
         Self { profiles: profiles.collect(), best: 0, samples: 0 }
     }

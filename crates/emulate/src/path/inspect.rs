@@ -4,7 +4,7 @@ use super::rewrite;
 use crate::layout::Layout;
 use retx_sim::plan::Side;
 use retx_wire::{
-    Decoded, Ecn, Endpoint, Flags, Segment, Transport, UdpHeader, WireError, decode_packet,
+    DecodedPacket, Ecn, Endpoint, Flags, Segment, Transport, UdpHeader, WireError, decode_packet,
 };
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -157,7 +157,7 @@ impl Inspector {
     fn datagram(
         &self,
         packet: &[u8],
-        decoded: &Decoded,
+        decoded: &DecodedPacket,
         header: UdpHeader,
     ) -> Option<InspectedPacket> {
         let ends = [decoded.packet.source, decoded.packet.destination];
@@ -180,7 +180,7 @@ impl Inspector {
         &mut self,
         from: usize,
         packet: &[u8],
-        decoded: Option<&Decoded>,
+        decoded: Option<&DecodedPacket>,
     ) -> Option<InspectedPacket> {
         let address = |at: usize| {
             let octets: [u8; 4] = packet[at..at + 4].try_into().expect("four bytes");

@@ -217,7 +217,7 @@ impl ObservedFlow {
         }
         if let Some(sent) = sent {
             let rtt: Duration = now.since(sent);
-            let limits = Limits::of(&self.tcp);
+            let limits = Limits::from_config(&self.tcp);
             self.open.estimator.on_rtt(rtt, acked, snd_max, &limits);
             self.record.counters.rtt.add(rtt);
         }

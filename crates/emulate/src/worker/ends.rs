@@ -281,7 +281,7 @@ impl FlowEnd {
     /// Waits for as long as a slow receiver takes to process the bytes that it has read.
     fn work_on(&self, read: u64, since: Time) {
         if let Some(rate) = self.setup.read_rate {
-            self.clock.sleep_until(since + Rate::from_bit_s(rate).duration_of(read as u32));
+            self.clock.sleep_until(since + Rate::from_bit_s(rate).transmission_time(read as u32));
         }
     }
 

@@ -75,7 +75,7 @@ impl Config {
             if (least..=most).contains(&value) {
                 return Ok(());
             }
-            Err(choice::at(key, &format!("{value} lies outside {least} … {most}{unit}")))
+            Err(choice::error_at(key, &format!("{value} lies outside {least} … {most}{unit}")))
         };
         within("mean_snr_db", self.mean_snr_db, (-100.0, 100.0), " dB")?;
         within("doppler_hz", self.doppler_hz, (0.0, 1e6), " Hz")?;
@@ -84,11 +84,11 @@ impl Config {
             && Modulation::of_rate(rate.as_bit_s()).is_none()
         {
             let message = format!("{rate} is none of 802.11b: 1, 2, 5.5 or 11 Mbit/s");
-            return Err(choice::at("rate", &message));
+            return Err(choice::error_at("rate", &message));
         }
         if self.process == Process::Markov && self.rician_k > 0.0 {
             let message = "a Markov chain has no direct path here: use process = \"sinusoids\"";
-            return Err(choice::at("rician_k", message));
+            return Err(choice::error_at("rician_k", message));
         }
         Ok(())
     }

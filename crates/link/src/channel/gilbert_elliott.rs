@@ -74,9 +74,12 @@ impl Config {
         let chain = [("p", self.p), ("r", self.r), ("k", self.k), ("h", self.h)];
         let given = chain.iter().find(|(_, value)| value.is_some());
         match (given, self.loss, self.mean_burst) {
-            (Some((key, _)), ..) if self.loss.is_some() || self.mean_burst.is_some() => Err(
-                choice::at(key, "contradicts `loss` and `mean_burst`: write one form or the other"),
-            ),
+            (Some((key, _)), ..) if self.loss.is_some() || self.mean_burst.is_some() => {
+                Err(choice::error_at(
+                    key,
+                    "contradicts `loss` and `mean_burst`: write one form or the other",
+                ))
+            }
             (None, Some(loss), Some(burst)) => from_loss(loss.value(), burst),
             (None, Some(_), None) => {
                 Err("`loss` needs `mean_burst`, the mean number of frames lost \
@@ -94,7 +97,10 @@ impl Config {
         };
         let [p, r] = [p, r].map(Probability::value);
         if p + r == 0.0 {
-            return Err(choice::at("r", "0 with p = 0: the chain never moves, use \"bernoulli\""));
+            return Err(choice::error_at(
+                "r",
+                "0 with p = 0: the chain never moves, use \"bernoulli\"",
+            ));
         }
         let loss = |survival: Option<Probability>, otherwise: f64| {
             1.0 - survival.map_or(otherwise, Probability::value)
@@ -115,7 +121,7 @@ impl Config {
 fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
     if !(burst.is_finite() && burst >= 1.0) {
         let message = format!("{burst} is refused: a burst has at least 1 frame");
-        return Err(choice::at("mean_burst", &message));
+        return Err(choice::error_at("mean_burst", &message));
     }
     // p ≤ 1, since at least one frame survives between two bursts.
     let most = burst / (1.0 + burst);
@@ -124,7 +130,7 @@ fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
             "{loss} with bursts of {burst} frames is impossible: at least one frame survives \
              between two bursts, so at most {most} are lost"
         );
-        return Err(choice::at("loss", &message));
+        return Err(choice::error_at("loss", &message));
     }
     let r = 1.0 / burst;
     Ok(Chain { p: (loss * r / (1.0 - loss)).min(1.0), r, good_loss: 0.0, bad_loss: 1.0 })

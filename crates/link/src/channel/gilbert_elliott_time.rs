@@ -86,9 +86,12 @@ impl Config {
         ];
         let given = own.iter().find(|(_, given)| *given);
         match (given, self.loss, self.mean_burst) {
-            (Some((key, _)), ..) if self.loss.is_some() || self.mean_burst.is_some() => Err(
-                choice::at(key, "contradicts `loss` and `mean_burst`: write one form or the other"),
-            ),
+            (Some((key, _)), ..) if self.loss.is_some() || self.mean_burst.is_some() => {
+                Err(choice::error_at(
+                    key,
+                    "contradicts `loss` and `mean_burst`: write one form or the other",
+                ))
+            }
             (None, Some(loss), Some(burst)) => from_loss(loss.value(), burst),
             (None, Some(_), None) => {
                 Err("`loss` needs `mean_burst`, the mean length of a bad time".into())
@@ -107,7 +110,7 @@ impl Config {
         };
         for (key, time) in [("mean_good", good), ("mean_bad", bad)] {
             if time.is_zero() {
-                return Err(choice::at(key, "0 s is refused: write a duration above 0 s"));
+                return Err(choice::error_at(key, "0 s is refused: write a duration above 0 s"));
             }
         }
         let [good, bad] = [good, bad].map(Duration::as_secs_f64);
@@ -133,10 +136,10 @@ impl Config {
 
 fn from_loss(loss: f64, burst: Duration) -> Result<Chain, String> {
     if burst.is_zero() {
-        return Err(choice::at("mean_burst", "0 s is refused: write a duration above 0 s"));
+        return Err(choice::error_at("mean_burst", "0 s is refused: write a duration above 0 s"));
     }
     if loss >= 1.0 {
-        return Err(choice::at("loss", "1 is refused: between bursts the channel is good"));
+        return Err(choice::error_at("loss", "1 is refused: between bursts the channel is good"));
     }
     // a = b·L/(1 − L), so a + b = b/(1 − L).
     let decay_s = 1.0 / (burst.as_secs_f64() * (1.0 - loss));

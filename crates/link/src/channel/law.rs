@@ -55,7 +55,10 @@ impl DelayParameters {
         for (key, given) in given {
             if given && !allowed.contains(&key) {
                 let takes = allowed.join(" and ");
-                return Err(choice::at(key, &format!("the law {name} takes {takes} instead")));
+                return Err(choice::error_at(
+                    key,
+                    &format!("the law {name} takes {takes} instead"),
+                ));
             }
             if !given && needed.contains(&key) {
                 return Err(format!("the law {name} needs `{key}`"));
@@ -66,7 +69,7 @@ impl DelayParameters {
         match self.law {
             LawKind::Constant => Ok(Law::Constant(delay)),
             LawKind::Exponential => Ok(Law::Exponential(delay)),
-            LawKind::Uniform if min > max => Err(choice::at(
+            LawKind::Uniform if min > max => Err(choice::error_at(
                 "min",
                 &format!("{min} s lies above max, {max} s: write the shorter one as min"),
             )),
@@ -76,7 +79,10 @@ impl DelayParameters {
                 if shape.is_finite() && shape > 0.0 {
                     Ok(Law::Pareto(min, shape))
                 } else {
-                    Err(choice::at("shape", &format!("{shape} is refused: write a number above 0")))
+                    Err(choice::error_at(
+                        "shape",
+                        &format!("{shape} is refused: write a number above 0"),
+                    ))
                 }
             }
         }

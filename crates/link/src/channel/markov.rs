@@ -40,17 +40,18 @@ impl Config {
         let count = self.loss.len();
         if count == 0 || count > STATES_MAX {
             let message = format!("{count} states are refused: write 1 to {STATES_MAX}");
-            return Err(choice::at("loss", &message));
+            return Err(choice::error_at("loss", &message));
         }
         if self.transitions.len() != count {
             let message = format!(
                 "{} rows for {count} states: write a row for each entry of `loss`",
                 self.transitions.len()
             );
-            return Err(choice::at("transitions", &message));
+            return Err(choice::error_at("transitions", &message));
         }
         for (index, row) in self.transitions.iter().enumerate() {
-            let refuse = |message: &str| Err(choice::at(&format!("transitions.{index}"), message));
+            let refuse =
+                |message: &str| Err(choice::error_at(&format!("transitions.{index}"), message));
             if row.len() != count {
                 return refuse(&format!("{} entries for {count} states", row.len()));
             }
@@ -60,7 +61,7 @@ impl Config {
             }
         }
         if self.chain().stationary().is_none() {
-            return Err(choice::at(
+            return Err(choice::error_at(
                 "transitions",
                 "has several sets of states that are never left: where the chain is would depend \
                  on where it begins",

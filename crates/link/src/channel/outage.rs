@@ -66,7 +66,7 @@ impl Config {
         match (given, lacks) {
             (None, _) => self.check_times(),
             (Some((key, _)), _) if !self.times.is_empty() => {
-                Err(choice::at(key, "contradicts `times`: write one form or the other"))
+                Err(choice::error_at(key, "contradicts `times`: write one form or the other"))
             }
             (Some(_), Some((key, _))) => {
                 Err(format!("lacks `{key}`: random outages have count, within and duration"))
@@ -78,16 +78,19 @@ impl Config {
     fn check_random(&self) -> Result<(), String> {
         let (count, within, duration) = self.random();
         if self.every.is_some() {
-            return Err(choice::at(
+            return Err(choice::error_at(
                 "every",
                 "belongs to `times`: random outages go on by themselves",
             ));
         }
         if count > COUNT_MAX {
-            return Err(choice::at("count", &format!("{count} lies outside 0 … {COUNT_MAX}")));
+            return Err(choice::error_at(
+                "count",
+                &format!("{count} lies outside 0 … {COUNT_MAX}"),
+            ));
         }
         if within.is_zero() {
-            return Err(choice::at("within", "0 s is refused: write a duration above 0 s"));
+            return Err(choice::error_at("within", "0 s is refused: write a duration above 0 s"));
         }
         let longest = within.as_nanos() / u64::from(count.max(1));
         if duration.as_nanos() > longest {
@@ -96,7 +99,7 @@ impl Config {
                  most {} each",
                 Duration::from_nanos(longest)
             );
-            return Err(choice::at("duration", &message));
+            return Err(choice::error_at("duration", &message));
         }
         Ok(())
     }
@@ -113,14 +116,14 @@ impl Config {
                      time",
                     outage.start
                 );
-                return Err(choice::at(&format!("times.{index}.start"), &message));
+                return Err(choice::error_at(&format!("times.{index}.start"), &message));
             }
             end = Duration::from_nanos(
                 outage.start.as_nanos().saturating_add(outage.duration.as_nanos()),
             );
         }
         match self.every {
-            Some(every) if every < end || every.is_zero() => Err(choice::at(
+            Some(every) if every < end || every.is_zero() => Err(choice::error_at(
                 "every",
                 &format!("{every} is too short: the last outage ends after {end}"),
             )),

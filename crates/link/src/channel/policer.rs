@@ -32,7 +32,7 @@ checked!(Config);
 impl Config {
     fn check(&self) -> Result<(), String> {
         if self.bucket_bytes == 0 {
-            return Err(choice::at("bucket_bytes", "0 is refused: nothing would ever pass"));
+            return Err(choice::error_at("bucket_bytes", "0 is refused: nothing would ever pass"));
         }
         Ok(())
     }

@@ -60,12 +60,12 @@ impl Config {
         match (self.share, self.shares.as_slice(), self.every) {
             (None, [], _) => Err("needs share, or shares and every".into()),
             (Some(_), [_, ..], _) => {
-                Err(choice::at("share", "contradicts `shares`: write one or the other"))
+                Err(choice::error_at("share", "contradicts `shares`: write one or the other"))
             }
-            (Some(_), _, Some(_)) => Err(choice::at("every", "belongs to `shares`")),
+            (Some(_), _, Some(_)) => Err(choice::error_at("every", "belongs to `shares`")),
             (None, _, None) => Err("`shares` need `every`: how long each of them holds".into()),
             (None, _, Some(Duration::ZERO)) => {
-                Err(choice::at("every", "0 s is refused: write a duration above 0 s"))
+                Err(choice::error_at("every", "0 s is refused: write a duration above 0 s"))
             }
             _ => Ok(()),
         }

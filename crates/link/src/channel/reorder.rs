@@ -37,11 +37,11 @@ impl Config {
         match (self.packets, self.delay, self.at_most) {
             (None, None, _) => Err("needs packets (and may have at_most), or delay".into()),
             (Some(_), Some(_), _) => {
-                Err(choice::at("delay", "contradicts `packets`: write one or the other"))
+                Err(choice::error_at("delay", "contradicts `packets`: write one or the other"))
             }
-            (None, _, Some(_)) => Err(choice::at("at_most", "belongs to `packets`")),
+            (None, _, Some(_)) => Err(choice::error_at("at_most", "belongs to `packets`")),
             (Some(0), ..) => {
-                Err(choice::at("packets", "0 is refused: at least 1 packet overtakes"))
+                Err(choice::error_at("packets", "0 is refused: at least 1 packet overtakes"))
             }
             _ => Ok(()),
         }

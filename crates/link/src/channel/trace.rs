@@ -84,19 +84,21 @@ impl Config {
     fn check(&self) -> Result<(), String> {
         if let Some(file) = &self.file {
             let message = format!("\"{file}\" has not been read: only scenarios read files");
-            return Err(choice::at("file", &message));
+            return Err(choice::error_at("file", &message));
         }
         if self.format.is_some() {
-            return Err(choice::at("format", "belongs to `file`"));
+            return Err(choice::error_at("format", "belongs to `file`"));
         }
         match (self.points.as_slice(), self.opportunities_ms.as_slice()) {
             ([], []) => Err("needs file, points or opportunities_ms".into()),
-            ([_, ..], [_, ..]) => {
-                Err(choice::at("points", "contradicts `opportunities_ms`: write one or the other"))
-            }
-            ([], [_, ..]) if self.every.is_some() => {
-                Err(choice::at("every", "belongs to `points`: opportunities come again anyway"))
-            }
+            ([_, ..], [_, ..]) => Err(choice::error_at(
+                "points",
+                "contradicts `opportunities_ms`: write one or the other",
+            )),
+            ([], [_, ..]) if self.every.is_some() => Err(choice::error_at(
+                "every",
+                "belongs to `points`: opportunities come again anyway",
+            )),
             ([], opportunities) => check_opportunities(opportunities),
             (points, _) => self.check_points(points),
         }
@@ -105,7 +107,7 @@ impl Config {
     fn check_points(&self, points: &[Point]) -> Result<(), String> {
         let first = points[0];
         let refuse = |index: usize, key: &str, message: &str| {
-            Err(choice::at(&format!("points.{index}{key}"), message))
+            Err(choice::error_at(&format!("points.{index}{key}"), message))
         };
         if first.loss.is_none() && first.delay.is_none() && first.rate.is_none() {
             return refuse(0, "", "says nothing: give it loss, delay or rate");
@@ -133,7 +135,7 @@ impl Config {
         match self.every {
             Some(every) if every <= last => {
                 let message = format!("{every} is too short: the last point is at {last}");
-                Err(choice::at("every", &message))
+                Err(choice::error_at("every", &message))
             }
             Some(_) if first.rate.is_some() && points.iter().all(|point| stalls(point.rate)) => {
                 refuse(0, ".rate", "0 bit/s throughout: nothing would ever be sent")
@@ -154,7 +156,7 @@ fn stalls(rate: Option<Rate>) -> bool {
 
 fn check_opportunities(list: &[u64]) -> Result<(), String> {
     let at = |index: usize, message: String| {
-        Err(choice::at(&format!("opportunities_ms.{index}"), &message))
+        Err(choice::error_at(&format!("opportunities_ms.{index}"), &message))
     };
     let back = list.windows(2).position(|pair| pair[1] < pair[0]);
     if let Some(index) = back {

@@ -28,7 +28,7 @@ impl Pipe {
 
     /// Starts the transmissions due by `now`, up to the first event that the caller must handle.
     #[cold]
-    pub(super) fn begin_due(&mut self, now: Time) -> Option<Departure> {
+    pub(super) fn start_due_transmission(&mut self, now: Time) -> Option<Departure> {
         if self.repairs.is_some() {
             self.transmit_due(now);
             return None;

@@ -6,7 +6,7 @@
 
 use super::rare::Duplicate;
 use crate::queue::{Queue, QueueAction, QueueActions, State, Waiting};
-use retx_units::{History, Time};
+use retx_units::{QueueLengthHistory, Time};
 use std::collections::VecDeque;
 
 /// Events of the queue.
@@ -36,7 +36,7 @@ pub(super) struct Line {
     waited: u128,
     settled: Time,
     longest: u64,
-    history: Option<History>,
+    history: Option<QueueLengthHistory>,
 }
 
 impl Line {
@@ -107,7 +107,7 @@ impl Line {
     /// actions.
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
-        self.history.iter_mut().for_each(|history| history.change(at, before, waiting));
+        self.history.iter_mut().for_each(|history| history.add_change(at, before, waiting));
         while let Some(action) = self.actions.pop() {
             self.dropped += u64::from(matches!(action, QueueAction::Dropped(_)));
             self.events.push_back((at, Event::Action(action)));
@@ -127,12 +127,12 @@ impl Line {
     }
 
     /// Starts recording the queue length over time.
-    pub fn keep_history(&mut self) {
-        self.history = Some(History::default());
+    pub fn record_history(&mut self) {
+        self.history = Some(QueueLengthHistory::default());
     }
 
     /// Removes and returns the queue length over time, if it was recorded.
-    pub const fn take_history(&mut self) -> Option<History> {
+    pub const fn take_history(&mut self) -> Option<QueueLengthHistory> {
         self.history.take()
     }
 

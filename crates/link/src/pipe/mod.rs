@@ -330,7 +330,7 @@ impl Pipe {
     #[inline(never)]
     fn poll_exceptions(&mut self, now: Time) -> Option<Departure> {
         if !self.decides_at_arrival()
-            && let Some(departure) = self.begin_due(now)
+            && let Some(departure) = self.start_due_transmission(now)
         {
             return Some(departure);
         }

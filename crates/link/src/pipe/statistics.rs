@@ -2,7 +2,7 @@
 
 use super::Pipe;
 use super::repair::Repairs;
-use retx_units::{Duration, History, Time};
+use retx_units::{Duration, QueueLengthHistory, Time};
 
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,16 +143,16 @@ impl Statistics {
 
 impl Pipe {
     /// Starts recording the queue length over time; the pipe must be empty.
-    pub fn keep_history(&mut self) {
+    pub fn record_history(&mut self) {
         match (&mut self.repairs, &mut self.line) {
-            (Some(repairs), _) => repairs.history = Some(History::default()),
-            (None, Some(line)) => line.keep_history(),
-            (None, None) => self.transmitter.keep_history(),
+            (Some(repairs), _) => repairs.history = Some(QueueLengthHistory::default()),
+            (None, Some(line)) => line.record_history(),
+            (None, None) => self.transmitter.record_history(),
         }
     }
 
     /// Ends the recording; returns the queue length over time, if it was recorded.
-    pub fn take_history(&mut self) -> Option<History> {
+    pub fn take_history(&mut self) -> Option<QueueLengthHistory> {
         match (&mut self.repairs, &mut self.line) {
             (Some(repairs), _) => repairs.history.take(),
             (None, Some(line)) => line.take_history(),

@@ -8,7 +8,7 @@ use crate::queue::{Occupancy, droptail};
 use crate::rates::{Job, Rates, Service};
 use crate::ring::Ring;
 use prefetch_index::prefetch_index;
-use retx_units::{Duration, History, Rate, Time};
+use retx_units::{Duration, QueueLengthHistory, Rate, Time};
 
 /// FIFO transmitter and the packets that wait for it. Fields that every packet needs come first,
 /// followed by those that only waiting packets need.
@@ -49,7 +49,7 @@ struct Kept {
     /// Bytes of the packets in the queue.
     waiting_bytes: u64,
     /// Queue length over time.
-    history: Option<History>,
+    history: Option<QueueLengthHistory>,
 }
 
 /// Transmission time of packets of one size; times above four seconds are not cached.
@@ -126,7 +126,7 @@ impl Transmitter {
     /// full. `has_waited` is true if any packet has waited since the transmitter was last idle.
     #[inline(always)]
     pub fn admit(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
-        let Some(duration) = self.duration_of(bytes) else {
+        let Some(duration) = self.fixed_transmission_time(bytes) else {
             return self.take_at_varying_rate(now, bytes);
         };
         if self.busy_until <= now {
@@ -174,7 +174,7 @@ impl Transmitter {
     fn keep(&mut self, at: Time, bytes: u32) {
         if let Some(kept) = &mut self.kept {
             kept.waiting_bytes += u64::from(bytes);
-            kept.history.iter_mut().for_each(|history| history.stay(at, self.busy_until));
+            kept.history.iter_mut().for_each(|history| history.add_packet(at, self.busy_until));
         }
     }
 
@@ -199,7 +199,7 @@ impl Transmitter {
         let Some(service) = &mut self.service else { return Some(now) };
         let start = self.busy_until.max(now);
         let on_wire = bytes + self.overhead;
-        let end = service.end(&Job { start, waited: waits, bytes, on_wire });
+        let end = service.transmission_end(&Job { start, waited: waits, bytes, on_wire });
         if waits {
             self.wait(now, bytes);
         }
@@ -247,7 +247,7 @@ impl Transmitter {
     /// its transmission. Valid only for a constant rate, or without a rate.
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
-        let Some(duration) = self.duration_of(bytes) else { return at };
+        let Some(duration) = self.fixed_transmission_time(bytes) else { return at };
         self.transmit(at, duration)
     }
 
@@ -255,7 +255,7 @@ impl Transmitter {
     /// transmission. `None` if its arrival would have an effect that can be observed at that time:
     /// a drop, or a new maximum of the queue length.
     pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
-        let duration = self.duration_of(bytes)?;
+        let duration = self.fixed_transmission_time(bytes)?;
         self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
@@ -294,23 +294,27 @@ impl Transmitter {
 
     /// Transmission time of a packet of `bytes`; 0 unless the rate is constant.
     pub fn transmission_time(&self, bytes: u32) -> Duration {
-        self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
+        self.rate().map_or(Duration::ZERO, |rate| rate.transmission_time(bytes + self.overhead))
     }
 
     /// Transmission time at a constant rate; `None` for any other transmitter.
     #[inline(always)]
-    fn duration_of(&mut self, bytes: u32) -> Option<Duration> {
-        if self.known.bytes == bytes { Some(self.known.duration()) } else { self.learn(bytes) }
+    fn fixed_transmission_time(&mut self, bytes: u32) -> Option<Duration> {
+        if self.known.bytes == bytes {
+            Some(self.known.duration())
+        } else {
+            self.update_known_times(bytes)
+        }
     }
 
     /// Looks up the packet size before the most recent one, or computes a new one.
     #[inline(never)]
-    fn learn(&mut self, bytes: u32) -> Option<Duration> {
+    fn update_known_times(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;
         // Two sizes suffice for most links: full-sized segments, and a last segment or ACKs.
         std::mem::swap(&mut self.known, &mut self.known_before);
         if self.known.bytes != bytes {
-            let duration = rate.duration_of(bytes + self.overhead);
+            let duration = rate.transmission_time(bytes + self.overhead);
             // A time above four seconds does not fit into the cache, and is too rare to matter.
             let Ok(nanoseconds) = u32::try_from(duration.as_nanos()) else {
                 return Some(duration);
@@ -323,10 +327,15 @@ impl Transmitter {
     /// Starts a transmission at `now`, when the transmitter is idle; returns its end. `waited` is
     /// true if the packet was queued.
     pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
-        let end = if let Some(duration) = self.duration_of(bytes) {
+        let end = if let Some(duration) = self.fixed_transmission_time(bytes) {
             later(now, duration)
         } else if let Some(service) = &mut self.service {
-            service.end(&Job { start: now, waited, bytes, on_wire: bytes + self.overhead })
+            service.transmission_end(&Job {
+                start: now,
+                waited,
+                bytes,
+                on_wire: bytes + self.overhead,
+            })
         } else {
             now
         };
@@ -354,7 +363,7 @@ mod tests {
         let mut now = Time::ZERO;
         for bytes in [1500, 40, 1500, 1500, 30, 40, 40, 1500, 30] {
             let end = transmitter.begin(now, bytes, false);
-            assert_eq!(end.since(now), slow.duration_of(bytes + 10), "{bytes}");
+            assert_eq!(end.since(now), slow.transmission_time(bytes + 10), "{bytes}");
             now = end;
         }
     }

@@ -60,14 +60,17 @@ impl Config {
 /// Checks that both times are above zero, and that the interval is at least the target.
 pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), String> {
     if target.is_zero() {
-        return Err(choice::at("target", "0 s: any queue would be too long; RFC 8289 takes 5 ms"));
+        return Err(choice::error_at(
+            "target",
+            "0 s: any queue would be too long; RFC 8289 takes 5 ms",
+        ));
     }
     if interval < target {
         let message = format!(
             "{interval} is less than target, {target}; RFC 8289 takes 100 ms, and 5 % of it as \
              target"
         );
-        return Err(choice::at("interval", &message));
+        return Err(choice::error_at("interval", &message));
     }
     Ok(())
 }
@@ -75,7 +78,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
 /// Checks that the queue can hold a packet, because each packet is queued before its transmission.
 pub(super) fn check_room(packets: u64) -> Result<(), String> {
     if packets == 0 {
-        return Err(choice::at("packets", "0: not a single packet would get through"));
+        return Err(choice::error_at("packets", "0: not a single packet would get through"));
     }
     Ok(())
 }

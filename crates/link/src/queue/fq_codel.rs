@@ -65,11 +65,11 @@ impl Config {
         codel::check_room(self.packets)?;
         if !(1..=65_536).contains(&self.flows) {
             let message = format!("{} lies outside 1 … 65536 lines", self.flows);
-            return Err(choice::at("flows", &message));
+            return Err(choice::error_at("flows", &message));
         }
         if !(1..=1_000_000).contains(&self.quantum) {
             let message = format!("{} lies outside 1 … 1000000 bytes", self.quantum);
-            return Err(choice::at("quantum", &message));
+            return Err(choice::error_at("quantum", &message));
         }
         Ok(())
     }

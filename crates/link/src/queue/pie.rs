@@ -74,17 +74,20 @@ impl Default for Config {
 impl Config {
     fn check(&self) -> Result<(), String> {
         if self.target.is_zero() {
-            return Err(choice::at("target", "0 s: any queue is too long; RFC 8033 takes 15 ms"));
+            return Err(choice::error_at(
+                "target",
+                "0 s: any queue is too long; RFC 8033 takes 15 ms",
+            ));
         }
         if self.update_interval < Duration::from_micros(1) {
             let message = format!("{} is too short; RFC 8033 takes 15 ms", self.update_interval);
-            return Err(choice::at("update_interval", &message));
+            return Err(choice::error_at("update_interval", &message));
         }
         codel::check_room(self.packets)?;
         for (key, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(value.is_finite() && value >= 0.0) {
                 let message = format!("{value} is no weight: write 0 or more");
-                return Err(choice::at(key, &message));
+                return Err(choice::error_at(key, &message));
             }
         }
         Ok(())

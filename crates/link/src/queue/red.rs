@@ -77,20 +77,20 @@ impl Config {
         let Self { min_threshold: min, max_threshold: max, weight, .. } = *self;
         if !(min.is_finite() && min >= 0.0) {
             let message = format!("{min} is no number of packets: write 0 or more, such as 5");
-            return Err(choice::at("min_threshold", &message));
+            return Err(choice::error_at("min_threshold", &message));
         }
         if !(max.is_finite() && max > min) {
             let message =
                 format!("{max} is not above min_threshold, {min}; often it is 3 times that");
-            return Err(choice::at("max_threshold", &message));
+            return Err(choice::error_at("max_threshold", &message));
         }
         if !(weight > 0.0 && weight <= 1.0) {
             let message = format!("{weight} lies outside 0 … 1, or is 0; the paper takes 0.002");
-            return Err(choice::at("weight", &message));
+            return Err(choice::error_at("weight", &message));
         }
         if !(1..=u32::from(u16::MAX)).contains(&self.mean_packet) {
             let message = format!("{} bytes: an IP packet has 1 to 65,535", self.mean_packet);
-            return Err(choice::at("mean_packet", &message));
+            return Err(choice::error_at("mean_packet", &message));
         }
         codel::check_room(self.packets.unwrap_or(1))
     }
@@ -129,7 +129,9 @@ impl State {
         Self {
             config: *config,
             stream: environment.stream,
-            packet_time: environment.rate.map_or(Duration::ZERO, |it| it.duration_of(on_wire)),
+            packet_time: environment
+                .rate
+                .map_or(Duration::ZERO, |it| it.transmission_time(on_wire)),
             line: Fifo::default(),
             average: 0.0,
             count: None,

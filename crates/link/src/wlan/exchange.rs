@@ -137,22 +137,22 @@ impl Cell {
         let effects = self.reach.lend(station);
         for (other, effect) in &effects {
             let index = usize::from(*other);
-            if effect.is(StationEffect::SENSES) && !self.radios[index].is_occupied() {
+            if effect.intersects(StationEffect::SENSES) && !self.radios[index].is_occupied() {
                 self.note_busy(now, index);
             }
             let radio = &mut self.radios[index];
             let clear = radio.noise == 0 && radio.receiving_from == NOBODY;
-            if effect.is(StationEffect::INTERFERES) {
+            if effect.intersects(StationEffect::INTERFERES) {
                 radio.noise += 1;
                 radio.intact = false;
             }
-            if effect.is(StationEffect::SENSES) {
+            if effect.intersects(StationEffect::SENSES) {
                 let silent = radio.sensed == 0;
                 radio.sensed += 1;
                 if radio.activity == Activity::Transmitting || !clear {
                     continue;
                 }
-                if effect.is(StationEffect::RECEIVES) {
+                if effect.intersects(StationEffect::RECEIVES) {
                     radio.receiving_from = station;
                     radio.intact = true;
                     radio.keep_nav(now);
@@ -187,8 +187,8 @@ impl Cell {
             let other = *other;
             let index = usize::from(other);
             let radio = &mut self.radios[index];
-            radio.noise -= u16::from(effect.is(StationEffect::INTERFERES));
-            radio.sensed -= u16::from(effect.is(StationEffect::SENSES));
+            radio.noise -= u16::from(effect.intersects(StationEffect::INTERFERES));
+            radio.sensed -= u16::from(effect.intersects(StationEffect::SENSES));
             if radio.receiving_from == station {
                 radio.receiving_from = NOBODY;
                 let received = radio.intact && (intact || other != frame.to);
@@ -196,7 +196,7 @@ impl Cell {
                     self.arrive(now, (station, other), after);
                 }
             }
-            if effect.is(StationEffect::SENSES) && !self.radios[index].is_occupied() {
+            if effect.intersects(StationEffect::SENSES) && !self.radios[index].is_occupied() {
                 self.note_idle(now, index);
             }
         }

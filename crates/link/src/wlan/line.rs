@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::station::Head;
 use crate::queue::{self, Environment, Queue, QueueActions, State, Waiting};
 use crate::stage::Packet;
-use retx_units::{History, Stream, Time};
+use retx_units::{QueueLengthHistory, Stream, Time};
 
 /// Queue of a station.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct Line {
     settled: Time,
     longest: u64,
     /// Queue length over time, if recorded.
-    pub history: Option<History>,
+    pub history: Option<QueueLengthHistory>,
 }
 
 /// Environment of the discipline of a station's queue. The time that DCF takes in addition to a
@@ -89,7 +89,7 @@ impl Line {
     /// Records in the history that the queue length has changed from `before`.
     fn keep(&mut self, now: Time, before: u64) {
         let waiting = self.waiting();
-        self.history.iter_mut().for_each(|history| history.change(now, before, waiting));
+        self.history.iter_mut().for_each(|history| history.add_change(now, before, waiting));
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.

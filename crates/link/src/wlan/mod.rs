@@ -46,7 +46,7 @@ use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
-use retx_units::{Duration, History, Rate, StreamKey, Time};
+use retx_units::{Duration, QueueLengthHistory, Rate, StreamKey, Time};
 use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
@@ -374,14 +374,14 @@ impl Cell {
     }
 
     /// Starts recording the queue length of each station; the cell must be empty.
-    pub fn keep_history(&mut self) {
+    pub fn record_history(&mut self) {
         for sender in &mut self.senders {
-            sender.line.history = Some(History::default());
+            sender.line.history = Some(QueueLengthHistory::default());
         }
     }
 
     /// Ends the recording; returns the queue length of a station over time, if it was recorded.
-    pub fn take_history(&mut self, station: u16) -> Option<History> {
+    pub fn take_history(&mut self, station: u16) -> Option<QueueLengthHistory> {
         self.senders[usize::from(station)].line.history.take()
     }
 

@@ -21,7 +21,7 @@ impl StationEffect {
 
     /// True if the two sets of effects have an effect in common.
     #[inline]
-    pub const fn is(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }

@@ -122,7 +122,7 @@ impl Plain {
     }
 
     fn send(&mut self, id: u32, bytes: u32, now: u64) {
-        let duration = self.rate.duration_of(bytes + self.overhead).as_nanos();
+        let duration = self.rate.transmission_time(bytes + self.overhead).as_nanos();
         self.sending = Some((id, now + duration));
     }
 
@@ -169,7 +169,7 @@ proptest! {
         };
         let mut pipe = Pipe::new(&config, KEY, "link");
         if keeps_history {
-            pipe.keep_history();
+            pipe.record_history();
         }
         let (log, refused) = drive(&mut pipe, &arrivals, &[]);
         let mut plain = Plain {

@@ -163,10 +163,10 @@ columns! {
         /// Recovery episodes triggered by a retransmission timeout.
         rto_count: u64 = counters.episodes.total(Rto),
         /// Recovery episodes by kind and true cause.
-        episodes: EpisodeSummary = EpisodeSummary::of(&counters.episodes),
+        episodes: EpisodeSummary = EpisodeSummary::from_episodes(&counters.episodes),
         /// Recovery episodes by kind, by the cause that the sender inferred, and by true cause: a
         /// confusion matrix.
-        inferred: InferenceSummary = InferenceSummary::of(&counters.episodes),
+        inferred: InferenceSummary = InferenceSummary::from_episodes(&counters.episodes),
         /// Window reductions caused by ECN-Echo (RFC 3168); they are not episodes.
         ecn_reductions: u64 = counters.ecn_reductions.into(),
         /// Maximum number of backoffs (doublings of the timeout) in force.
@@ -176,11 +176,11 @@ columns! {
         /// Longest of these pauses.
         idle_max_s: f64 = counters.idle.longest.as_secs_f64(),
         /// All pauses longer than a smoothed RTT, by the event that ended them.
-        idle: IdleSummary = IdleSummary::of(&counters.idle),
+        idle: IdleSummary = IdleSummary::from_idle_times(&counters.idle),
         /// Life of the flow by limit, in seconds, from the start (or the end of the warm-up) to the
         /// finish (or the end of the run). `docs/decisions/0018-what-limits-a-flow.md` defines each
         /// key.
-        limited_by: LimitSummary = LimitSummary::of(counters.limited_by.times()),
+        limited_by: LimitSummary = LimitSummary::from_limit_times(counters.limited_by.times()),
         /// Mean of the raw RTT samples.
         rtt_mean_s: Option<f64> = counters.rtt.mean_s(),
         /// Standard deviation of the raw RTT samples.

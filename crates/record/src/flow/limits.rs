@@ -38,7 +38,7 @@ pub struct Reduction {
 
 impl Reduction {
     /// First reduction in its window of data, without an expiry of the timer.
-    pub const fn of(episode: u64, cause: Cause) -> Self {
+    pub const fn first_in_window(episode: u64, cause: Cause) -> Self {
         Self { episode, cause, by_timer: false, same_window: false, timed_recovery: false }
     }
 }
@@ -331,7 +331,7 @@ impl Limits {
             (FlowLimit::Timeout, before.timeout),
         ];
         for (limit, time) in moves {
-            let time = time.min(self.times.of(limit(before.cause)));
+            let time = time.min(self.times.time_under(limit(before.cause)));
             self.times.take(limit(before.cause), time);
             self.times.add(limit(cause), time);
             if is_in_force && self.limit == limit(before.cause) {

@@ -144,7 +144,7 @@ impl FlowRecord {
     /// Records a window reduction by ECN.
     pub fn note_ecn_reduction(&mut self, now: Time) {
         self.counters.ecn_reductions += 1;
-        let reduction = Reduction::of(0, Cause::Congestion);
+        let reduction = Reduction::first_in_window(0, Cause::Congestion);
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
     }
 
@@ -207,13 +207,13 @@ impl FlowRecord {
 
     /// Records that the receiver has discarded a segment of which another copy, made by the
     /// network, may still arrive.
-    pub fn refused_so_far(&mut self, copy: SegmentCopy) {
-        self.truth_mut().refused_so_far(copy);
+    pub fn note_discarded_copy(&mut self, copy: SegmentCopy) {
+        self.truth_mut().note_discarded_copy(copy);
     }
 
     /// True if the receiver has discarded a segment, but other copies of it may still arrive.
-    pub fn has_refused(&self, number: u64) -> bool {
-        self.truth.as_ref().is_some_and(|truth| truth.has_refused(number))
+    pub fn has_discarded_copy(&self, number: u64) -> bool {
+        self.truth.as_ref().is_some_and(|truth| truth.has_discarded_copy(number))
     }
 
     /// Records that a segment was dropped, and that no copy of it made by the network arrives.

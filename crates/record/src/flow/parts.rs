@@ -33,8 +33,8 @@ pub struct EpisodeSummary {
 
 impl EpisodeSummary {
     /// Converts the counts of episodes.
-    pub fn of(episodes: &Episodes) -> Self {
-        let of = |kind| CauseSummary::of(|cause| episodes.count(kind, cause));
+    pub fn from_episodes(episodes: &Episodes) -> Self {
+        let of = |kind| CauseSummary::from_counts(|cause| episodes.count(kind, cause));
         Self { fast_retransmit: of(EpisodeKind::FastRetransmit), rto: of(EpisodeKind::Rto) }
     }
 }
@@ -49,7 +49,7 @@ pub struct CauseSummary {
 }
 
 impl CauseSummary {
-    fn of(count: impl Fn(Cause) -> u64) -> Self {
+    fn from_counts(count: impl Fn(Cause) -> u64) -> Self {
         Self {
             congestion: count(Cause::Congestion),
             wireless: count(Cause::Wireless),
@@ -68,9 +68,9 @@ pub struct InferenceSummary {
 
 impl InferenceSummary {
     /// Converts the counts of episodes.
-    pub fn of(episodes: &Episodes) -> Self {
+    pub fn from_episodes(episodes: &Episodes) -> Self {
         let of = |kind, inferred| {
-            CauseSummary::of(|cause| {
+            CauseSummary::from_counts(|cause| {
                 episodes.count_inferred(SenderInference { kind, inferred }, cause)
             })
         };
@@ -105,7 +105,7 @@ pub struct IdleSummary {
 
 impl IdleSummary {
     /// Converts the sums of pauses.
-    pub fn of(idle: &IdleTimes) -> Self {
+    pub fn from_idle_times(idle: &IdleTimes) -> Self {
         Self {
             rto_s: idle.rto.as_secs_f64(),
             window_s: idle.window.as_secs_f64(),
@@ -143,8 +143,8 @@ pub struct LimitSummary {
 
 impl LimitSummary {
     /// Converts the times to seconds.
-    pub fn of(times: &LimitTimes) -> Self {
-        let seconds = |limit| times.of(limit).as_secs_f64();
+    pub fn from_limit_times(times: &LimitTimes) -> Self {
+        let seconds = |limit| times.time_under(limit).as_secs_f64();
         let causes = |limit: fn(Cause) -> FlowLimit| LimitCauses {
             congestion: seconds(limit(Cause::Congestion)),
             wireless: seconds(limit(Cause::Wireless)),

@@ -4,8 +4,8 @@ mod packed;
 
 use super::{names, seconds_of};
 use crate::table::{Column, Names, Table};
-use packed::Packed;
-use retx_units::{History, Time};
+use packed::PackedRows;
+use retx_units::{QueueLengthHistory, Time};
 
 /// Queue length at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub struct LinkSample {
 /// change of a queue length.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSamples {
-    packed: Packed,
+    packed: PackedRows,
     /// Queue length over time, by place.
-    histories: Vec<History>,
+    histories: Vec<QueueLengthHistory>,
     /// End of the histories.
     end: Time,
 }
@@ -46,7 +46,7 @@ impl LinkSamples {
     }
 
     /// Sets the queue lengths over time up to `end`, by place; they are used instead of samples.
-    pub fn add_histories(&mut self, histories: Vec<History>, end: Time) {
+    pub fn add_histories(&mut self, histories: Vec<QueueLengthHistory>, end: Time) {
         (self.histories, self.end) = (histories, end);
     }
 
@@ -57,7 +57,7 @@ impl LinkSamples {
             rows.extend(self.packed.iter());
             return rows;
         }
-        let of_place = |(place, history): (u32, &History)| {
+        let of_place = |(place, history): (u32, &QueueLengthHistory)| {
             let changes = history.changes(self.end);
             changes
                 .map(|(time, queue_packets)| LinkSample { time, place, queue_packets })
@@ -94,10 +94,14 @@ mod tests {
     #[test]
     fn changes_of_all_places_are_in_order_of_time() {
         let at = Time::from_nanos;
-        let mut histories = [History::default(), History::default(), History::default()];
-        histories[0].stay(at(5), at(9));
-        histories[2].stay(at(3), at(5));
-        histories[2].stay(at(5), at(30));
+        let mut histories = [
+            QueueLengthHistory::default(),
+            QueueLengthHistory::default(),
+            QueueLengthHistory::default(),
+        ];
+        histories[0].add_packet(at(5), at(9));
+        histories[2].add_packet(at(3), at(5));
+        histories[2].add_packet(at(5), at(30));
         let mut samples = LinkSamples::default();
         samples.add_histories(histories.into(), at(20));
         let found: Vec<(u64, u32, u64)> = samples

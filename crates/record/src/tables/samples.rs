@@ -5,7 +5,7 @@ mod packed;
 use super::{names, seconds, seconds_of};
 use crate::reason::SenderState;
 use crate::table::{Column, Names, Table};
-use packed::Packed;
+use packed::PackedRows;
 use retx_units::{Duration, Time};
 
 /// State of a sender at an instant.
@@ -40,7 +40,7 @@ pub struct Sample {
 /// All samples, sorted by time, then by flow.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
-    packed: Packed,
+    packed: PackedRows,
 }
 
 impl Samples {

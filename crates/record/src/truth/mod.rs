@@ -187,15 +187,15 @@ impl Truth {
 
     /// Records that the receiver has discarded a copy that the network has duplicated. The receiver
     /// may still accept one of the duplicates.
-    pub fn refused_so_far(&mut self, copy: SegmentCopy) {
-        if !self.has_refused(copy.number) {
+    pub fn note_discarded_copy(&mut self, copy: SegmentCopy) {
+        if !self.has_discarded_copy(copy.number) {
             self.thrown_away.push(copy);
         }
     }
 
     /// True if the receiver has discarded all copies of a segment that have arrived so far, but
     /// others may still arrive.
-    pub fn has_refused(&self, number: u64) -> bool {
+    pub fn has_discarded_copy(&self, number: u64) -> bool {
         self.thrown_away.iter().any(|copy| copy.number == number)
     }
 

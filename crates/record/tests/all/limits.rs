@@ -17,7 +17,7 @@ fn ms(ms: u64) -> Duration {
 /// timeout may still claim time under the first: that time keeps the first one's cause.
 #[test]
 fn a_correction_moves_only_the_time_of_its_own_episode() {
-    let reduction = |episode| Reduction::of(episode, Congestion);
+    let reduction = |episode| Reduction::first_in_window(episode, Congestion);
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
@@ -29,14 +29,14 @@ fn a_correction_moves_only_the_time_of_its_own_episode() {
     limits.correct(2, Wireless);
     limits.set(at(50), FlowLimit::Window(Wireless), at(10));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::Recovery(Wireless)), ms(10));
-    assert_eq!(times.of(FlowLimit::Recovery(Congestion)), ms(10));
-    assert_eq!(times.of(FlowLimit::Window(Congestion)), ms(10));
+    assert_eq!(times.time_under(FlowLimit::Recovery(Wireless)), ms(10));
+    assert_eq!(times.time_under(FlowLimit::Recovery(Congestion)), ms(10));
+    assert_eq!(times.time_under(FlowLimit::Window(Congestion)), ms(10));
     // The timeout claims all the time since data were last sent.
     limits.reduce(at(60), at(10), &Reduction { by_timer: true, ..reduction(3) });
     limits.end(at(70));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::Timeout(Congestion)), ms(50));
+    assert_eq!(times.time_under(FlowLimit::Timeout(Congestion)), ms(50));
     assert_eq!(times.total(), ms(70));
 }
 
@@ -49,13 +49,13 @@ fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     limits.set(at(10), FlowLimit::SlowStart, at(10));
     limits.note_delayed_ack(at(20), at(60));
     limits.set(at(70), FlowLimit::SlowStart, at(70));
-    let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
+    let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Wireless) };
     limits.reduce(at(1070), at(70), &timer);
     limits.end(at(1070));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::DelayedAck), ms(40));
-    assert_eq!(times.of(FlowLimit::Timeout(Wireless)), ms(1000));
-    assert_eq!(times.of(FlowLimit::SlowStart), ms(20));
+    assert_eq!(times.time_under(FlowLimit::DelayedAck), ms(40));
+    assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(1000));
+    assert_eq!(times.time_under(FlowLimit::SlowStart), ms(20));
     assert_eq!(times.total(), ms(1070));
 }
 
@@ -67,14 +67,14 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
     limits.note_delayed_ack(at(30), at(70));
-    let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
+    let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Wireless) };
     limits.reduce(at(1010), at(10), &timer);
     limits.end(at(1010));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::DelayedAck), ms(40));
-    assert_eq!(times.of(FlowLimit::Timeout(Wireless)), ms(960));
-    assert_eq!(times.of(FlowLimit::SlowStart), ms(0));
-    assert_eq!(times.of(FlowLimit::Handshake), ms(10));
+    assert_eq!(times.time_under(FlowLimit::DelayedAck), ms(40));
+    assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(960));
+    assert_eq!(times.time_under(FlowLimit::SlowStart), ms(0));
+    assert_eq!(times.time_under(FlowLimit::Handshake), ms(10));
 }
 
 /// A spurious timeout follows a reduction by congestion; undoing the timeout restores the window of
@@ -84,9 +84,10 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(0));
-    limits.reduce(at(10), at(10), &Reduction::of(1, Congestion));
+    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Congestion));
     limits.set(at(10), FlowLimit::Window(Congestion), at(10));
-    let timer = |episode| Reduction { by_timer: true, ..Reduction::of(episode, Spurious) };
+    let timer =
+        |episode| Reduction { by_timer: true, ..Reduction::first_in_window(episode, Spurious) };
     limits.reduce(at(30), at(30), &timer(2));
     limits.set(at(30), FlowLimit::Window(Spurious), at(30));
     // The timer expires again for the same window: one undo reverts both timeouts.
@@ -98,8 +99,8 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     limits.correct(1, Wireless);
     limits.end(at(80));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::Window(Wireless)), ms(50));
-    assert_eq!(times.of(FlowLimit::Window(Spurious)), ms(20));
+    assert_eq!(times.time_under(FlowLimit::Window(Wireless)), ms(50));
+    assert_eq!(times.time_under(FlowLimit::Window(Spurious)), ms(20));
     assert_eq!(times.total(), ms(80));
 }
 
@@ -108,7 +109,7 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
 fn an_undo_of_the_first_reduction_brings_slow_start_back() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
-    limits.reduce(at(10), at(10), &Reduction::of(1, Spurious));
+    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Spurious));
     assert_eq!(limits.window(), FlowLimit::Window(Spurious));
     limits.undo(at(20), at(20));
     assert_eq!(limits.window(), FlowLimit::SlowStart);
@@ -121,22 +122,26 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(0));
-    limits.reduce(at(10), at(10), &Reduction::of(1, Congestion));
+    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Congestion));
     limits.set(at(10), limits.recovery(), at(10));
-    let timer = Reduction { by_timer: true, timed_recovery: true, ..Reduction::of(2, Spurious) };
+    let timer = Reduction {
+        by_timer: true,
+        timed_recovery: true,
+        ..Reduction::first_in_window(2, Spurious)
+    };
     limits.reduce(at(30), at(20), &timer);
     limits.set(at(30), limits.window(), at(30));
     limits.end(at(90));
     let times = |cause| {
         let limits = limits.times();
         [FlowLimit::Recovery(cause), FlowLimit::Timeout(cause), FlowLimit::Window(cause)]
-            .map(|limit| limits.of(limit))
+            .map(|limit| limits.time_under(limit))
     };
     assert_eq!(times(Congestion), [ms(10), ms(10), ms(60)]);
     let mut later = limits.clone();
     later.correct(1, Wireless);
-    assert_eq!(later.times().of(FlowLimit::Window(Wireless)), ms(60));
-    assert_eq!(later.times().of(FlowLimit::Window(Congestion)), ms(0));
+    assert_eq!(later.times().time_under(FlowLimit::Window(Wireless)), ms(60));
+    assert_eq!(later.times().time_under(FlowLimit::Window(Congestion)), ms(0));
 }
 
 /// The time after a timeout no longer counts as slow start, even if the sender's state is not
@@ -146,11 +151,11 @@ fn a_reduction_ends_slow_start_by_itself() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(10));
-    let timer = Reduction { by_timer: true, ..Reduction::of(1, Spurious) };
+    let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Spurious) };
     limits.reduce(at(30), at(10), &timer);
     limits.end(at(70));
     let times = limits.times();
-    assert_eq!(times.of(FlowLimit::SlowStart), ms(10));
-    assert_eq!(times.of(FlowLimit::Timeout(Spurious)), ms(20));
-    assert_eq!(times.of(FlowLimit::Window(Spurious)), ms(40));
+    assert_eq!(times.time_under(FlowLimit::SlowStart), ms(10));
+    assert_eq!(times.time_under(FlowLimit::Timeout(Spurious)), ms(20));
+    assert_eq!(times.time_under(FlowLimit::Window(Spurious)), ms(40));
 }

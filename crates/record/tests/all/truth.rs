@@ -234,7 +234,7 @@ impl Run {
             Step::Discard { which } => {
                 if let Some(index) = self.in_flight(which) {
                     let copy = self.ledger.copies[index].0;
-                    self.truth.refused_so_far(copy);
+                    self.truth.note_discarded_copy(copy);
                     self.ledger.discarded.insert(copy.number);
                 }
             }
@@ -280,7 +280,7 @@ impl Run {
     fn check(&self) -> Result<(), TestCaseError> {
         for (copy, _) in &self.ledger.copies {
             prop_assert_eq!(
-                self.truth.has_refused(copy.number),
+                self.truth.has_discarded_copy(copy.number),
                 self.ledger.discarded.contains(&copy.number)
             );
         }

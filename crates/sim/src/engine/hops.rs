@@ -10,7 +10,7 @@ use retx_link::stage::{Departure, Entry, Packet};
 impl Engine<'_> {
     /// Handles the wake-up of a pipe: a packet leaves the pipe, or is lost in it.
     #[inline(never)]
-    pub(super) fn pipe_due(&mut self, index: u32) {
+    pub(super) fn handle_pipe_wakeup(&mut self, index: u32) {
         let pipe = &mut self.pipes[index as usize];
         let departure = pipe.poll_transmit(self.now);
         self.agenda.wake(index, pipe.poll_timeout());

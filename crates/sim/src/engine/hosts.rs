@@ -48,7 +48,7 @@ impl Engine<'_> {
     }
 
     /// Handles the wake-up of one endpoint of a flow, or opens the flow's next connection.
-    pub(super) fn host_due(&mut self, index: u32, side: Side) {
+    pub(super) fn handle_host_wakeup(&mut self, index: u32, side: Side) {
         // Arrivals at the bottleneck that still wait in its funnel may include drops of this flow.
         // These drops must be recorded before the record judges a timeout or a retransmission.
         self.flush_funnels_of(index);

@@ -6,11 +6,11 @@ use crate::options::RunError;
 use crate::plan::Sampling;
 use retx_link::Pipe;
 use retx_record::tables::LinkSample;
-use retx_units::{Duration, History, Time};
+use retx_units::{Duration, QueueLengthHistory, Time};
 
 impl Engine<'_> {
     /// Takes a sample that is due, and schedules the next.
-    pub(super) fn sample_due(&mut self) {
+    pub(super) fn handle_sample_wakeup(&mut self) {
         if let Sampling::Every(interval) = self.plan.sampling {
             self.sample();
             // Above the limit the run stops, and `check_samples` reports why.
@@ -59,8 +59,8 @@ impl Engine<'_> {
     /// Starts recording queue lengths over time, if every acknowledgment is sampled.
     pub(super) fn keep_histories(&mut self) {
         if self.recorder.samples_every_ack {
-            self.pipes.iter_mut().for_each(Pipe::keep_history);
-            self.stages.iter_mut().for_each(|placed| placed.stage.keep_history());
+            self.pipes.iter_mut().for_each(Pipe::record_history);
+            self.stages.iter_mut().for_each(|placed| placed.stage.record_history());
         }
     }
 
@@ -72,7 +72,7 @@ impl Engine<'_> {
             let ports = 0..placed.stage.ports();
             ports.filter_map(|port| placed.stage.take_history(port)).collect::<Vec<_>>()
         });
-        let histories: Vec<History> = pipes.chain(stages).collect();
+        let histories: Vec<QueueLengthHistory> = pipes.chain(stages).collect();
         if !histories.is_empty() {
             samples.add_histories(histories, self.now);
         }

@@ -11,7 +11,7 @@ use retx_link::stage::{Departure, Entry, Packet};
 
 impl Engine<'_> {
     /// Handles the wake-up of a stage.
-    pub(super) fn stage_due(&mut self, index: u32) {
+    pub(super) fn handle_stage_wakeup(&mut self, index: u32) {
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
         self.carry_out_orders(index);

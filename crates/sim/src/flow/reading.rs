@@ -57,7 +57,7 @@ impl Flow {
         }
         if let Some(reader) = &mut self.reader {
             // `read` fits into 32 bits: it is at most one block.
-            reader.busy_until = now + reader.rate.duration_of(read as u32);
+            reader.busy_until = now + reader.rate.transmission_time(read as u32);
             self.app.set_room(0);
         }
     }

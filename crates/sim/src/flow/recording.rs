@@ -113,7 +113,7 @@ impl Flow {
         recorder.refused(packet);
         let copy = copy_of(&packet, packet.copy());
         if packet.others() == OtherCopies::OnTheirWay {
-            self.record.refused_so_far(copy);
+            self.record.note_discarded_copy(copy);
         } else {
             let necessary = self.record.refused(copy, &mut recorder.tables);
             self.correct_capture(necessary, recorder);
@@ -176,7 +176,7 @@ impl Flow {
     /// Records that a relay has freed the last copy of a packet, after other copies had arrived. If
     /// the receiver has discarded all copies, the packet is lost.
     pub fn given_up_after_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
-        if self.is_of_this_connection(packet) && self.has_refused(packet) {
+        if self.is_of_this_connection(packet) && self.has_discarded_copy(packet) {
             let copy = copy_of(&packet, packet.copy());
             let necessary = self.record.refused(copy, &mut recorder.tables);
             self.correct_capture(necessary, recorder);
@@ -207,8 +207,8 @@ impl Flow {
         }
     }
 
-    fn has_refused(&self, packet: PacketRef<'_>) -> bool {
-        packet.carries_data_direction() && self.record.has_refused(packet.copy())
+    fn has_discarded_copy(&self, packet: PacketRef<'_>) -> bool {
+        packet.carries_data_direction() && self.record.has_discarded_copy(packet.copy())
     }
 
     /// True if another copy of a dropped packet, made by the network, has delivered the same bytes
@@ -217,7 +217,7 @@ impl Flow {
         match packet.others() {
             OtherCopies::None => false,
             OtherCopies::OnTheirWay => true,
-            OtherCopies::Arrived => !self.has_refused(packet),
+            OtherCopies::Arrived => !self.has_discarded_copy(packet),
         }
     }
 

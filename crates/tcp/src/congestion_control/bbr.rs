@@ -46,7 +46,7 @@ use super::segments;
 use super::{Ack, CongestionControl, Delivery, Loss, Phase, Sent, Start, Window};
 use aggregation::Aggregation;
 use model::{Bandwidth, FullPipe, MinRtt, Rounds};
-use policer::{Policer, Total};
+use policer::{ConnectionTotals, Policer};
 use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -226,9 +226,9 @@ impl Bbr {
         (flight + more).saturating_sub(delivered)
     }
 
-    fn totals(&self) -> Total {
+    fn totals(&self) -> ConnectionTotals {
         let (at, delivered) = (self.rate.delivered_at, self.rate.delivered);
-        Total { at, delivered, lost: self.lost_total }
+        ConnectionTotals { at, delivered, lost: self.lost_total }
     }
 }
 

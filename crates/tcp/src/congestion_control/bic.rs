@@ -30,7 +30,7 @@
 
 use super::ack_samples::{self, AckSamples};
 use super::jiffies::{self, HZ};
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ const STALE: u64 = HZ / 32;
 /// State of BIC.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     /// Number of acknowledged segments per segment of growth (`cnt`).
     per: u64,
@@ -80,7 +80,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             per: 0,
             last_max: 0,
@@ -296,7 +296,7 @@ mod tests {
     fn slow_start_hands_on_the_rest() {
         let (mut bic, mut window) = (bic(), window(8, 10));
         bic.on_ack(&mut window, &ack(at(0), 4000));
-        assert_eq!((window.cwnd, bic.segments.count), (10_000, 2));
+        assert_eq!((window.cwnd, bic.segments.acked_segments), (10_000, 2));
         bic.on_ack(&mut window, &ack(at(0), 8000));
         assert_eq!(window.cwnd, 11_000, "Reno up to 14 segments");
         bic.on_ack(&mut window, &Ack { cwnd_limited: false, ..ack(at(0), 99_000) });

@@ -27,7 +27,7 @@
 //! are fixed at their defaults, so the states for loss tolerance are absent.
 
 use super::ack_samples::{AckSamples, State as AckState};
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::{Duration, Stream, StreamKey, Time};
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ struct Delay {
 /// State of CDG.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     delay: Delay,
     snd_nxt: u64,
@@ -217,7 +217,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             delay: Delay::default(),
             snd_nxt: 0,

@@ -18,7 +18,7 @@
 //! module's parameters `dctcp_shift_g` and `dctcp_alpha_on_init` are fixed at 4 and 1024. If the
 //! peer does not use ECN, no acknowledgment carries ECN-Echo, and Reno remains, as in Linux.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ const SHIFT_G: u32 = 4;
 /// State of DCTCP.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     alpha: u64,
     /// Position whose acknowledgment ends the current round trip (`next_seq`).
     round_end: u64,
@@ -50,7 +50,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             alpha: ALPHA_ONE,
             round_end: 0,
             delivered: 0,

@@ -16,7 +16,7 @@
 //! start it is Reno's, however large the window. From Linux: no clamp of the window at 2^25
 //! segments.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ const DECREASES: [u64; 72] = [
 /// State of HighSpeed TCP.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     /// Row of the tables for the window at its last growth in congestion avoidance.
     index: usize,
 }
@@ -57,7 +57,7 @@ pub struct State {
 impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
-        Self { segments: Segments::default(), index: 0 }
+        Self { segments: SegmentCounter::default(), index: 0 }
     }
 
     fn avoid_congestion(&mut self, window: &mut Window) {
@@ -65,9 +65,9 @@ impl State {
         self.index = WINDOWS.partition_point(|most| *most < cwnd).min(WINDOWS.len() - 1);
         // The increase is counted per ACK, as in the kernel and in the RFC: delayed ACKs halve the
         // growth.
-        self.segments.count += self.index as u64 + 1;
-        if self.segments.count >= cwnd {
-            self.segments.count -= cwnd;
+        self.segments.acked_segments += self.index as u64 + 1;
+        if self.segments.acked_segments >= cwnd {
+            self.segments.acked_segments -= cwnd;
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(grown(200_000, 2, 200_000), 200_000 + 72 - 1, "72 is the most");
         let (mut highspeed, mut window) = (highspeed(), window(10, 2));
         highspeed.on_ack(&mut window, &Ack { cwnd_limited: false, ..ack(at(0), 99_000) });
-        assert_eq!(highspeed.segments.count, 0);
+        assert_eq!(highspeed.segments.acked_segments, 0);
     }
 
     #[test]

@@ -24,7 +24,7 @@
 
 use super::ack_samples::{self, AckSamples};
 use super::jiffies::{self, HZ};
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
@@ -48,7 +48,7 @@ const ADAPTED_ABOVE: u64 = 3;
 /// State of H-TCP.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     /// α in 1/128 segments, β in 1/128.
     alpha: u64,
@@ -93,7 +93,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             alpha: ONE,
             beta: BETA_MIN,
@@ -211,12 +211,12 @@ impl State {
     }
 
     fn avoid_congestion(&mut self, window: &mut Window, now: u64) {
-        if self.segments.count.saturating_mul(self.alpha) / ONE >= segments::cwnd(window) {
+        if self.segments.acked_segments.saturating_mul(self.alpha) / ONE >= segments::cwnd(window) {
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
-            self.segments.count = 0;
+            self.segments.acked_segments = 0;
             self.update_alpha(now);
         } else {
-            self.segments.count = self.segments.count.saturating_add(self.acked);
+            self.segments.acked_segments = self.segments.acked_segments.saturating_add(self.acked);
         }
         // Outside of the state Open no ACK sets `acked`; each ACK then counts as one segment.
         self.acked = 1;

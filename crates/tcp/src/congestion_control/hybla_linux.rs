@@ -17,7 +17,7 @@
 //! *Where it differs.* Linux also grows as Reno while data are selectively acknowledged and nothing
 //! is lost (`TCP_CA_Disorder`). The module's parameter `rtt0` is fixed at 25 ms.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Start, Window};
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ const RHO_MAX: u64 = 1 << 30;
 /// State of Hybla.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     /// Smallest SRTT.
     least: Duration,
     /// ρ in eighths.
@@ -56,7 +56,12 @@ pub struct State {
 impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
-        Self { segments: Segments::default(), least: Duration::MAX, rho_eighths: 8, fraction: 0 }
+        Self {
+            segments: SegmentCounter::default(),
+            least: Duration::MAX,
+            rho_eighths: 8,
+            fraction: 0,
+        }
     }
 
     /// Sets the smallest SRTT, and recomputes ρ (`hybla_recalc_param`).
@@ -102,18 +107,18 @@ impl CongestionControl for State {
         let in_slow_start = window.in_slow_start();
         let increment = self.increment(window);
         if !in_slow_start && increment < SEGMENT {
-            self.segments.count += 1;
+            self.segments.acked_segments += 1;
         }
         self.fraction += increment % SEGMENT;
         let mut grown = increment / SEGMENT;
         if self.fraction >= SEGMENT {
             self.fraction -= SEGMENT;
-            self.segments.count = 0;
+            self.segments.acked_segments = 0;
             grown += 1;
         }
         // Increments of 0 would never add up to a segment, so ACKs are counted instead.
-        if increment == 0 && self.segments.count >= segments::cwnd(window) {
-            self.segments.count = 0;
+        if increment == 0 && self.segments.acked_segments >= segments::cwnd(window) {
+            self.segments.acked_segments = 0;
             grown += 1;
         }
         let mut cwnd = window.cwnd.saturating_add(segments::bytes(window, grown));

@@ -22,7 +22,7 @@
 //! are fixed at 15 and 5.
 
 use super::ack_samples::AckSamples;
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ const SHORT_ROUNDS: u64 = 5;
 /// State of TCP-Illinois.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     alpha: u64,
     beta: u64,
@@ -75,7 +75,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             alpha: ALPHA_MAX,
             beta: BETA_MAX,
@@ -129,14 +129,14 @@ impl State {
 
     fn avoid_congestion(&mut self, window: &mut Window) {
         let cwnd = segments::cwnd(window);
-        self.segments.count = self.segments.count.saturating_add(self.acked);
+        self.segments.acked_segments = self.segments.acked_segments.saturating_add(self.acked);
         // An ACK that is not passed to `pkts_acked` before the next growth counts as one segment.
         self.acked = 1;
-        let increase = self.segments.count.saturating_mul(self.alpha) / ALPHA_ONE;
+        let increase = self.segments.acked_segments.saturating_mul(self.alpha) / ALPHA_ONE;
         if increase >= cwnd {
             let grown = segments::bytes(window, increase / cwnd);
             window.cwnd = window.cwnd.saturating_add(grown);
-            self.segments.count = 0;
+            self.segments.acked_segments = 0;
         }
     }
 

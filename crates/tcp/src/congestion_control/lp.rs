@@ -24,7 +24,7 @@
 //! seven of eight connections these are below every threshold, and TCP-LP acts as Reno. Without
 //! timestamps it always does.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Start, Window};
 use retx_units::{Duration, StreamKey};
 use retx_wire::Timestamps;
@@ -73,7 +73,7 @@ struct OneWayDelay {
 /// State of TCP-LP.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     delay: OneWayDelay,
     /// Timestamps of the acknowledgment being processed, and this end's clock; 0 without
     /// timestamps.
@@ -169,7 +169,7 @@ impl State {
     /// Creates a controller.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             delay: OneWayDelay::NONE,
             received: Timestamps { value: 0, echo: 0 },
             clock: 0,

@@ -25,7 +25,7 @@
 
 use super::ack_samples::{AckSamples, State as AckState};
 use super::jiffies;
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use crate::work;
 use retx_units::{Duration, Stream, StreamKey};
@@ -92,7 +92,7 @@ struct Round {
 /// State of TCP-NV.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     round: Round,
     /// End of each segment in flight, and number of segments delivered when it was sent.
@@ -125,7 +125,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             round: Round::default(),
             flying: VecDeque::new(),

@@ -13,7 +13,7 @@
 //!
 //! The window grows only while it limits the sender.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,13 @@ pub struct Config {}
 /// State of Reno.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
 }
 
 impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
-        Self { segments: Segments::default() }
+        Self { segments: SegmentCounter::default() }
     }
 }
 

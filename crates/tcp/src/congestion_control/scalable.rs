@@ -11,7 +11,7 @@
 //! *Where it differs.* From the paper: up to 100 segments the window grows as Reno's, but a loss
 //! always leaves 7/8 of it.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,13 @@ const PER_MOST: u64 = 100;
 /// State of Scalable TCP.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
 }
 
 impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
-        Self { segments: Segments::default() }
+        Self { segments: SegmentCounter::default() }
     }
 }
 

@@ -4,9 +4,9 @@ use super::{Ack, Loss, Window};
 
 /// Counter of acknowledged segments towards the next increase.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Segments {
+pub(crate) struct SegmentCounter {
     /// Segments acknowledged since the last increase.
-    pub count: u64,
+    pub acked_segments: u64,
     /// SND.MAX at the last reduction (Linux `high_seq`). Until everything before it is
     /// acknowledged, a timeout keeps `ssthresh`.
     reduced_until: u64,
@@ -35,18 +35,18 @@ pub(crate) fn slow_start(window: &mut Window, acked: u64) -> u64 {
     acked.saturating_sub((window.cwnd - before).div_ceil(window.smss.into()))
 }
 
-impl Segments {
+impl SegmentCounter {
     /// Adds one segment to the window for every `per` segments acknowledged.
     pub fn additive(&mut self, window: &mut Window, per: u64, acked: u64) {
-        if self.count >= per {
+        if self.acked_segments >= per {
             // A count collected while `per` was larger yields one segment at most.
-            self.count = 0;
+            self.acked_segments = 0;
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
-        self.count = self.count.saturating_add(acked);
-        if self.count >= per {
-            let more = self.count / per;
-            self.count %= per;
+        self.acked_segments = self.acked_segments.saturating_add(acked);
+        if self.acked_segments >= per {
+            let more = self.acked_segments / per;
+            self.acked_segments %= per;
             window.cwnd = window.cwnd.saturating_add(bytes(window, more));
         }
     }
@@ -73,7 +73,7 @@ impl Segments {
         // The window may be less than two segments; a loss must not raise it.
         window.cwnd = window.ssthresh.min(window.cwnd);
         self.reduced_until = loss.snd_max;
-        self.count = 0;
+        self.acked_segments = 0;
     }
 
     /// Handles the undo of the reduction: a timeout may then set `ssthresh` again (Linux
@@ -90,7 +90,7 @@ impl Segments {
         let reduced = repeated || loss.snd_una < self.reduced_until;
         window.cwnd = window.smss.into();
         self.reduced_until = loss.snd_max;
-        self.count = 0;
+        self.acked_segments = 0;
         reduced
     }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn reno_grows_a_segment_per_window() {
-        let (mut segments, mut window) = (Segments::default(), window(10, 2));
+        let (mut segments, mut window) = (SegmentCounter::default(), window(10, 2));
         for n in 0..10 {
             assert_eq!(window.cwnd, 10_000, "after {n}");
             segments.reno(&mut window, &ack(at(0), 1000));
@@ -130,19 +130,23 @@ mod tests {
 
     #[test]
     fn what_is_left_over_counts_for_the_next() {
-        let (mut segments, mut window) = (Segments::default(), window(10, 2));
+        let (mut segments, mut window) = (SegmentCounter::default(), window(10, 2));
         segments.additive(&mut window, 10, 25);
-        assert_eq!((window.cwnd, segments.count), (12_000, 5));
+        assert_eq!((window.cwnd, segments.acked_segments), (12_000, 5));
         segments.additive(&mut window, 10, 5);
-        assert_eq!((window.cwnd, segments.count), (13_000, 0));
-        segments.count = 30;
+        assert_eq!((window.cwnd, segments.acked_segments), (13_000, 0));
+        segments.acked_segments = 30;
         segments.additive(&mut window, 10, 4);
-        assert_eq!((window.cwnd, segments.count), (14_000, 4), "old credit is spent gently");
+        assert_eq!(
+            (window.cwnd, segments.acked_segments),
+            (14_000, 4),
+            "old credit is spent gently"
+        );
     }
 
     #[test]
     fn a_window_is_reduced_once() {
-        let (mut segments, mut window) = (Segments::default(), window(10, 99));
+        let (mut segments, mut window) = (SegmentCounter::default(), window(10, 99));
         segments.reduce(&mut window, &loss(at(0), 10), 5);
         assert_eq!((window.cwnd, window.ssthresh), (5_000, 5_000));
         assert!(segments.timed_out(&mut window, &loss(at(1), 10), false));

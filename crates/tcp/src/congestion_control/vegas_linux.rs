@@ -20,7 +20,7 @@
 //! Linux adds 1 to whole µs. A duplicate ACK counts as the state Disorder, which begins a new
 //! round.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, Sent, Window};
 use retx_units::Duration;
@@ -50,7 +50,7 @@ impl Default for Config {
 pub struct State {
     config: Config,
     times: SendTimes,
-    segments: Segments,
+    segments: SegmentCounter,
     base: Duration,
     /// False while decisions are suspended: a loss is suspected or being repaired.
     enabled: bool,
@@ -65,7 +65,7 @@ impl State {
         Self {
             config: *config,
             times: SendTimes::default(),
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             base: Duration::MAX,
             enabled: true,
             round_end: 0,

@@ -14,7 +14,7 @@
 //! *Where we differ.* RTTs are in ns, while Linux adds 1 to whole µs. An ACK without an RTT sample
 //! keeps N. Linux then computes N from an RTT of 2^31 − 1 µs, which means heavy congestion.
 
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, Sent, Window};
 use retx_units::Duration;
@@ -40,7 +40,7 @@ impl Default for Config {
 pub struct State {
     beta: u64,
     times: SendTimes,
-    segments: Segments,
+    segments: SegmentCounter,
     base: Duration,
     /// Smallest RTT since N was last computed.
     least: Option<Duration>,
@@ -57,7 +57,7 @@ impl State {
         Self {
             beta: config.beta,
             times: SendTimes::default(),
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             base: Duration::MAX,
             least: None,
             samples: 0,
@@ -82,14 +82,14 @@ impl State {
         let cwnd = segments::cwnd(window);
         if self.is_random() {
             self.segments.additive(window, cwnd, acked);
-        } else if self.segments.count >= cwnd {
+        } else if self.segments.acked_segments >= cwnd {
             if self.increase {
                 window.cwnd = window.cwnd.saturating_add(window.smss.into());
             }
             self.increase = !self.increase;
-            self.segments.count = 0;
+            self.segments.acked_segments = 0;
         } else {
-            self.segments.count = self.segments.count.saturating_add(acked);
+            self.segments.acked_segments = self.segments.acked_segments.saturating_add(acked);
         }
     }
 

@@ -21,7 +21,7 @@
 //! reduction by ECN-Echo ends with Reno's window.
 
 use super::jiffies;
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::Time;
@@ -41,7 +41,7 @@ const INTERVAL_MIN: u64 = 12;
 /// State of Westwood+.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     times: SendTimes,
     /// Most recent RTT, in ticks.
     rtt: u64,
@@ -65,7 +65,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             times: SendTimes::default(),
             rtt: INITIAL_RTT,
             least_rtt: INITIAL_RTT,

@@ -21,7 +21,7 @@
 //! while Linux adds 1 to whole µs.
 
 use super::ack_samples::AckSamples;
-use super::segments::{self, Segments};
+use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ const PER_MOST: u64 = 100;
 /// State of YeAH.
 #[derive(Debug, Clone)]
 pub struct State {
-    segments: Segments,
+    segments: SegmentCounter,
     samples: AckSamples,
     base: Duration,
     /// Smallest RTT of this round, and number of its samples.
@@ -70,7 +70,7 @@ impl State {
     /// Creates a controller.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self {
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             samples: AckSamples::default(),
             base: Duration::MAX,
             least: Duration::MAX,

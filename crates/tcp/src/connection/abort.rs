@@ -50,7 +50,7 @@ impl UnresponsivePeer {
 }
 
 impl AbortLimits {
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         let retransmissions = config.max_retransmissions.unwrap_or(u32::MAX);
         let as_linux = config.give_up == GiveUp::Linux;
         Self {

@@ -159,13 +159,13 @@ impl Connection {
     #[inline(never)]
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };
-        if bytes == 0 || memory.waits {
+        if bytes == 0 || memory.write_blocked {
             return 0;
         }
         let mut queue = self.write_queue(now, &memory);
         let begin = queue.written;
         let mut left = bytes;
-        while left > 0 && !memory.waits {
+        while left > 0 && !memory.write_blocked {
             if memory.unwritten == 0 {
                 self.sender.check_app_limited_at(queue.written - queue.unsent, queue.written);
                 memory.unwritten = memory.write_size.min(left);
@@ -173,7 +173,7 @@ impl Connection {
             let taken = queue.fill(memory.unwritten.min(left), &memory);
             left -= taken;
             memory.unwritten -= taken;
-            memory.waits = left > 0 && memory.unwritten > 0;
+            memory.write_blocked = left > 0 && memory.unwritten > 0;
         }
         (memory.tail, memory.pushed) = (queue.tail, queue.pushed);
         self.sender.written = queue.written;
@@ -194,7 +194,7 @@ impl Connection {
             self.expand_send_memory();
         }
         if let Some(memory) = self.sender.bursts.allocated_mut().and_then(|it| it.memory.as_mut()) {
-            memory.waits = false;
+            memory.write_blocked = false;
         }
     }
 
@@ -213,14 +213,14 @@ impl Connection {
             sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
         let window = sender.window.cwnd / u64::from(sender.window.smss);
         let mss = u64::from(sender.window.smss) + if self.timestamps { 12 } else { 0 };
-        send_memory::wanted(factor, window.max(u64::from(reordering) + 1), mss)
+        send_memory::sndbuf_target(factor, window.max(u64::from(reordering) + 1), mss)
     }
 
     /// Continues a waiting write after an acknowledgment if possible (`tcp_check_space`). The
     /// buffer grows if the data written do not fill the congestion window.
     #[inline]
     pub(super) fn check_send_memory(&mut self, now: Time) {
-        if self.sender.bursts.memory.is_some_and(|memory| memory.waits) {
+        if self.sender.bursts.memory.is_some_and(|memory| memory.write_blocked) {
             self.check_waiting_write(now);
         }
     }
@@ -277,7 +277,7 @@ mod tests {
             let config = (crate::presets::find("linux").expect("a preset").config)();
             let mut connection = Connection::connect(&config, SeqNr(0));
             let mut memory = SendMemory::growing(16_384, 4 << 20);
-            memory.waits = waits;
+            memory.write_blocked = waits;
             connection.sender.bursts.memory = Some(memory);
             connection.sender.written = 5_001;
             connection.state = state;

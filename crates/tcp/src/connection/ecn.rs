@@ -37,7 +37,7 @@ pub(super) enum EcnMode {
 
 impl EcnMode {
     /// Mode of an endpoint with this configuration and congestion control.
-    pub fn of(config: &Config, control: &congestion_control::State) -> Self {
+    pub fn from_config(config: &Config, control: &congestion_control::State) -> Self {
         match config.ecn {
             _ if control.needs_ecn() => Self::Needed,
             true => Self::Offered,

@@ -96,7 +96,10 @@ impl Sender {
                 self.duplicates | self.limited_credit | self.overdue_checks | self.frto_segments,
             )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
-        let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
+        let asked = self.retransmit_first
+            | self.tail_probe_due
+            | self.zero_window_probe_due
+            | self.fin_queued;
         // While a recovery may turn out to be spurious, acknowledgments are still examined, so that
         // the recovery can be undone.
         let has_nothing_to_undo =

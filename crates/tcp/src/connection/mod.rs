@@ -199,7 +199,7 @@ impl Connection {
     fn new(shared: &SharedConfig, initial_sequence: SeqNr, state: State) -> Self {
         let config = shared.config();
         let sender = Sender::new(config, initial_sequence);
-        let ecn = ecn::EcnMode::of(config, &sender.congestion_control);
+        let ecn = ecn::EcnMode::from_config(config, &sender.congestion_control);
         Self {
             state,
             sender,

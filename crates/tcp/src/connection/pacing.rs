@@ -97,7 +97,7 @@ impl Pacer {
         // burst as one packet.
         let gap = match rate {
             Some(rate) if self.segments == UNPACED_SEGMENTS => {
-                rate.duration_of(std::mem::take(&mut self.unpaced))
+                rate.transmission_time(std::mem::take(&mut self.unpaced))
             }
             _ => Duration::ZERO,
         };
@@ -268,10 +268,10 @@ mod tests {
     #[test]
     fn an_acknowledgment_calls_a_probe_off_that_waits_at_the_gate() {
         let mut connection = with_data_out();
-        connection.sender.tail_probe = true;
+        connection.sender.tail_probe_due = true;
         connection.recompute_fast_paths();
         acknowledge(&mut connection);
-        assert!(!connection.sender.tail_probe);
+        assert!(!connection.sender.tail_probe_due);
     }
 
     /// A probe without data to probe does not block the FIN.
@@ -279,7 +279,7 @@ mod tests {
     fn a_probe_of_nothing_keeps_nothing_from_being_sent() {
         let mut connection = with_data_out();
         acknowledge(&mut connection);
-        connection.sender.tail_probe = true;
+        connection.sender.tail_probe_due = true;
         connection.close();
         let fin = connection.poll_transmit(at(200)).unwrap();
         assert!(fin.segment.flags.contains(Flags::FIN));

@@ -99,7 +99,7 @@ impl Parameters {
             rtt_samples: config.rtt_samples,
             rtt_granularity: config.rtt_granularity,
             persist_timeout: config.persist_timeout,
-            abort_limits: AbortLimits::of(config),
+            abort_limits: AbortLimits::from_config(config),
             time_wait: config.time_wait,
             initial_window: config.initial_window,
             lost_syn: config.lost_syn,
@@ -111,7 +111,7 @@ impl Parameters {
                 .unwrap_or(config.receive_buffer)
                 .bytes(config.mss),
             has_constant_window: config.advertised_window.is_some(),
-            limits: Limits::of(config),
+            limits: Limits::from_config(config),
             use_fast_paths: true,
         }
     }

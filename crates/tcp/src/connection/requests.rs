@@ -248,7 +248,7 @@ impl Connection {
         if sender.snd_nxt >= sender.end() {
             return;
         }
-        if std::mem::take(&mut self.sender.probe) {
+        if std::mem::take(&mut self.sender.zero_window_probe_due) {
             self.note_probe();
             let since = self.sender.repair.requests.probing_since.unwrap_or(now);
             let wait = self.limit_to_user_timeout(now, DEVICE_PROBE_INTERVAL, since);

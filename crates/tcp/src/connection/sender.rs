@@ -134,9 +134,9 @@ pub(crate) struct Sender {
     /// True to retransmit the segment at `snd_una` next, regardless of the window.
     pub retransmit_first: bool,
     /// True if a zero-window probe is due.
-    pub probe: bool,
+    pub zero_window_probe_due: bool,
     /// True if a tail loss probe is due.
-    pub tail_probe: bool,
+    pub tail_probe_due: bool,
     /// True if the order of transmissions is not needed.
     pub without_times: bool,
     /// True if the data in flight are counted by the scoreboard with Linux's rules.
@@ -205,8 +205,8 @@ impl Sender {
             timeout_recovery_end: 0,
             timeouts_in_row: 0,
             probes_in_row: 0,
-            probe: false,
-            tail_probe: false,
+            zero_window_probe_due: false,
+            tail_probe_due: false,
             delivered_by_dupacks: 0,
             syn_retransmissions: 0,
             last_sent: Time::ZERO,
@@ -238,7 +238,7 @@ impl Sender {
     /// requested. False for a paced sender that has sent data, because the time from which pacing
     /// permits the next segment has to be checked first.
     pub fn is_at_rest(&self) -> bool {
-        let asked = self.tail_probe | self.retransmit_first;
+        let asked = self.tail_probe_due | self.retransmit_first;
         let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.open_time().is_none());
         self.snd_una == self.end() && !asked && is_unpaced() && !self.keepalive_due()
     }

@@ -43,7 +43,7 @@ impl Connection {
         if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
             // RFC 8985 §7.3: after the attempt to probe, the retransmission timer is restarted,
             // even if both timers were due at once (§7.2: the probe replaces the timeout).
-            self.sender.tail_probe = true;
+            self.sender.tail_probe_due = true;
             self.restart_retransmit_timer(now);
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
@@ -57,7 +57,7 @@ impl Connection {
                 self.enter_closed(Event::Reset);
                 return;
             }
-            self.sender.probe = self.sender.snd_nxt < self.sender.end();
+            self.sender.zero_window_probe_due = self.sender.snd_nxt < self.sender.end();
         }
         if self.timers.expire_rare(|rare| &mut rare.keepalive, now) {
             self.on_keepalive_timer(now);
@@ -151,7 +151,7 @@ impl Connection {
         sender.overdue_checks = 0;
         sender.end_reduction();
         self.ecn.leave_reduction();
-        sender.tail_probe = false;
+        sender.tail_probe_due = false;
         self.timers.set(|rare| &mut rare.reordering, Time::NEVER);
         self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
         if sender.uses_scoreboard {
@@ -169,7 +169,7 @@ impl Connection {
             sender.snd_nxt = sender.snd_una;
         }
         // RFC 9293 §3.8.6: a window shrunk to zero is probed.
-        sender.probe = sender.snd_wnd == 0;
+        sender.zero_window_probe_due = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
     }
 
@@ -215,7 +215,7 @@ impl Connection {
         self.timers.set(|rare| &mut rare.reordering, reordering);
         if progress {
             // A probe that pacing has delayed until now is rescheduled, too.
-            self.sender.tail_probe = false;
+            self.sender.tail_probe_due = false;
         }
         let probe = match wait {
             // RFC 8985 §7.2: never later than the RTO would fire.

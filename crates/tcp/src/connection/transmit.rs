@@ -79,7 +79,7 @@ impl Connection {
             self.send(now, chunk, to);
             return true;
         }
-        if std::mem::take(&mut self.sender.tail_probe) && self.send_tail_probe(now, to) {
+        if std::mem::take(&mut self.sender.tail_probe_due) && self.send_tail_probe(now, to) {
             return true;
         }
         if let Some(size) = self.mtu_probe_size() {
@@ -193,7 +193,7 @@ impl Connection {
     /// Waits for the persist timer while nothing can be sent; after the timer has expired, sends as
     /// little as the window allows, or one byte beyond a closed window.
     fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
-        if !std::mem::take(&mut self.sender.probe) {
+        if !std::mem::take(&mut self.sender.zero_window_probe_due) {
             if self.timers.rare.persist == Time::NEVER {
                 self.start_persist_timer(now);
             }
@@ -256,7 +256,7 @@ impl Connection {
         if sender.limited_credit > 0 && sender.snd_nxt > sender.snd_una + sender.window.cwnd {
             sender.limited_bytes += u64::from(length);
         }
-        sender.probe = false;
+        sender.zero_window_probe_due = false;
         self.timers.set(|rare| &mut rare.persist, Time::NEVER);
     }
 

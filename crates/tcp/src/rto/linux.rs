@@ -53,7 +53,7 @@ const LONGEST: u64 = 1 << 60;
 impl State {
     /// Creates an estimator without samples.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
-        let limits = Limits::of(tcp);
+        let limits = Limits::from_config(tcp);
         Self {
             tick: tcp.timer_granularity,
             max: limits.max,

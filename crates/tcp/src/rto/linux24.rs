@@ -65,7 +65,7 @@ const LONGEST: u64 = 1 << 58;
 impl State {
     /// Creates an estimator without samples.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
-        let limits = Limits::of(tcp);
+        let limits = Limits::from_config(tcp);
         Self {
             tick: tcp.rtt_granularity.max(Duration::from_nanos(1)),
             min: limits.min,

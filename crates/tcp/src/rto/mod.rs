@@ -25,7 +25,7 @@ pub struct Limits {
 impl Limits {
     /// Limits from a configuration. G is the coarser of the tick of RTT measurements and the
     /// granularity of timers.
-    pub fn of(tcp: &crate::Config) -> Self {
+    pub fn from_config(tcp: &crate::Config) -> Self {
         Self {
             initial: tcp.initial_rto,
             min: tcp.min_rto,

@@ -30,7 +30,7 @@ pub struct State {
 impl State {
     /// Creates an estimator without samples.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
-        Self::within(&Limits::of(tcp))
+        Self::within(&Limits::from_config(tcp))
     }
 
     fn within(limits: &Limits) -> Self {

@@ -61,7 +61,7 @@ impl Timer {
     /// Creates the state of row 1: after six samples of 30 ms, srtt = 30 ms and mdev = 10 ms.
     fn new(backoff: &str) -> Self {
         let config = linux24(backoff);
-        let limits = Limits::of(&config);
+        let limits = Limits::from_config(&config);
         let (mut estimator, backoff) = (config.rto.build(&config), config.backoff.build(&config));
         for _ in 0..6 {
             estimator.on_rtt(MS(30), 0, 0, &limits);

@@ -17,7 +17,7 @@ use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Frame, Reason};
 use crate::queue::Occupancy;
 use order::Order;
-use retx_units::{Duration, History, Time};
+use retx_units::{Duration, QueueLengthHistory, Time};
 use std::collections::VecDeque;
 
 /// Link-layer repair of lost frames.
@@ -91,7 +91,7 @@ pub(super) struct Repairs {
     waited: u128,
     longest: u64,
     /// Queue length over time, if recorded.
-    pub history: Option<History>,
+    pub history: Option<QueueLengthHistory>,
     order: Order,
     /// Link-layer retransmissions.
     pub repeated: u64,
@@ -162,7 +162,7 @@ impl Repairs {
     fn keep(&mut self, at: Time, more: i64) {
         let before = self.waiting();
         let after = before.saturating_add_signed(more);
-        self.history.iter_mut().for_each(|history| history.change(at, before, after));
+        self.history.iter_mut().for_each(|history| history.add_change(at, before, after));
     }
 
     fn occupancy(&self) -> Occupancy {

@@ -2,21 +2,21 @@
 
 use super::{Kept, Transmitter};
 use crate::pipe::waiting_packet::WaitingPacket;
-use retx_units::{Duration, History, Time};
+use retx_units::{Duration, QueueLengthHistory, Time};
 
 impl Transmitter {
     /// Starts recording the queue length over time.
-    pub fn keep_history(&mut self) {
+    pub fn record_history(&mut self) {
         // If `queue_max` is 0, every waiting packet takes the slow path, where the queue length is
         // recorded.
         let queue_max = std::mem::take(&mut self.queue_max);
         let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
-        kept.history = Some(History::default());
+        kept.history = Some(QueueLengthHistory::default());
     }
 
     /// Removes and returns the queue length over time, if it was recorded; its last changes may lie
     /// in the future.
-    pub fn take_history(&mut self) -> Option<History> {
+    pub fn take_history(&mut self) -> Option<QueueLengthHistory> {
         self.kept.as_mut()?.history.as_mut().map(std::mem::take)
     }
 

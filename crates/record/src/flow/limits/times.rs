@@ -9,7 +9,7 @@ pub struct LimitTimes([Duration; COUNT]);
 
 impl LimitTimes {
     /// Time under a limit.
-    pub const fn of(&self, limit: FlowLimit) -> Duration {
+    pub const fn time_under(&self, limit: FlowLimit) -> Duration {
         self.0[limit.index()]
     }
 

@@ -9,7 +9,7 @@ use retx_units::Time;
 
 /// Packed rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Packed {
+pub(super) struct PackedRows {
     words: Vec<u32>,
     rows: usize,
     before: Before,
@@ -40,7 +40,7 @@ impl Before {
     }
 }
 
-impl Packed {
+impl PackedRows {
     /// Number of rows.
     pub const fn rows(&self) -> usize {
         self.rows
@@ -115,7 +115,7 @@ mod tests {
         fn what_is_put_in_comes_out(
             rows in prop::collection::vec((0u32..5, 0u64..1 << 34, 0u32..4, -9i64..9), 0..300),
         ) {
-            let (mut packed, mut samples) = (Packed::default(), Vec::new());
+            let (mut packed, mut samples) = (PackedRows::default(), Vec::new());
             let (mut time, mut queues) = (0, [40u64; 5]);
             for (place, after, scale, step) in rows {
                 time += after >> (8 * scale);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_little_change_takes_eight_bytes() {
-        let mut packed = Packed::default();
+        let mut packed = PackedRows::default();
         let mut sizes = Vec::new();
         for (number, (place, queue_packets)) in
             [(2, 5), (3, 0), (2, 6), (3, 0), (2, 1), (3, 40_000)].into_iter().enumerate()

@@ -139,13 +139,13 @@ impl Before {
 
 /// Packed rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Packed {
+pub(super) struct PackedRows {
     words: Vec<u32>,
     rows: usize,
     before: Before,
 }
 
-impl Packed {
+impl PackedRows {
     /// Number of rows.
     pub const fn rows(&self) -> usize {
         self.rows
@@ -326,7 +326,7 @@ mod tests {
                 0..200,
             ),
         ) {
-            let mut packed = Packed::default();
+            let mut packed = PackedRows::default();
             let mut values = [NOTHING; 4];
             let (mut time, mut samples) = (0u64, Vec::new());
             for ((flow, scale, after), steps, (backoff, state)) in rows {
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgment_takes_twelve_bytes() {
-        let mut packed = Packed::default();
+        let mut packed = PackedRows::default();
         let first = Values { cwnd: 14_600, ssthresh: 9000, rwnd: 65_535, ..NOTHING };
         let mut sizes = Vec::new();
         for round in 0..4u64 {

@@ -206,7 +206,7 @@ impl Engine<'_> {
 
     /// Handles the event of a funnel: all arrivals up to now.
     #[inline(never)]
-    pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
+    pub(in crate::engine) fn handle_funnel_wakeup(&mut self, number: u32) {
         self.flush_funnel(number);
         let Merge { funnel, max_wait, .. } = &self.funnels.all[number as usize];
         let first = funnel.first();

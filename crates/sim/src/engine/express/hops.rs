@@ -24,14 +24,17 @@ impl Engine<'_> {
     /// Takes the first packet out of a pipe. If the packet has reached its destination, returns the
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
-    pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn handle_pipe_wakeup_express(
+        &mut self,
+        index: u32,
+    ) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
             return self.take_step(self.step_from(index, packet));
         }
-        self.pipe_due(index);
+        self.handle_pipe_wakeup(index);
         None
     }
 

@@ -199,7 +199,7 @@ impl Engine<'_> {
     /// Takes the first packet out of a lane. If the packet has reached its destination, returns the
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
-    pub(in crate::engine) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn handle_lane_wakeup(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
         let LanePacket { arrival, id, to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");

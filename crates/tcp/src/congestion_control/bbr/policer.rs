@@ -28,12 +28,12 @@ pub(super) struct Progress {
     /// True in the mode that probes for bandwidth. Of the rounds with a policed rate, only those in
     /// this mode are counted.
     pub in_probe_bandwidth: bool,
-    pub total: Total,
+    pub total: ConnectionTotals,
 }
 
 /// Totals of the connection.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Total {
+pub(super) struct ConnectionTotals {
     pub at: Time,
     /// Segments delivered.
     pub delivered: u64,
@@ -55,7 +55,7 @@ pub(super) enum Outcome {
 pub(super) struct Policer {
     is_sampling: bool,
     rounds: u32,
-    start: Total,
+    start: ConnectionTotals,
     /// Rate of the last interval, or policed rate.
     bandwidth: Bandwidth,
     policed: bool,
@@ -144,7 +144,11 @@ mod tests {
 
     /// Plays rounds of 100 ms with these numbers of segments delivered and lost in each. The losses
     /// occur in the middle of a round.
-    fn rounds(policer: &mut Policer, total: &mut Total, rounds: &[(u64, u64)]) -> Vec<Outcome> {
+    fn rounds(
+        policer: &mut Policer,
+        total: &mut ConnectionTotals,
+        rounds: &[(u64, u64)],
+    ) -> Vec<Outcome> {
         let mut seen = Vec::new();
         for &(delivered, lost) in rounds {
             for half in 0..2 {
@@ -167,7 +171,7 @@ mod tests {
     /// Each round delivers 80 segments and loses 20: 256·20/80 = 64 ≥ 50.
     #[test]
     fn a_policed_path_is_found_after_two_intervals_and_held_for_48_rounds() {
-        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let (mut policer, mut total) = (Policer::default(), ConnectionTotals::default());
         let seen = rounds(&mut policer, &mut total, &[(80, 20); 9]);
         // The first loss begins an interval, which ends four rounds later; the second ends after
         // four more.
@@ -182,17 +186,17 @@ mod tests {
     /// 100 segments lost for 512 delivered in four rounds: 256·100 = 50·512.
     #[test]
     fn a_loss_rate_at_the_threshold_is_high_enough() {
-        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let (mut policer, mut total) = (Policer::default(), ConnectionTotals::default());
         let seen = rounds(&mut policer, &mut total, &[(128, 25); 9]);
         assert!(seen.contains(&Outcome::Found), "{seen:?}");
-        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let (mut policer, mut total) = (Policer::default(), ConnectionTotals::default());
         let seen = rounds(&mut policer, &mut total, &[(130, 25); 9]);
         assert!(!seen.contains(&Outcome::Found), "{seen:?}");
     }
 
     #[test]
     fn unequal_intervals_and_few_losses_are_no_policer() {
-        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let (mut policer, mut total) = (Policer::default(), ConnectionTotals::default());
         let faster: Vec<(u64, u64)> = (0..60).map(|n| (80 << (n / 4 % 2), 40)).collect();
         rounds(&mut policer, &mut total, &faster);
         assert_eq!(policer.bandwidth(), None);
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_shortage_of_data_ends_sampling() {
-        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let (mut policer, mut total) = (Policer::default(), ConnectionTotals::default());
         rounds(&mut policer, &mut total, &[(80, 20); 7]);
         let progress = Progress {
             round_start: false,

@@ -1,6 +1,6 @@
 //! Linux's computation of the window: it grows by one segment for each `per` segments acknowledged.
 
-use super::super::segments::{self, Segments};
+use super::super::segments::{self, SegmentCounter};
 use super::super::{Loss, Window};
 use super::Config;
 use retx_units::{Duration, Time};
@@ -19,7 +19,7 @@ pub(super) struct LinuxCurve {
     c: f64,
     beta: u64,
     fast_convergence: bool,
-    segments: Segments,
+    segments: SegmentCounter,
     last_max: u64,
     delay_min: Duration,
     /// Window and time of the most recent computation.
@@ -45,7 +45,7 @@ impl LinuxCurve {
             c: libm::round(config.c.value() * 102.4).max(1.0) * 10.0 / 1024.0,
             beta: (libm::round(config.beta.value() * 1024.0) as u64).clamp(1, 1023),
             fast_convergence: config.fast_convergence,
-            segments: Segments::default(),
+            segments: SegmentCounter::default(),
             last_max: 0,
             delay_min: Duration::ZERO,
             computed: None,

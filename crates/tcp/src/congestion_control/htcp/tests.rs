@@ -53,7 +53,7 @@ fn slow_start_and_a_segment_per_window() {
     assert_eq!(acks_until_growth(100, 11 * ONE), 11, "10·11 ≥ 100");
     let idle = Ack { cwnd_limited: false, ..ack(at(0), 9000) };
     htcp.on_ack(&mut slow, &idle);
-    assert_eq!((slow.cwnd, htcp.segments.count), (10_000, 0));
+    assert_eq!((slow.cwnd, htcp.segments.acked_segments), (10_000, 0));
 }
 
 /// An interval of 50 ticks with 100 segments is 500 segments/s. The average begins anew within

@@ -14,7 +14,7 @@ use retx_wire::{Flags, Segment};
 impl Sender {
     /// True in a recovery in which a duplicate ACK only marks segments or inflates the window.
     pub fn is_repairing(&self) -> bool {
-        let asked = self.tail_probe | self.probe | self.fin_queued;
+        let asked = self.tail_probe_due | self.zero_window_probe_due | self.fin_queued;
         let counts = self.timeout_recovery_end
             | u64::from(self.frto_segments | self.limited_credit | self.overdue_checks);
         self.loss_detection.only_repairs(self.selective)
