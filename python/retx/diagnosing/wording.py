@@ -62,7 +62,7 @@ def lost(flow: Mapping[str, Any]) -> float:
 
 
 def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Shares of the flow's life with their names, the largest first."""
+    """Names of the limits with their shares of the flow's lifetime, the largest share first."""
     found = []
     for key, value in flow["limited_by"].items():
         parts = value.items() if isinstance(value, Mapping) else [(None, value)]

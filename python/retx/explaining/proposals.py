@@ -32,8 +32,8 @@ class LeftOut:
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
     """Trials of remedies.
 
-    Remedies that Linux offers come first. Within both groups, remedies are sorted by the share of
-    the flow's life on which they act, the largest share first.
+    Remedies that Linux offers come first. Within each group, remedies are sorted by the share of
+    the flow's lifetime under the limits on which they act, the largest share first.
 
     Args:
         situation: The flow.

@@ -58,7 +58,10 @@ class Remedy:
     is_seldom: bool = False
 
     def weight(self, situation: Situation) -> float:
-        """Share of the flow's life on which the remedy can act; 0 if the remedy is left out."""
+        """Share of the flow's lifetime under the limits on which the remedy can act.
+
+        0 if the remedy is left out.
+        """
         share = situation.share(*self.matters_for)
         if share < NIL:
             share = 0.0

@@ -12,7 +12,7 @@ from retx.explaining.path import HEADERS, Hop, Path, path_of
 from retx.explaining.units import bytes_of, seconds_of
 
 NIL = 0.005
-"""Share of the flow's life below which a limit is ignored."""
+"""A limit is ignored if its share of the flow's lifetime is smaller."""
 STANDING = 0.5
 """A queue counts as standing if queueing delay exceeds this multiple of the least round-trip
 time."""
@@ -27,7 +27,7 @@ class Situation:
     Args:
         scenario: The resolved scenario.
         flow: Row of the `flows` table.
-        shares: Shares of the flow's life, by key of `limited_by`.
+        shares: Share of the flow's lifetime for each limit, by key of `limited_by`.
         summary: Summary of the run.
     """
 

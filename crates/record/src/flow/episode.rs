@@ -40,9 +40,9 @@ pub struct EpisodeStart {
     pub cwnd_after_bytes: u64,
     /// Retransmission timeout at the time of detection.
     pub rto: Duration,
-    /// Number of backoffs included in `rto`.
+    /// Number of doublings that `rto` contains.
     pub backoff: u32,
-    /// Number of backoffs included in the timeout after the reaction.
+    /// Number of doublings in the timeout after the reaction.
     pub backoff_now: u32,
     /// True if the episode concerns the same window of data as an earlier one. An undo then
     /// restores the congestion window that was in force before the earlier episode.

@@ -361,7 +361,7 @@ impl Connection {
         self.sender.rto(self.parameters.max_rto)
     }
 
-    /// Number of backoffs in force.
+    /// Number of doublings of the timeout in force (backoff).
     pub fn backoff(&self) -> u32 {
         self.sender.backoff.exponent()
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 LIMITED = 0.02
-"""Minimum share of the flow's life with which a window counts as a limit."""
+"""Minimum share of the flow's lifetime for which a window or send buffer must be the limit."""
 NEAR_WINDOW = 0.5
 
 

@@ -1,8 +1,8 @@
 //! Known faults and habits, such as a path-MTU black hole, a policer, a closed window or a slow
 //! server.
 //!
-//! The shares of a flow's life say what limited the flow. A pattern names the reason for this, if
-//! the packets reveal it.
+//! The shares of a flow's lifetime show which limits the flow had. A pattern names the reason for
+//! such a limit, if the packets reveal the reason.
 
 mod black_hole;
 pub(crate) mod options;
