@@ -291,7 +291,7 @@ const WRITE_MAX: u32 = 16 << 20;
 
 impl App {
     /// Value of `write`, if the application has one.
-    pub(crate) const fn write(&self) -> Option<u32> {
+    pub(crate) const fn configured_write(&self) -> Option<u32> {
         match self {
             Self::Bulk(it) => it.write,
             Self::Transfer(it) => it.write,
@@ -303,7 +303,7 @@ impl App {
 
     /// Largest number of bytes that the program passes to one write.
     pub fn write_size(&self) -> u32 {
-        self.write().unwrap_or(WRITE_SIZE)
+        self.configured_write().unwrap_or(WRITE_SIZE)
     }
 
     /// True if the application runs only over TCP, false if only over UDP; `None` if over both.
@@ -325,7 +325,7 @@ impl App {
             }
             _ => Ok(()),
         };
-        let checked = checked.and_then(|()| match self.write() {
+        let checked = checked.and_then(|()| match self.configured_write() {
             Some(bytes) if bytes == 0 || bytes > WRITE_MAX => {
                 Err(("write", format!("{bytes} bytes: from 1 to {WRITE_MAX} are allowed")))
             }

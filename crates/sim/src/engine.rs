@@ -301,7 +301,7 @@ impl<'a> Engine<'a> {
             Owner::Pipe(index) => self.handle_pipe_wakeup(index),
             Owner::Host(flow, side) => self.handle_host_wakeup(flow, side),
             Owner::End => self.over = true,
-            Owner::Warmup => self.take_baseline(),
+            Owner::Warmup => self.start_statistics(),
             Owner::Sample => self.handle_sample_wakeup(),
             Owner::Stage(index) => self.handle_stage_wakeup(index),
             Owner::Datagrams(index) => self.handle_datagrams_wakeup(index),

@@ -171,7 +171,7 @@ impl Scoreboard {
     }
 
     /// Number of bursts with data in flight, if the first segments of bursts are marked.
-    pub fn bursts(&self) -> u64 {
+    pub fn bursts_in_flight(&self) -> u64 {
         let begun = self.records.front().is_some_and(|record| !record.opens_burst);
         self.opened_bursts + u64::from(begun)
     }

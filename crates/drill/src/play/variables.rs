@@ -57,7 +57,7 @@ const LOOKS: &[(&str, Look)] = &[
         LossState::Recovery => 3,
         LossState::Loss => 4,
     }),
-    ("tcpi_retransmits", |end, _| end.connection.info().timeouts_in_row.into()),
+    ("tcpi_retransmits", |end, _| end.connection.info().consecutive_timeouts.into()),
     ("tcpi_probes", |end, _| end.connection.info().probes_in_row.into()),
     ("tcpi_backoff", |end, _| end.connection.backoff().into()),
     ("tcpi_options", |end, _| {

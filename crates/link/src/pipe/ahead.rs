@@ -150,7 +150,7 @@ impl Pipe {
         self.apply_changes(end);
         match self.fate(end, &packet.frame) {
             Ok(journey) => {
-                self.rare_mut().exceptions.bursts.survived();
+                self.rare_mut().exceptions.bursts.end_burst();
                 let own = later(end, later_by(self.delay, journey.extra));
                 // Frames arrive in order even if their delays differ: a frame does not arrive
                 // before the previous one.

@@ -32,7 +32,7 @@ impl Pipe {
             }
         }
         // Losses of a burst are consecutive, so a frame that arrives ends the burst.
-        exceptions.bursts.survived();
+        exceptions.bursts.end_burst();
         None
     }
 
@@ -46,7 +46,7 @@ impl Pipe {
                 return Entry::Accepted;
             }
         };
-        self.rare_mut().exceptions.bursts.survived();
+        self.rare_mut().exceptions.bursts.end_burst();
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
             DelayAndOrder { held: Some((packets, at_most)), .. } => {

@@ -55,8 +55,9 @@ impl Bursts {
         }
     }
 
+    /// Ends the current burst, because a packet was not lost.
     #[inline]
-    pub(super) const fn survived(&mut self) {
+    pub(super) const fn end_burst(&mut self) {
         self.run = 0;
     }
 

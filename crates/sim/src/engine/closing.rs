@@ -47,7 +47,7 @@ impl Engine<'_> {
     }
 
     /// Starts the statistics now.
-    pub(super) fn take_baseline(&mut self) {
+    pub(super) fn start_statistics(&mut self) {
         // Arrivals during the warm-up that still wait in funnels must not enter the statistics.
         self.flush_funnels();
         let now = self.now;
@@ -97,7 +97,7 @@ impl Engine<'_> {
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
             // The run ended during the warm-up: the statistics are empty.
-            self.take_baseline();
+            self.start_statistics();
         }
         for flow in &mut self.flows {
             // A flow's last state lasts until the end of the run.

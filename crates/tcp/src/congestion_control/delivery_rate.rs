@@ -17,7 +17,7 @@
 //! segment delivered. Linux uses that of the last segment acknowledged, and has none if one of the
 //! acknowledged segments was retransmitted.
 
-use super::windowed::WindowedMin;
+use super::windowed_filter::WindowedMin;
 use super::{Delivery, Sent};
 use crate::work;
 use retx_units::{Duration, Time};

@@ -29,7 +29,7 @@ mod segments;
 pub(crate) mod send_times;
 #[cfg(test)]
 mod testing;
-pub(crate) mod windowed;
+pub(crate) mod windowed_filter;
 
 pub use events::{Ack, Loss, Sent, Start};
 pub use number::{Fraction, NotNegative, Positive};

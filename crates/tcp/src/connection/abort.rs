@@ -90,7 +90,7 @@ impl Connection {
     /// True if the expired retransmission timer ends the connection, by number or by time.
     pub(super) fn gives_up_retransmitting(&mut self, now: Time) -> bool {
         let abort_limits = self.parameters.abort_limits;
-        let again = self.sender.timeouts_in_row;
+        let again = self.sender.consecutive_timeouts;
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
         let since = self.sender.repair.unresponsive_peer.first_retransmission;
         if let Some(over) = self.is_past_user_timeout(now, since).filter(|_| again > 0) {
@@ -151,7 +151,7 @@ impl Connection {
     /// Handles any acknowledgment without data: the peer responds.
     pub(super) fn note_response(&mut self, now: Time) {
         let sender = &mut self.sender;
-        let waits = sender.timeouts_in_row | sender.probes_in_row > 0;
+        let waits = sender.consecutive_timeouts | sender.probes_in_row > 0;
         if waits && let Some(repair) = sender.repair.allocated_mut() {
             repair.unresponsive_peer.last_response = now;
             repair.unresponsive_peer.probes = 0;

@@ -218,10 +218,10 @@ impl Connection {
         let previous_una = sender.snd_una;
         sender.snd_una = ack;
         sender.snd_nxt = sender.snd_nxt.max(ack);
-        sender.duplicates = 0;
+        sender.dupacks = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
-        sender.timeouts_in_row = 0;
+        sender.consecutive_timeouts = 0;
         sender.probes_in_row = 0;
         sender.retransmit_first = false;
         let rtt = self.sample_rtt(now, segment, selective);
@@ -255,7 +255,7 @@ impl Connection {
     /// Data delivered by such an ACK do not count in Linux (`tcp_ack`, `old_ack`).
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
-        sender.duplicates += 1;
+        sender.dupacks += 1;
         let delivered = sender.delivered(0, selective);
         let is_ignored = is_old && sender.loss_detection.as_linux();
         let delivered = if is_ignored { 0 } else { delivered };

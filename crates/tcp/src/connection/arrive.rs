@@ -299,7 +299,7 @@ impl Connection {
         self.check_spurious_syn(segment);
         let sender = &mut self.sender;
         sender.open_window(&self.parameters);
-        sender.timeouts_in_row = 0;
+        sender.consecutive_timeouts = 0;
         sender.timeout_recovery_end = 0;
         sender.reset_backoff();
         self.timers.retransmit = Time::NEVER;

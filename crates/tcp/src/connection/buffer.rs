@@ -16,7 +16,7 @@ impl Sender {
     /// Memory of the bytes written and not acknowledged (`sk_wmem_queued`).
     fn memory_taken(&self) -> u64 {
         let bytes = self.written - self.snd_una.max(1).min(self.written);
-        let blocks = self.board.bursts() + self.unsent().div_ceil(self.block());
+        let blocks = self.board.bursts_in_flight() + self.unsent().div_ceil(self.block());
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
@@ -138,7 +138,7 @@ impl Connection {
             written: sender.written,
             unsent: sender.unsent(),
             bytes: sender.written - sender.snd_una.max(1).min(sender.written),
-            bursts: sender.board.bursts(),
+            bursts: sender.board.bursts_in_flight(),
             room: self.sendable_now(now),
             tail: memory.tail,
             pushed: memory.pushed.max(sender.bursts.pushed),

@@ -93,9 +93,9 @@ impl Sender {
         let counts = self.limited_bytes
             | self.timeout_recovery_end
             | u64::from(
-                self.duplicates | self.limited_credit | self.overdue_checks | self.frto_segments,
+                self.dupacks | self.limited_credit | self.overdue_checks | self.frto_segments,
             )
-            | u64::from(self.timeouts_in_row | self.probes_in_row);
+            | u64::from(self.consecutive_timeouts | self.probes_in_row);
         let asked = self.retransmit_first
             | self.tail_probe_due
             | self.zero_window_probe_due

@@ -26,7 +26,7 @@ pub struct Info {
     /// Loss recovery state.
     pub loss_state: LossState,
     /// Number of consecutive timeouts without progress.
-    pub timeouts_in_row: u32,
+    pub consecutive_timeouts: u32,
     /// Zero-window probes without a response; counted as in Linux if `give_up` is `linux`.
     pub probes_in_row: u32,
     /// Segments in flight that are selectively acknowledged.
@@ -77,7 +77,7 @@ impl Connection {
         };
         Info {
             loss_state,
-            timeouts_in_row: sender.timeouts_in_row,
+            consecutive_timeouts: sender.consecutive_timeouts,
             probes_in_row: self.unanswered_probes(),
             segments_sacked: sacked,
             segments_lost: lost,

@@ -35,7 +35,7 @@ impl Connection {
                 self.on_loss(now, None);
                 // RFC 5681 §3.2, step 3: inflate the window by the segments that have left the
                 // network.
-                let left = self.sender.duplicates.min(self.parameters.dupack_threshold);
+                let left = self.sender.dupacks.min(self.parameters.dupack_threshold);
                 self.sender.window.cwnd += u64::from(left) * smss;
                 self.sender.retransmit_first = true;
                 self.sender.overdue_checks = 2;

@@ -118,7 +118,7 @@ pub(crate) struct Sender {
     /// Position after the data sent before the last timeout; 0 once its recovery is over.
     pub timeout_recovery_end: u64,
     /// Consecutive duplicate ACKs.
-    pub duplicates: u32,
+    pub dupacks: u32,
     /// Segments that limited transmit may send beyond `cwnd`.
     pub limited_credit: u32,
     /// Number of ACKs on which Vegas still checks whether the first segment in flight is overdue.
@@ -126,7 +126,7 @@ pub(crate) struct Sender {
     /// New segments to be sent regardless of `cwnd` (F-RTO).
     pub frto_segments: u32,
     /// Consecutive timeouts without progress.
-    pub timeouts_in_row: u32,
+    pub consecutive_timeouts: u32,
     /// Consecutive zero-window probes.
     pub probes_in_row: u32,
     /// Number of retransmissions of the SYN.
@@ -198,12 +198,12 @@ impl Sender {
             send_times: Lazy::NONE,
             timed: None,
             retransmit_first: false,
-            duplicates: 0,
+            dupacks: 0,
             overdue_checks: 0,
             limited_credit: 0,
             limited_bytes: 0,
             timeout_recovery_end: 0,
-            timeouts_in_row: 0,
+            consecutive_timeouts: 0,
             probes_in_row: 0,
             zero_window_probe_due: false,
             tail_probe_due: false,

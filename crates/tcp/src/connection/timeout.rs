@@ -77,8 +77,8 @@ impl Connection {
         let (rto, backoff) = (self.rto(), self.sender.backoff.exponent());
         self.note_timeout_for_model();
         let sender = &mut self.sender;
-        let repeated = sender.timeouts_in_row > 0;
-        sender.timeouts_in_row += 1;
+        let repeated = sender.consecutive_timeouts > 0;
+        sender.consecutive_timeouts += 1;
         if !repeated {
             sender.repair.unresponsive_peer.first_retransmission = now;
         }

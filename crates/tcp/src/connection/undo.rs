@@ -28,8 +28,8 @@ impl Sender {
     /// of data.
     pub fn begin_recovery(&mut self, begins: &RecoveryStart) -> bool {
         let &RecoveryStart { by_timeout, in_recovery, after_echo, recovery_point } = begins;
-        // `timeouts_in_row` includes the current timeout.
-        let repeated = by_timeout && self.timeouts_in_row > 1;
+        // `consecutive_timeouts` includes the current timeout.
+        let repeated = by_timeout && self.consecutive_timeouts > 1;
         let same_window = in_recovery && self.repair.undo.is_some();
         if !same_window {
             let estimator = &self.estimator;

@@ -83,7 +83,7 @@ mod tests {
 
     fn bursts_after(board: &mut Scoreboard, left: u64, right: u64) -> u64 {
         board.acknowledge(1, &[(left, right)], &mut Delivered::default());
-        board.bursts()
+        board.bursts_in_flight()
     }
 
     /// The second segment splits its burst in three; its neighbours join it, and finally the next
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn selectively_acknowledged_segments_are_one_packet() {
         let mut board = board();
-        assert_eq!(board.bursts(), 2);
+        assert_eq!(board.bursts_in_flight(), 2);
         assert_eq!(bursts_after(&mut board, 1001, 2001), 4);
         assert_eq!(bursts_after(&mut board, 1001, 3001), 4);
         assert_eq!(bursts_after(&mut board, 1001, 4001), 3);

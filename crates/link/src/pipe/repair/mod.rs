@@ -250,7 +250,7 @@ impl Pipe {
             self.apply_changes(end);
             let fate = self.fate(end, &frame);
             match fate {
-                Ok(_) => self.rare_mut().exceptions.bursts.survived(),
+                Ok(_) => self.rare_mut().exceptions.bursts.end_burst(),
                 Err(_) => self.rare_mut().exceptions.bursts.lost(),
             }
             let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);

@@ -1,7 +1,7 @@
 //! BBR's model of the path: bandwidth, rounds, minimum RTT, and whether the pipe is full.
 
 use super::UNIT;
-use crate::congestion_control::windowed::WindowedMax;
+use crate::congestion_control::windowed_filter::WindowedMax;
 use crate::mul_div::mul_div;
 use retx_units::{Duration, Time};
 

@@ -43,7 +43,7 @@ impl Connection {
         }
         self.update_window(self.receiver.rcv_nxt, snd_una, self.sender.snd_wnd);
         let sender = &mut self.sender;
-        sender.duplicates += 1;
+        sender.dupacks += 1;
         sender.delivered(0, None);
         sender.last_una = snd_una;
         // The segment that caused the duplicate ACK has left the network (RFC 5681 §3.2, step 4).
@@ -71,7 +71,7 @@ impl Connection {
         let same_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         if sacked || same_window {
-            self.sender.duplicates += 1;
+            self.sender.dupacks += 1;
             self.mark_lost(now);
         }
         true
