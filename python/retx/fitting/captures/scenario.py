@@ -151,7 +151,8 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     if not any(lost and lost > LOST for lost in path["copies"]["lost"]):
         # Whatever the flow had in flight fitted into the queue, so that no window overflows it.
         _, window = path["endpoints"]["receive_window"] or (0, 0)
-    return max(10, round(max(ROOM * seen, ROOM * product, window / path["segment_wire_bytes"])))
+    packets = max(ROOM * seen, ROOM * product, window / float(path["segment_wire_bytes"]))
+    return max(10, round(packets))
 
 
 def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
