@@ -162,6 +162,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::testing::{at, config, open};
 
     /// Agrees with `ip-sysctl.rst` on `tcp_retries2`: "a hypothetical timeout of 924.6 seconds".
     #[test]
@@ -175,5 +176,115 @@ mod tests {
         // ⌊log2(1 s/200 ms)⌋ = 2: 0.2 + 0.4 + 0.8 s, then 1 s for each further retransmission.
         assert!((seconds(5, 1) - 4.4).abs() < 1e-9);
         assert_eq!(model_timeout(3, Duration::MAX), BASE * 15);
+    }
+
+    /// Connection with these limits, whose first retransmission was at 1 s.
+    fn limited(linux: bool, count: u32) -> Connection {
+        let mut config = config("sack");
+        config.give_up = if linux { GiveUp::Linux } else { GiveUp::Count };
+        config.max_retransmissions = Some(count);
+        let mut near = open(&config)[0].clone();
+        near.sender.repair.unresponsive_peer.first_retransmission = at(1_000);
+        near.sender.repair.unresponsive_peer.rcv_nxt = near.rcv_nxt();
+        near
+    }
+
+    /// The number of retransmissions may reach the limit. A SYN has a limit of its own.
+    #[test]
+    fn the_count_ends_a_connection() {
+        let ends = |state, again| {
+            let mut near = limited(false, 3);
+            near.state = state;
+            near.sender.consecutive_timeouts = again;
+            near.gives_up_retransmitting(at(1_000))
+        };
+        assert_eq!([0, 2, 3, 4].map(|it| ends(State::Established, it)), [false, false, true, true]);
+    }
+
+    /// `retransmits_timed_out`: 200 ms doubled three times give 0.2 · 15 = 3 s from the first
+    /// retransmission; into a closed window, more than 2 · 120 s since the last response.
+    #[test]
+    fn time_ends_a_connection_in_linux() {
+        let ends = |now: Time, again, change: fn(&mut Connection)| {
+            let mut near = limited(true, 3);
+            near.sender.consecutive_timeouts = again;
+            change(&mut near);
+            near.gives_up_retransmitting(now)
+        };
+        let tick = Duration::from_nanos(1);
+        let max_rto = limited(true, 3).parameters.max_rto;
+        let end = at(1_000) + model_timeout(3, max_rto);
+        let before = Time::from_nanos(end.as_nanos() - 1);
+        assert_eq!([before, end].map(|now| ends(now, 1, |_| ())), [false, true]);
+        assert!(ends(end, 2, |_| ()) && !ends(end, 0, |_| ()), "none before the first");
+        let closed = at(1_000) + max_rto * 2;
+        let shut = |it: &mut Connection| it.sender.snd_wnd = 0;
+        assert_eq!([closed, closed + tick].map(|now| ends(now, 1, shut)), [false, true]);
+        let responded = |it: &mut Connection| {
+            it.sender.snd_wnd = 0;
+            it.sender.repair.unresponsive_peer.last_response = at(1_500);
+        };
+        let closed = at(1_500) + max_rto * 2;
+        assert_eq!([closed, closed + tick].map(|now| ends(now, 1, responded)), [false, true]);
+        let data = |it: &mut Connection| {
+            it.sender.snd_wnd = 0;
+            it.receiver.rcv_nxt += 1;
+        };
+        assert!(!ends(closed + tick, 1, data), "new data are a response");
+    }
+
+    /// The user timeout counts from the first retransmission (RFC 5482), whatever the limits.
+    #[test]
+    fn the_user_timeout_ends_a_connection() {
+        for linux in [false, true] {
+            let ends = |ms, again| {
+                let mut near = limited(linux, 9);
+                near.set_user_timeout(Some(Duration::from_millis(500)));
+                near.sender.consecutive_timeouts = again;
+                near.gives_up_retransmitting(at(ms))
+            };
+            assert_eq!([1_499, 1_500, 1_501].map(|ms| ends(ms, 1)), [false, true, true]);
+            assert_eq!([0, 2].map(|again| ends(1_500, again)), [false, true]);
+        }
+    }
+
+    /// `tcp_probe_timer` counts probes without a response; RFC 9293 §3.8.6.1 sets no limit.
+    #[test]
+    fn the_count_of_probes_ends_a_connection_in_linux() {
+        let mut near = limited(true, 2);
+        assert_eq!((near.unanswered_probes(), near.gives_up_probing(at(1))), (0, false));
+        near.note_probe();
+        assert_eq!((near.unanswered_probes(), near.gives_up_probing(at(1))), (1, false));
+        near.note_probe();
+        assert_eq!((near.unanswered_probes(), near.gives_up_probing(at(1))), (2, true));
+        near.receiver.rcv_nxt += 1;
+        assert!(!near.gives_up_probing(at(7)), "new data are a response");
+        let peer = near.sender.repair.unresponsive_peer;
+        assert_eq!((peer.probes, peer.last_response), (0, at(7)));
+        assert_eq!(peer.rcv_nxt, near.rcv_nxt());
+        near.note_probe();
+        assert!(!near.gives_up_probing(at(9)));
+        assert_eq!(near.unanswered_probes(), 1, "the same data are one response only");
+        let mut near = limited(false, 0);
+        near.note_probe();
+        assert_eq!((near.unanswered_probes(), near.gives_up_probing(at(1))), (0, false));
+    }
+
+    /// An acknowledgment counts as a response if one was awaited.
+    #[test]
+    fn an_awaited_acknowledgment_is_a_response() {
+        let after = |timeouts, probes| {
+            let mut near = limited(true, 2);
+            near.note_probe();
+            near.sender.consecutive_timeouts = timeouts;
+            near.sender.probes_in_row = probes;
+            near.note_response(at(5));
+            let peer = near.sender.repair.unresponsive_peer;
+            (peer.probes, peer.last_response)
+        };
+        assert_eq!(after(0, 0), (1, Time::ZERO));
+        for (timeouts, probes) in [(1, 0), (0, 1), (1, 1), (2, 1)] {
+            assert_eq!(after(timeouts, probes), (0, at(5)));
+        }
     }
 }

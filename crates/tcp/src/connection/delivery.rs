@@ -60,3 +60,72 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::testing::{config, open};
+
+    /// RFC 9937 §6: without SACK, a duplicate ACK counts for a segment, which a later
+    /// acknowledgment does not count again; that one counts for a segment at least.
+    #[test]
+    fn duplicate_acks_are_counted_once() {
+        let mut sender = open(&config("newreno"))[0].sender.clone();
+        assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
+        // The first of the 6000 bytes filled the gap, three of the others were counted.
+        assert_eq!(sender.delivered(6_000, None), 3_000);
+        assert_eq!((sender.delivered_by_dupacks, sender.delivered(2_000, None)), (0, 2_000));
+        assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
+        assert_eq!((sender.delivered(2_000, None), sender.delivered_by_dupacks), (1_000, 2_000));
+        assert_eq!((sender.delivered(700, None), sender.delivered_by_dupacks), (700, 2_000));
+    }
+
+    /// `tcp_dsack_seen`: in Linux the segments of a DSACK count as delivered.
+    #[test]
+    fn segments_that_arrived_twice_are_delivered_in_linux() {
+        let delivered = |name: &str, dsack| {
+            let mut sender = open(&config(name))[0].sender.clone();
+            sender.window.smss = 1_000;
+            sender.delivered(700, Some(&Delivered { bytes: 700, dsack, ..Delivered::default() }))
+        };
+        for (dsack, expected) in [
+            (None, 700),
+            (Some((1_001, 2_001)), 1_700),
+            (Some((1_001, 2_002)), 2_700),
+            (Some((1_001, 1_002)), 1_700),
+        ] {
+            assert_eq!((delivered("linux", dsack), delivered("sack", dsack)), (expected, 700));
+        }
+    }
+
+    /// RFC 3708 §2, `tcp_dsack_seen`: a DSACK shows an unnecessary retransmission unless its range
+    /// exceeds any window, or more segments arrived twice than were retransmitted.
+    #[test]
+    fn a_dsack_needs_retransmissions() {
+        let seen = |range: (u64, u64), retransmissions| {
+            let mut sender = open(&config("sack"))[0].sender.clone();
+            sender.max_snd_wnd = 3_000;
+            sender.repair.retransmissions = retransmissions;
+            let mut delivered = Delivered::default();
+            sender.evaluate_dsack(range, &mut delivered);
+            (delivered.dsack_end, delivered.dsack, sender.repair.dsacked_segments)
+        };
+        let all = (1_001, 4_001);
+        assert_eq!(seen(all, 3), (Some(4_001), Some(all), 3));
+        assert_eq!(seen(all, 2), (Some(4_001), None, 3));
+        assert_eq!(seen(all, 4), (Some(4_001), Some(all), 3));
+        assert_eq!(seen((1_001, 4_002), 9), (None, None, 0), "beyond any window");
+        assert_eq!(seen((1_001, 2_002), 2), (Some(2_002), Some((1_001, 2_002)), 2));
+        assert_eq!(seen((1_001, 2_002), 1), (Some(2_002), None, 2));
+    }
+
+    /// A scoreboard without SACK counts duplicate ACKs, and nothing for other acknowledgments.
+    #[test]
+    fn only_a_duplicate_ack_counts_as_an_arrival() {
+        let mut config = config("linux");
+        config.sack = false;
+        let mut near = open(&config)[0].clone();
+        assert!(near.sender.uses_scoreboard && !near.sender.selective);
+        assert_eq!(near.sender.delivered(700, None), 0, "nothing has advanced");
+    }
+}

@@ -375,23 +375,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use retx_units::SeqNr;
-
-    /// `tcp_fastretrans_alert`: "CWR is to be held something *above* high_seq is ACKed for CWR bit
-    /// to reach receiver."
-    #[test]
-    fn a_reduction_ends_above_its_recovery_point() {
-        let is_reducing = |snd_una| {
-            let config = (crate::presets::find("linux").expect("a preset").config)();
-            let mut connection = Connection::connect(&config, SeqNr(0));
-            connection.ecn.reducing = true;
-            connection.ecn.reductions.echo_recover = 5_001;
-            connection.sender.snd_una = snd_una;
-            connection.end_reduction_by_echo();
-            connection.ecn.is_reducing()
-        };
-        assert_eq!([5_000, 5_001, 5_002, 9_001].map(is_reducing), [true, true, false, false]);
-    }
-}
+mod tests;

@@ -33,6 +33,10 @@ mod retransmit;
 mod rtt;
 mod sender;
 mod syn;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod timeout;
 mod transmit;
 mod undo;

@@ -319,3 +319,6 @@ impl Connection {
         self.timers.set(|rare| &mut rare.keepalive, now + wait);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,7 +151,7 @@ impl Connection {
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm allow now; `Some(0)`
     /// for a FIN alone.
-    fn sendable(&self, now: Time) -> Option<u32> {
+    pub(super) fn sendable(&self, now: Time) -> Option<u32> {
         let sender = &self.sender;
         if sender.withholds_new_data() || self.ecn.waits_for_rto() {
             return None;

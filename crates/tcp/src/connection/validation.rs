@@ -177,3 +177,128 @@ impl Past {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { cwnd: 10_000, ssthresh: 5_000, smss: 1_000 };
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn ack(now: Time, bytes_acked: u64, snd_una: u64, snd_nxt: u64) -> Ack {
+        Ack {
+            now,
+            bytes_acked,
+            delivered: bytes_acked,
+            flight_size: 0,
+            rtt: None,
+            srtt: None,
+            snd_una,
+            snd_nxt,
+            cwnd_limited: false,
+            in_recovery: false,
+            receiver_time: None,
+        }
+    }
+
+    fn samples(validation: &Validation) -> Vec<u64> {
+        validation.past.samples.iter().map(|sample| sample.1).collect()
+    }
+
+    /// A window is full if it has no room for another segment.
+    #[test]
+    fn a_window_without_room_for_a_segment_is_full() {
+        let full = |pipe| {
+            let mut validation = Validation::new(CwndValidation::Rfc7661);
+            validation.past.add(at(0), 1);
+            let flight = FlightState { snd_una: 1, snd_max: 1 + pipe, pipe };
+            validation.on_flight(&flight, &WINDOW, true);
+            let full = validation.allows_growth(&WINDOW);
+            validation.end_ack();
+            assert!(!validation.allows_growth(&WINDOW), "until the next acknowledgment");
+            full
+        };
+        assert_eq!([9_000, 9_001, 10_000].map(full), [false, true, true]);
+    }
+
+    /// `tcp_write_xmit` evaluates the window after a transmission, or if it is full.
+    #[test]
+    fn linux_evaluates_the_window_when_it_sends() {
+        let allowed = |pipe, sent| {
+            let mut validation = Validation::new(CwndValidation::Linux);
+            let flight = FlightState { snd_una: 1, snd_max: 1 + pipe, pipe };
+            let window = Window { ssthresh: u64::MAX, ..WINDOW };
+            validation.on_flight(&flight, &window, sent);
+            validation.allows_growth(&window)
+        };
+        assert_eq!(
+            [(5_000, true), (5_001, true), (5_001, false)].map(|it| allowed(it.0, it.1)),
+            [false, true, false]
+        );
+        assert!(allowed(9_001, false), "full");
+    }
+
+    /// RFC 7661 §4.2: pipeACK is what a round trip acknowledged. The window may grow while it is at
+    /// least half of cwnd.
+    #[test]
+    fn a_round_trip_is_counted_to_its_end() {
+        let mut validation = Validation::new(CwndValidation::Rfc7661);
+        assert!(validation.allows_growth(&WINDOW), "undefined");
+        validation.on_ack(&ack(at(0), 500, 1_001, 5_001));
+        validation.on_ack(&ack(at(1), 2_000, 3_001, 9_001));
+        assert!(samples(&validation).is_empty(), "the round trip ends at 5001");
+        validation.on_ack(&ack(at(2), 2_000, 5_001, 9_001));
+        assert_eq!(samples(&validation), [4_000], "the first ACK only begins the round trip");
+        assert!(!validation.allows_growth(&WINDOW));
+        for (cwnd, expected) in [(8_001, false), (8_000, true), (7_999, true)] {
+            assert_eq!(validation.allows_growth(&Window { cwnd, ..WINDOW }), expected, "{cwnd}");
+        }
+        validation.on_ack(&ack(at(3), 3_000, 8_001, 12_001));
+        assert_eq!(samples(&validation), [4_000]);
+        validation.on_ack(&ack(at(4), 999, 9_001, 12_001));
+        assert_eq!(samples(&validation), [4_000, 3_999], "a smaller sample replaces nothing");
+        let recovering = Ack { in_recovery: true, ..ack(at(5), 1, 12_001, 12_001) };
+        validation.on_ack(&recovering);
+        assert!(samples(&validation).is_empty(), "a recovery shows no use");
+        assert!(validation.round_end == 0 && !validation.several);
+    }
+
+    /// Only the largest of the last max(3·SRTT, 1 s) counts; the newest sample stays in any case.
+    #[test]
+    fn old_samples_expire() {
+        let left = |srtt_ms: Option<u64>, now: u64| {
+            let mut past = Past::default();
+            past.add(at(0), 3_000);
+            past.add(at(100), 2_000);
+            past.add(at(200), 1_000);
+            let srtt = srtt_ms.map(Duration::from_millis);
+            past.drop_old(&Ack { srtt, ..ack(at(now), 1, 1, 1) });
+            past.samples.iter().map(|sample| sample.1).collect::<Vec<_>>()
+        };
+        assert_eq!(left(None, 1_000), [3_000, 2_000, 1_000]);
+        assert_eq!(left(None, 1_001), [2_000, 1_000]);
+        assert_eq!(left(Some(300), 1_001), [2_000, 1_000], "at least a second");
+        assert_eq!(left(Some(500), 1_500), [3_000, 2_000, 1_000]);
+        assert_eq!(left(Some(500), 1_501), [2_000, 1_000]);
+        assert_eq!(left(None, 9_000), [1_000], "the newest");
+        let mut validation = Validation::new(CwndValidation::Rfc7661);
+        (validation.round_end, validation.several) = (9_001, true);
+        validation.past.add(at(0), 3_000);
+        validation.past.add(at(100), 2_000);
+        validation.on_ack(&ack(at(1_001), 1, 8_001, 12_001));
+        assert_eq!((samples(&validation), validation.several), (vec![2_000], false));
+    }
+
+    /// The samples descend: a larger or equal one removes those before it.
+    #[test]
+    fn a_larger_sample_replaces_smaller_ones() {
+        let mut past = Past::default();
+        for (ms, bytes) in [(0, 3_000), (1, 1_000), (2, 2_000), (3, 2_000), (4, 1_999)] {
+            past.add(at(ms), bytes);
+        }
+        assert_eq!(past.samples, [(at(0), 3_000), (at(3), 2_000), (at(4), 1_999)]);
+    }
+}

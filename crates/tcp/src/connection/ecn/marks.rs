@@ -9,7 +9,7 @@ impl EcnState {
     /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
     /// Returns true in two cases: for the first mark to echo, unless each change is echoed; and for
     /// data that are not ECN-capable, if earlier data were.
-    const fn on_data(&mut self, flags: Flags) -> bool {
+    pub(super) const fn on_data(&mut self, flags: Flags) -> bool {
         // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
         // (§6.1.3).
         if flags.contains(Flags::CWR) {
@@ -28,7 +28,7 @@ impl EcnState {
 
     /// True if each change is echoed, and the mark of the arriving data differs from that of the
     /// previous ECN-capable data.
-    const fn changes(&self) -> bool {
+    pub(super) const fn changes(&self) -> bool {
         let (marked, unmarkable) =
             (matches!(self.arriving, Ecn::Ce), matches!(self.arriving, Ecn::NotEct));
         self.is_needed() && !unmarkable && marked != self.marked

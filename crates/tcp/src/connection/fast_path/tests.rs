@@ -1,6 +1,11 @@
 //! Two connections, each twice: one uses the fast paths, its double only the general path. Under
 //! any input both produce the same output and keep the same state.
 
+#[path = "test_conditions.rs"]
+mod conditions;
+#[path = "test_segments.rs"]
+mod segments;
+
 use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, Polled, Transmit};
