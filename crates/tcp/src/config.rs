@@ -296,3 +296,25 @@ impl Config {
         self.loss_cause.check()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reno() -> Config {
+        (crate::presets::find("reno").expect("a preset").config)()
+    }
+
+    /// `min_rto` may equal `max_rto`, and a window may have 2^30 bytes.
+    #[test]
+    fn the_bounds_themselves_are_permitted() {
+        let refused = |config: &Config| config.check().err().map(|error| error.field);
+        let max_rto = Duration::from_secs(2);
+        let lowest = |min_rto| refused(&Config { min_rto, max_rto, ..reno() });
+        assert_eq!(lowest(max_rto), None);
+        assert_eq!(lowest(max_rto + Duration::from_nanos(1)), Some("min_rto"));
+        let window = |bytes| Config { max_cwnd: Some(Size::Bytes(bytes)), ..reno() };
+        let windows = [1, 1 << 30, (1 << 30) + 1].map(|bytes| refused(&window(bytes)));
+        assert_eq!(windows, [None, None, Some("max_cwnd")]);
+    }
+}

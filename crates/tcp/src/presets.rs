@@ -285,4 +285,76 @@ mod tests {
             );
         }
     }
+
+    fn config(name: &str) -> Config {
+        (find(name).expect("a preset").config)()
+    }
+
+    /// A preset named like a congestion control uses it.
+    #[test]
+    fn presets_use_the_congestion_control_of_their_name() {
+        for name in congestion_control::Config::NAMES {
+            if let Some(preset) = find(name) {
+                assert_eq!((preset.config)().congestion_control.name(), *name);
+            }
+        }
+        assert!(find("prairie_like").is_some() && find("cubic").is_some());
+        assert_eq!(config("cubic").initial_window, InitialWindow::Rfc6928);
+    }
+
+    /// The kernel's modules: those with a paper of another form here have a form of their own.
+    #[test]
+    fn modules_of_linux_have_names() {
+        let own = ["cubic", "bbr", "htcp", "illinois", "bic", "highspeed", "scalable"];
+        for name in own.into_iter().chain(["yeah", "dctcp", "cdg", "lp", "nv"]) {
+            assert_eq!(linux_module(name).map(|it| it.name()), Some(name));
+        }
+        for name in ["reno", "vegas", "veno", "westwood", "hybla"] {
+            let found = linux_module(name).map(|it| it.name().to_owned());
+            assert_eq!(found, Some(format!("{name}_linux")));
+        }
+        assert_eq!(linux_module("tahoe"), None);
+    }
+
+    /// Linux 6.18 with its default sysctls: the constants of `include/net/tcp.h` and the defaults
+    /// of `ip-sysctl`.
+    #[test]
+    fn linux_has_the_kernels_defaults() {
+        let linux = config("linux");
+        assert_eq!(linux.congestion_control, linux_module("cubic").expect("a module"));
+        assert_eq!((linux.backoff.name(), linux.rto.name()), ("linux", "linux"));
+        assert_eq!((linux.lost_syn, linux.push), (LostSyn::Second, Push::HalfWindow));
+        assert_eq!(linux.rtt_samples, RttSamples::EveryAck);
+        let ms = Duration::from_millis;
+        // TCP_TIMEOUT_INIT, TCP_RTO_MIN, TCP_RTO_MAX; a probe of a closed window waits for the RTO,
+        // at least TCP_RTO_MIN.
+        let times = [linux.initial_rto, linux.min_rto, linux.max_rto, linux.persist_timeout];
+        assert_eq!(times, [1_000, 200, 120_000, 200].map(ms));
+        // `tcp_syn_retries` 6, after 4 of `tcp_syn_linear_timeouts`; `tcp_retries2` 15.
+        assert_eq!(
+            (linux.max_syn_retransmissions, linux.max_retransmissions),
+            (Some(10), Some(15))
+        );
+    }
+
+    /// Linux 2.2 (TCP_RTO_MAX), and the loss state that keeps the backoff.
+    #[test]
+    fn linux24_has_the_old_kernels_limits() {
+        let linux = config("linux24");
+        assert_eq!((linux.rto.name(), linux.backoff.name()), ("linux24", "keep"));
+        let times = [linux.initial_rto, linux.min_rto, linux.max_rto];
+        assert_eq!(times, [3_000, 200, 120_000].map(Duration::from_millis));
+        assert_eq!(linux.cwnd_validation, CwndValidation::None);
+    }
+
+    /// The paper's table, and what its figure 2 shows of the windows.
+    #[test]
+    fn riverbed_has_the_papers_values() {
+        let riverbed = config("riverbed_reno");
+        assert_eq!(riverbed.initial_ssthresh, Some(Size::Bytes(65_535)));
+        assert_eq!(riverbed.cwnd_validation, CwndValidation::None);
+        assert_eq!(riverbed.receive_buffer, Size::Bytes(8_760));
+        let times = [riverbed.initial_rto, riverbed.max_rto, riverbed.timer_granularity];
+        assert_eq!(times, [3_000, 64_000, 500].map(Duration::from_millis));
+    }
 }

@@ -211,4 +211,15 @@ mod tests {
             prop_assert_eq!(ranges.take_in_order(cut), next);
         }
     }
+
+    /// A range ends before its right position.
+    #[test]
+    fn a_position_after_a_range_is_not_in_it() {
+        let mut ranges = Ranges::default();
+        ranges.insert(10, 20);
+        ranges.insert(30, 40);
+        let at = [9, 10, 19, 20, 29, 30, 39, 40].map(|position| ranges.range_at(position));
+        let (first, second) = (Some((10, 20)), Some((30, 40)));
+        assert_eq!(at, [None, first, first, None, None, second, second, None]);
+    }
 }

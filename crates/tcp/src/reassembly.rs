@@ -174,4 +174,20 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn gaps_and_overlaps_are_found() {
+        let mut reassembly = Reassembly::default();
+        assert_eq!((reassembly.end(), reassembly.first_overlap(1, 99)), (None, None));
+        assert_eq!(reassembly.first_gap(1, 99), Some((1, 99)));
+        reassembly.insert(20, 30);
+        reassembly.insert(40, 50);
+        assert_eq!(reassembly.end(), Some(50));
+        assert_eq!(reassembly.first_gap(10, 35), Some((10, 20)));
+        assert_eq!(reassembly.first_gap(20, 99), Some((30, 40)));
+        assert_eq!(reassembly.first_gap(20, 30), None);
+        assert_eq!(reassembly.first_overlap(10, 45), Some((20, 30)));
+        assert_eq!(reassembly.first_overlap(30, 45), Some((40, 45)));
+        assert_eq!(reassembly.first_overlap(30, 40), None);
+    }
 }

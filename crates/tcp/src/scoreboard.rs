@@ -290,3 +290,6 @@ impl Scoreboard {
         self.records.get(index).filter(|record| record.start == start).map(|_| index)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -179,4 +179,15 @@ mod tests {
         memory.note_idle_window(at(7));
         assert_eq!(memory.limited(at(9)), Duration::from_millis(4));
     }
+
+    /// `tcp_sndbuf_expand` changes a growing buffer, below its maximum, to a larger target.
+    #[test]
+    fn only_a_larger_target_would_expand_the_buffer() {
+        let wanted = [16_384, 16_385, 5 << 20];
+        let growing = SendMemory::growing(16_384, 4 << 20);
+        assert_eq!(wanted.map(|target| growing.would_expand(target)), [false, true, true]);
+        let full = SendMemory::growing(4 << 20, 4 << 20);
+        assert_eq!(wanted.map(|target| full.would_expand(target)), [false; 3]);
+        assert_eq!(wanted.map(|target| SendMemory::fixed(1).would_expand(target)), [false; 3]);
+    }
 }

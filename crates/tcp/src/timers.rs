@@ -127,3 +127,35 @@ impl Timers {
         due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::Duration;
+
+    /// Retransmission, delayed ACK, tail loss probe and pacing are the timers that most connections
+    /// of Linux use.
+    #[test]
+    fn usual_and_rare_timers() {
+        let due = Time::ZERO + Duration::from_secs(1);
+        let seen = |which: fn(&mut Rare) -> &mut Time| {
+            let mut timers = Timers::ALL_OFF;
+            assert!(timers.has_only_usual_timers() && !timers.has_rare());
+            timers.set(which, due);
+            assert!(timers.has_rare());
+            assert_eq!(timers.next(), due);
+            let usual = timers.has_only_usual_timers();
+            assert_eq!(timers.next_detailed(), if usual { due } else { Time::NEVER });
+            timers.set(which, Time::NEVER);
+            assert!(timers.has_only_usual_timers() && !timers.has_rare());
+            usual
+        };
+        assert!(seen(|rare| &mut rare.tail_loss_probe));
+        assert!(seen(|rare| &mut rare.pacing));
+        assert!(!seen(|rare| &mut rare.persist));
+        assert!(!seen(|rare| &mut rare.reordering));
+        assert!(!seen(|rare| &mut rare.compressed_ack));
+        assert!(!seen(|rare| &mut rare.time_wait));
+        assert!(!seen(|rare| &mut rare.keepalive));
+    }
+}

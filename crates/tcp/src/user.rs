@@ -321,3 +321,66 @@ impl Config {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Program that paces and starts nothing.
+    #[derive(Debug)]
+    struct Unused;
+
+    impl<T: ?Sized> Program<T> for Unused {
+        fn start(&self, _: &Arc<Faults>) -> Option<Box<T>> {
+            None
+        }
+
+        fn paces(&self) -> bool {
+            true
+        }
+    }
+
+    fn reno() -> Config {
+        (crate::presets::find("reno").expect("a preset").config)()
+    }
+
+    /// Two faults are the same if their messages and their error objects are.
+    #[test]
+    fn faults_are_compared_by_their_causes() {
+        let fault = |message: &str, cause: &Arc<i32>| {
+            let cause: Arc<dyn Any + Send + Sync> = Arc::<i32>::clone(cause);
+            Fault { message: message.into(), cause }
+        };
+        let (first, second) = (Arc::new(1), Arc::new(1));
+        assert_eq!(fault("a", &first), fault("a", &first));
+        assert_ne!(fault("a", &first), fault("b", &first));
+        assert_ne!(fault("a", &first), fault("a", &second));
+        assert!(format!("{:?}", fault("a", &first)).contains("\"a\""));
+    }
+
+    /// Code that makes a decision must be loaded, and may make either decision.
+    #[test]
+    fn code_must_be_loaded() {
+        let code = || serde_json::json!({ "name": "python", "class": "Rule" });
+        let (mut control, mut cause) = (reno(), reno());
+        control.congestion_control = serde_json::from_value(code()).expect("a choice");
+        cause.loss_cause = serde_json::from_value(code()).expect("a choice");
+        let seen = |config: &Config| {
+            (config.has_user_code(), config.check_user_code().err().map(|error| error.field))
+        };
+        assert_eq!(seen(&reno()), (false, None));
+        assert_eq!(seen(&control), (true, Some("congestion_control.name")));
+        assert_eq!(seen(&cause), (true, Some("loss_cause.name")));
+        if let congestion_control::Config::python(code) = &mut control.congestion_control {
+            assert_eq!(format!("{:?}", code.program), "not loaded");
+            code.program = Loaded::new(Arc::new(Unused));
+            assert_eq!(format!("{:?}", code.program), "loaded");
+            assert!(Instance::new(&code.program).paces());
+            assert_eq!(code.program, Loaded::default(), "always equal");
+        }
+        if let loss_cause::Config::python(code) = &mut cause.loss_cause {
+            code.program = Loaded::new(Arc::new(Unused));
+        }
+        assert_eq!([seen(&control), seen(&cause)], [(true, None); 2]);
+    }
+}

@@ -126,3 +126,132 @@ fn fixed_counts_segments() {
     assert!(!pending.ack_due_after_read(true));
     assert_eq!(pending.count_simple(&config), AckTiming::Now);
 }
+
+/// `tcp_initialize_rcv_mss`: the MSS, at most half of the window and 536 bytes, at least 88.
+#[test]
+fn the_first_guess_of_the_segment_size() {
+    let guess = |mss, window| {
+        let mut pending = linux();
+        pending.on_open(mss, window);
+        pending.mss()
+    };
+    let cases = [(1_460, 64_240), (535, 64_240), (1_460, 400), (50, 64_240), (1_460, 10)];
+    assert_eq!(cases.map(|(mss, window)| guess(mss, window)), [536, 535, 200, 88, 88]);
+    let mut larger = linux();
+    assert_eq!([(); 2].map(|()| larger.on_data(&full(0))), [true, false], "larger than 536");
+}
+
+/// `TCP_MIN_MSS` and `TCP_MSS_DEFAULT` in `tcp_measure_rcv_mss`: two equal segments give the size.
+/// With a header of 20 bytes they have at least 536 bytes, or 88 if neither PSH nor FIN is set.
+#[test]
+fn two_equal_segments_give_the_size() {
+    let measured = |bytes, push, fin| {
+        let mut pending = linux();
+        pending.on_data(&full(0));
+        let short = Arrival { bytes, header: 20, push, fin, ..full(1) };
+        (0..2).for_each(|_| _ = pending.on_data(&short));
+        pending.mss() == bytes
+    };
+    assert_eq!([535, 536].map(|bytes| measured(bytes, true, false)), [false, true]);
+    assert_eq!([535, 536].map(|bytes| measured(bytes, false, true)), [false, true]);
+    assert_eq!([87, 88, 535].map(|bytes| measured(bytes, false, false)), [false, true, true]);
+    assert_eq!([(true, false), (false, true)].map(|(psh, fin)| measured(88, psh, fin)), [false; 2]);
+}
+
+/// 20 ms is half of TCP_ATO_MIN. A pause counts as long if it exceeds the RTO.
+#[test]
+fn gaps_are_measured_from_the_last_arrival() {
+    let mut pending = settled();
+    assert_eq!([35, 36].map(|at| pending.is_after_gap(full(at).now)), [false, true]);
+    assert_eq!(take(&mut pending, &full(15 + 300)), AckTiming::Within(ms(40)), "exactly the RTO");
+    let fixed = PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX });
+    assert!(!fixed.is_after_gap(full(1_000).now));
+}
+
+/// `tcp_fin` enters the pingpong mode, in which quick ACKs do not count. The ACK of a FIN may wait
+/// for this end's own.
+#[test]
+fn a_fin_makes_this_end_interactive() {
+    let mut pending = linux();
+    pending.on_data(&full(0));
+    pending.on_fin();
+    assert_eq!(pending.verdict(&full(0), &LINUX, || true), AckTiming::Within(ms(40)));
+    assert!(pending.may_delay_ack_of_fin());
+    let fixed = PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX });
+    assert!(!fixed.may_delay_ack_of_fin());
+}
+
+/// `__tcp_ack_snd_check` does not compress ACKs in quick-ACK mode (`tcp_in_quickack_mode`), which
+/// pingpong mode switches off.
+#[test]
+fn quick_acks_are_not_compressed() {
+    let compresses = |quick_acks, interactive| {
+        let state = LinuxAckState { quick_acks, interactive, ..LinuxAckState::new() };
+        PendingAck { linux: Some(Box::new(state)), ..linux() }.compresses()
+    };
+    assert!(compresses(0, false) && compresses(0, true) && compresses(1, true));
+    assert!(!compresses(1, false));
+    assert!(!PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX }).compresses());
+}
+
+/// An ACK changes nothing if no data are unacknowledged; Linux's policy also has a state to change.
+#[test]
+fn states_that_an_acknowledgment_leaves() {
+    let fixed = PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX });
+    assert!(fixed.is_idle() && fixed.is_initial());
+    let mut beyond_gap = fixed.clone();
+    beyond_gap.on_gap();
+    assert!(!beyond_gap.is_idle() && !beyond_gap.is_initial());
+    beyond_gap.on_ack_sent(Time::ZERO, false);
+    assert!(beyond_gap.is_idle() && beyond_gap.is_initial());
+    let waiting = PendingAck { segments: 1, ..fixed };
+    assert!(!waiting.is_idle() && !waiting.is_initial());
+    assert!(!linux().is_idle() && linux().is_initial());
+    let initial = |state| PendingAck { linux: Some(Box::new(state)), ..linux() }.is_initial();
+    assert!(!initial(LinuxAckState { wait: ms(40), ..LinuxAckState::new() }));
+    assert!(!initial(LinuxAckState { bytes: 1, ..LinuxAckState::new() }));
+    assert!(!initial(LinuxAckState { pushed: [true, false], ..LinuxAckState::new() }));
+}
+
+/// `tcp_dec_quickack_mode` counts ACKs of data only.
+#[test]
+fn an_acknowledgment_without_data_uses_no_quick_ack() {
+    let mut pending = settled();
+    pending.on_window_growth();
+    pending.on_ack_sent(full(16).now, false);
+    assert_eq!(take(&mut pending, &full(17)), AckTiming::Now);
+    assert_eq!(take(&mut pending, &full(18)), AckTiming::Within(ms(40)));
+}
+
+/// `__tcp_ack_snd_check`: more than a full segment is acknowledged at once; in general more than
+/// `segments` − 1 of them.
+#[test]
+fn more_than_a_full_segment_is_acknowledged() {
+    for segments in [2, 3] {
+        let config = DelayedAck { segments, ..LINUX };
+        let at = |bytes| {
+            let state = LinuxAckState { bytes, mss: 1_448, ..LinuxAckState::new() };
+            let pending = PendingAck { linux: Some(Box::new(state)), ..linux() };
+            pending.verdict(&full(0), &config, || true) == AckTiming::Now
+        };
+        let most = u64::from(segments - 1) * 1_448;
+        assert_eq!([most, most + 1].map(at), [false, true], "{segments}");
+    }
+}
+
+/// `tcp_send_delayed_ack`: HZ/2 bounds the delay of one-way data, TCP_DELACK_MAX (700 ms here) that
+/// of messages.
+#[test]
+fn messages_and_one_way_data_wait_differently() {
+    let config = DelayedAck { timeout: ms(700), ..LINUX };
+    let wait = |interactive, message| {
+        let pushed = [message, false];
+        let state = LinuxAckState { wait: ms(600), interactive, pushed, ..LinuxAckState::new() };
+        let pending = PendingAck { linux: Some(Box::new(state)), ..linux() };
+        pending.verdict(&Arrival { srtt: None, ..full(0) }, &config, || true)
+    };
+    assert_eq!(wait(false, false), AckTiming::Within(ms(500)));
+    for (interactive, message) in [(true, false), (false, true), (true, true)] {
+        assert_eq!(wait(interactive, message), AckTiming::Within(ms(600)));
+    }
+}

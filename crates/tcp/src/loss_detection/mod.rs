@@ -349,3 +349,6 @@ impl LossDetection for State {
         dispatch!(self, it => it.on_probe_sent(probe));
     }
 }
+
+#[cfg(test)]
+mod tests;

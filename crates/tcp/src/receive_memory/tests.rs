@@ -200,3 +200,86 @@ fn limits_of_the_free_space() {
     assert_eq!([125, 124].map(|free| offer(free, 100)), [(125, true), (0, true)]);
     assert_eq!([150, 149].map(|free| offer(free, 150)), [(150, true), (0, true)]);
 }
+
+/// An MSS that the timestamps option fills leaves a byte of payload.
+#[test]
+fn timestamps_leave_at_least_a_byte() {
+    let first = |mss| ReceiveMemory::fixed(10_000, mss).first_window(true);
+    // Payloads of 1, 1 and 3 bytes; the window is 10,000 bytes.
+    assert_eq!([12, 13, 15].map(first), [10_000, 10_000, 9_999]);
+}
+
+/// `tcp_init_buffer_space`: one segment is reserved only if more than two fit.
+#[test]
+fn a_small_window_is_not_reduced() {
+    let clamp = |bytes| {
+        let mut memory = ReceiveMemory::fixed(bytes, 1_460);
+        memory.on_open(at(0), false, 65_535);
+        memory.clamp
+    };
+    // A fixed buffer is doubled, and half of it is window.
+    assert_eq!([2_190, 2_920, 3_000, 4_381].map(clamp), [2_190, 2_920, 2_920, 2_921]);
+}
+
+/// With window scaling the offer is rounded up to the unit of the field (`__tcp_select_window`).
+#[test]
+fn an_offer_is_rounded_up_to_its_unit() {
+    let mut memory = opened();
+    let mut offer = |window| {
+        memory.window = window;
+        assert_eq!(memory.largest_window(), window);
+        memory.window(0, 1_024, &place(1, 0, 1_448)).0
+    };
+    assert_eq!([10_240, 10_241, 11_263].map(&mut offer), [10_240, 11_264, 11_264]);
+}
+
+#[test]
+fn the_last_echo_is_known() {
+    let mut memory = opened();
+    memory.on_echo(7, Some(MS(90)), &place(1, 64_088, 1_448));
+    assert_eq!([6, 7, 8].map(|echo| memory.is_last_echo(echo)), [false, true, false]);
+}
+
+/// `tcp_set_window_clamp` does nothing if the clamp stays; a larger clamp lifts the window to the
+/// one offered, a smaller one limits it. A full packet permits 20,480 bytes of window here.
+#[test]
+fn a_new_ratio_moves_the_window_with_the_clamp() {
+    let window = |clamp, window| {
+        let mut memory = ReceiveMemory::fixed(16_384, 1_460);
+        memory.on_open(at(0), true, 16_060);
+        (memory.clamp, memory.window) = (clamp, window);
+        memory.on_larger_segment(1_448, &place(1, 15_000, 1_448));
+        assert_eq!(memory.clamp, 20_480);
+        memory.window
+    };
+    assert_eq!(window(20_480, 10_000), 10_000);
+    assert_eq!(window(20_479, 10_000), 15_000);
+    assert_eq!(window(30_000, 25_000), 20_480);
+}
+
+/// `tcp_grow_window`: a segment whose payload is at least its memory times the ratio counts two
+/// MSS. Packets of 1252 bytes take 2304 bytes of memory, which give a window of 1152.
+#[test]
+fn a_segment_that_is_cheap_increases_the_window_by_two_mss() {
+    let mut memory = opened();
+    (memory.buffer, memory.clamp) = (200_000, 80_000);
+    assert!(memory.grow(1_200, 0, &place(1, 64_088, 1_448)));
+    assert_eq!(memory.window, 64_088 + 2 * 1_448);
+    // `tcp_event_data_recv`: 128 bytes count, fewer do not.
+    assert!(memory.grow(128, 0, &place(1, 64_088, 1_448)));
+    assert!(!memory.grow(127, 0, &place(1, 64_088, 1_448)));
+}
+
+/// The memory of a packet includes its headers: with 150 bytes of payload the packet has 202 bytes,
+/// which take 1280 bytes of memory, so n = 3 in `__tcp_grow_window`: the window may be at most an
+/// eighth of that of the largest buffer, 800,000 bytes.
+#[test]
+fn a_costly_segment_is_judged_with_its_headers() {
+    let grows = |window| {
+        let mut memory = opened();
+        (memory.most, memory.buffer) = (Some(1_600_000), 1_000_000);
+        (memory.clamp, memory.window) = (300_000, window);
+        memory.grow(150, 0, &place(1, window, 1_448))
+    };
+    assert_eq!([100_000, 100_001].map(grows), [true, false]);
+}

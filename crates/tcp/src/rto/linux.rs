@@ -242,4 +242,12 @@ mod tests {
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(3));
         assert_eq!(sample(&mut state, 40_000, 1, 1)[2], 240_000);
     }
+
+    #[test]
+    fn without_a_sample_nothing_is_known() {
+        let mut state = estimator();
+        assert_eq!((state.srtt(), state.rttvar()), (None, None));
+        sample(&mut state, 40_000, 1, 1);
+        assert!(state.srtt().is_some() && state.rttvar().is_some());
+    }
 }

@@ -187,4 +187,15 @@ mod tests {
         state.on_rtt(Duration::MAX, 0, 0, &UNUSED);
         assert_eq!(state.rto(&window(1)), Duration::from_secs(120), "the maximum");
     }
+
+    /// The timeout of a lost SYN holds until the first sample, within the maximum.
+    #[test]
+    fn a_lost_syn_raises_the_first_timeout() {
+        let after = |seconds| {
+            let mut state = estimator(10);
+            state.on_lost_syn(Duration::from_secs(seconds), &UNUSED);
+            state.rto(&window(1))
+        };
+        assert_eq!([2, 6, 121].map(after), [3, 6, 120].map(Duration::from_secs));
+    }
 }

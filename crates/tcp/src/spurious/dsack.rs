@@ -134,4 +134,48 @@ mod tests {
         assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Spurious(UndoScope::ALL));
         assert_eq!(report(&mut state, 1_001, 2_001), Verdict::Undecided, "once");
     }
+
+    fn begun(retransmitted: u64, awaits_probe: bool) -> State {
+        let tcp = (crate::presets::find("sack").expect("a preset").config)();
+        let mut state = State::new(&Config::default(), &tcp);
+        let begin = testing::new_recovery(false, false);
+        state.on_begin(&NewRecovery { retransmitted, awaits_probe, ..begin });
+        state
+    }
+
+    /// Number of reports of the first segment after which the recovery counts as spurious.
+    fn reports(state: &mut State) -> Option<usize> {
+        (1..=5).find(|_| report(state, 1, 1_001) != Verdict::Undecided)
+    }
+
+    /// RFC 3708 §2: each copy must be reported, also those of an earlier recovery and of a tail
+    /// loss probe (Linux `tcp_init_undo`).
+    #[test]
+    fn each_copy_has_to_be_reported() {
+        let once = |mut state: State| {
+            state.on_retransmission(&testing::retransmission(1, None));
+            reports(&mut state)
+        };
+        assert_eq!([0, 1, 2].map(|before| once(begun(before, false))), [Some(1), Some(2), Some(3)]);
+        assert_eq!([0, 2].map(|before| once(begun(before, true))), [Some(2), Some(4)]);
+        let mut twice = begun(0, false);
+        (0..2).for_each(|_| twice.on_retransmission(&testing::retransmission(1, None)));
+        assert_eq!(reports(&mut twice), Some(2));
+    }
+
+    /// RFC 3708 §2: a DSACK for data that were not retransmitted is due to the network, and counts
+    /// for nothing. One block may report several segments.
+    #[test]
+    fn a_duplicate_of_the_network_does_not_count() {
+        let mut state = begun(0, false);
+        (0..2).for_each(|_| state.on_retransmission(&testing::retransmission(1, None)));
+        assert_eq!(report(&mut state, 5_001, 6_001), Verdict::Undecided);
+        assert_eq!(reports(&mut state), Some(2));
+        let mut state = begun(0, false);
+        for position in [1_001, 2_001, 3_001] {
+            state.on_retransmission(&testing::retransmission(position, None));
+        }
+        let verdict = report(&mut state, 1_001, 4_001);
+        assert_eq!(verdict, Verdict::Spurious(UndoScope::ALL), "three segments");
+    }
 }

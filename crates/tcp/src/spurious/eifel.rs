@@ -121,4 +121,29 @@ mod tests {
         assert_eq!(state.on_ack(&ack(1, 99)), Verdict::Undecided);
         assert_eq!(state.on_ack(&ack(10_001, 99)), spurious);
     }
+
+    /// RFC 3522 §3.2, step 2: RetransmitTS is that of the first retransmission of the recovery. It
+    /// is kept while retransmissions of an earlier recovery are in flight (Linux
+    /// `tcp_retrans_stamp_cleanup`), and at a repeated timeout.
+    #[test]
+    fn the_first_retransmission_counts() {
+        let spurious = Verdict::Spurious(UndoScope::ALL);
+        let mut state = retransmitted();
+        state.on_retransmission(&testing::retransmission(1_001, Some(200)));
+        assert_eq!(state.on_ack(&ack(1_001, 150)), Verdict::Undecided);
+        let second = |in_recovery, retransmitted_before, first_retransmitted| {
+            let mut state = retransmitted();
+            state.on_begin(&NewRecovery {
+                retransmitted: retransmitted_before,
+                first_retransmitted,
+                ..testing::new_recovery(true, in_recovery)
+            });
+            state.on_retransmission(&testing::retransmission(1, Some(200)));
+            state.on_ack(&ack(1_001, 150))
+        };
+        assert_eq!(second(false, 0, false), spurious, "since the second recovery");
+        assert_eq!(second(false, 1, false), Verdict::Undecided);
+        assert_eq!(second(false, 0, true), Verdict::Undecided);
+        assert_eq!(second(true, 0, false), Verdict::Undecided, "a repeated timeout");
+    }
 }

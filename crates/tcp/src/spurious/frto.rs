@@ -207,4 +207,18 @@ mod tests {
             [spurious, genuine]
         );
     }
+
+    /// `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: the arrival of a segment sent once, before the
+    /// timeout, shows once that the timeout was spurious.
+    #[test]
+    fn an_original_from_before_the_timeout_shows_it() {
+        let sees = |state: &mut State, lowest_original_end| {
+            state.sees_original(&Ack { lowest_original_end, ..ack(1, 1_001) })
+        };
+        let ends = [None, Some(10_001), Some(10_002)];
+        assert_eq!(ends.map(|end| sees(&mut timed_out(), end)), [false, true, false]);
+        let mut state = timed_out();
+        assert_eq!([(); 2].map(|()| sees(&mut state, Some(5_001))), [true, false], "once");
+        assert!(!sees(&mut begun(false, false), Some(5_001)), "no timeout");
+    }
 }

@@ -264,4 +264,133 @@ mod tests {
         assert!(matches!(after(1_001, 2_001), Verdict::Spurious(_)));
         assert!(matches!(after(1_001, 1_001), Verdict::Genuine { .. }));
     }
+
+    /// Fast recovery with SACK up to 10,001, with one retransmission of TSval 100.
+    fn recovering() -> State {
+        let mut state = timed_out();
+        state.on_begin(&testing::new_recovery(false, false));
+        state.on_retransmission(&testing::retransmission(1, Some(100)));
+        state
+    }
+
+    /// ACK in recovery, from 1 to this position, with this echo.
+    fn partial(snd_una: u64, echo: u32) -> Ack {
+        Ack {
+            state: LossState::Recovery,
+            sacked: Some(0),
+            echo: Some(echo),
+            ..ack(1, snd_una, 10_001)
+        }
+    }
+
+    const fn undo(losses: bool, ends: bool) -> Verdict {
+        Verdict::Spurious(UndoScope { losses, ends })
+    }
+
+    /// `tcp_try_undo_recovery`: at the end of the recovery, an echo from before the first
+    /// retransmission, or reports of all copies, undo it. Without SACK the recovery goes on at its
+    /// last position (`tcp_is_non_sack_preventing_reopen`).
+    #[test]
+    fn the_end_of_a_recovery() {
+        let at =
+            |snd_una, echo, sacked| recovering().on_ack(&Ack { sacked, ..partial(snd_una, echo) });
+        let selective = [98, 99, 100, 101].map(|echo| at(10_001, echo, Some(0)));
+        let (ends, undecided) = (undo(false, true), Verdict::Undecided);
+        assert_eq!(selective, [ends, ends, undecided, undecided]);
+        assert_eq!(at(10_001, 99, None), undo(false, false));
+        assert_eq!(at(10_002, 99, None), undo(false, true));
+        let reported = Ack { dsack: Some((1, 1_001)), previous_una: 1_001, ..partial(10_001, 100) };
+        assert_eq!(recovering().on_ack(&reported), undo(false, true));
+    }
+
+    /// `tcp_try_undo_partial`: a partial ACK of an original undoes the recovery, unless copies are
+    /// in flight. Both show reordering.
+    #[test]
+    fn a_partial_ack_of_an_original() {
+        let at = |retransmitted| {
+            let mut state = recovering();
+            let verdict = state.on_ack(&Ack { retransmitted, ..partial(1_001, 99) });
+            (verdict, state.saw_late_original(), state.is_at_rest())
+        };
+        assert_eq!(at(0), (undo(true, true), true, false));
+        assert_eq!([1, 2].map(at), [(Verdict::Wait, true, false); 2]);
+    }
+
+    /// `tcp_is_non_sack_preventing_reopen`: without SACK, and with no copy in flight,
+    /// `retrans_stamp` is discarded at the last position of the recovery.
+    #[test]
+    fn the_time_of_the_first_retransmission_is_discarded_without_sack() {
+        let keeps = |sacked, retransmitted, snd_una| {
+            let mut state = recovering();
+            state.on_ack(&Ack { sacked, retransmitted, ..partial(snd_una, 100) });
+            state.retrans_stamp.is_some()
+        };
+        assert!(!keeps(None, 0, 10_001));
+        assert!(keeps(None, 1, 10_001));
+        assert!(keeps(None, 0, 10_002));
+        assert!(keeps(Some(0), 0, 10_001));
+    }
+
+    /// `tcp_process_loss`: with SACK a duplicate does not end F-RTO, although new data were sent.
+    #[test]
+    fn with_sack_a_duplicate_does_not_end_frto() {
+        let mut state = timed_out();
+        let selective =
+            |previous_una, snd_una| Ack { sacked: Some(0), ..ack(previous_una, snd_una, 10_002) };
+        assert_eq!(state.on_ack(&selective(1, 1)), Verdict::Undecided);
+        assert!(!state.is_waiting());
+        assert_eq!(state.on_ack(&selective(1, 1_001)), Verdict::SendNew);
+        assert!(state.is_waiting());
+    }
+
+    /// `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: the timeout is undone. Without SACK the loss state
+    /// lasts at its last position.
+    #[test]
+    fn an_original_undoes_a_timeout() {
+        let at = |snd_una, sacked| {
+            let original = Some(1_001);
+            let ack = Ack { sacked, lowest_original_end: original, ..ack(1, snd_una, 10_001) };
+            timed_out().on_ack(&ack)
+        };
+        assert_eq!(at(5_001, None), undo(true, true));
+        assert_eq!(at(10_001, None), undo(true, false));
+        assert_eq!(at(10_001, Some(0)), undo(true, true));
+    }
+
+    /// `tcp_init_undo`: copies in flight and an unacknowledged probe count as retransmissions.
+    /// `tcp_retrans_stamp_cleanup`: without copies, the time of the first retransmission is
+    /// discarded.
+    #[test]
+    fn what_a_recovery_takes_over() {
+        let begun = |retransmitted, awaits_probe, first_retransmitted| {
+            let mut state = recovering();
+            state.on_begin(&NewRecovery {
+                retransmitted,
+                awaits_probe,
+                first_retransmitted,
+                ..testing::new_recovery(false, false)
+            });
+            (state.undo_retrans, state.retrans_stamp.is_some())
+        };
+        assert_eq!(begun(0, false, false), (None, false));
+        assert_eq!(begun(0, true, false), (Some(1), false));
+        assert_eq!(begun(2, false, false), (Some(2), true));
+        assert_eq!(begun(2, true, true), (Some(3), true));
+        assert_eq!(begun(0, false, true), (None, true));
+    }
+
+    /// Nothing changes without a late original, and without a reduction whose retransmissions were
+    /// all reported.
+    #[test]
+    fn the_state_rests_unless_it_undoes() {
+        let rests = |undo_marker, undo_retrans, late_original| {
+            State { undo_marker, undo_retrans, late_original, ..timed_out() }.is_at_rest()
+        };
+        assert!(rests(None, None, false));
+        assert!(rests(Some(1), Some(1), false));
+        assert!(rests(Some(1), None, false));
+        assert!(rests(None, Some(0), false));
+        assert!(!rests(Some(1), Some(0), false));
+        assert!(!rests(None, None, true));
+    }
 }

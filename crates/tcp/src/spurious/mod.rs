@@ -285,4 +285,31 @@ mod tests {
             assert_eq!(seen, [false, *name == "linux", false], "{name}");
         }
     }
+
+    /// RFC 4015 §3.2 and Linux restore the window; `conservative` does not.
+    #[test]
+    fn what_restores_the_window() {
+        let responses = [Response::FullUndo, Response::Rfc4015, Response::Conservative];
+        assert_eq!(responses.map(Response::restores_window), [true, true, false]);
+    }
+
+    /// Linux's undo rests between recoveries, and gives up at ECN-Echo (`tcp_enter_cwr`).
+    #[test]
+    fn an_echo_ends_only_the_undo_of_linux() {
+        for name in Config::NAMES {
+            let rests = matches!(*name, "none" | "linux");
+            assert_eq!(detector(name).is_at_rest(), rests, "{name}");
+            let undoes = |echo: bool| {
+                let mut detector = detector(name);
+                begin(&mut detector);
+                if echo {
+                    detector.on_echo();
+                }
+                let partial = Ack { retransmitted: 0, ..ack(1_001, 99) };
+                matches!(detector.on_ack(&partial), Verdict::Spurious(_))
+            };
+            let by_time = matches!(*name, "linux" | "eifel");
+            assert_eq!([undoes(false), undoes(true)], [by_time, *name == "eifel"], "{name}");
+        }
+    }
 }

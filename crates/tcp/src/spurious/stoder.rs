@@ -61,3 +61,30 @@ impl Detector for State {
         self.response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    /// draft-kun-stoder-00: an ACK beyond the right edge of the shortened segment was due to the
+    /// original.
+    #[test]
+    fn an_ack_beyond_the_short_segment_is_for_the_original() {
+        let tcp = (crate::presets::find("reno").expect("a preset").config)();
+        let verdict = |by_timeout, snd_una| {
+            let mut state = State::new(&Config::default(), &tcp);
+            state.on_begin(&testing::new_recovery(by_timeout, false));
+            assert_eq!(state.shortens(), by_timeout);
+            let retransmission = testing::retransmission(1, None);
+            state.on_retransmission(&Retransmission { end: 1_000, ..retransmission });
+            assert!(!state.shortens(), "only the first");
+            state.on_ack(&testing::ack(1, snd_una))
+        };
+        let spurious = Verdict::Spurious(UndoScope::ALL);
+        let undecided = Verdict::Undecided;
+        assert_eq!([1, 1_000].map(|snd_una| verdict(true, snd_una)), [undecided; 2]);
+        assert_eq!([1_001, 2_001].map(|snd_una| verdict(true, snd_una)), [spurious; 2]);
+        assert_eq!(verdict(false, 1_001), undecided, "no timeout");
+    }
+}
