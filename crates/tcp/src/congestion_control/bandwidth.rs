@@ -166,4 +166,21 @@ mod tests {
         assert!((range.position(ms(20)) - 0.25).abs() < 1e-12);
         assert!(RttRange { least: ms(10), largest: ms(10) }.position(ms(10)).abs() < 1e-12);
     }
+
+    /// An acknowledgment that delivers nothing is no sample: it must not begin an interval.
+    #[test]
+    fn nothing_delivered_is_no_sample() {
+        let filter = || {
+            let half = Duration::from_millis(500);
+            Bandwidth::new(Filter::Tustin(Tustin::new(half, std::num::NonZeroU32::new(2).unwrap())))
+        };
+        let (mut plain, mut with_empty) = (filter(), filter());
+        with_empty.observe(&Ack { delivered: 0, ..ack(at(0), 0) }, SMSS);
+        for ms in [100, 200] {
+            plain.observe(&ack(at(ms), 1000), SMSS);
+            with_empty.observe(&ack(at(ms), 1000), SMSS);
+        }
+        assert!(plain.rate(at(200)) > 0.0);
+        assert_eq!(plain.rate(at(200)).to_bits(), with_empty.rate(at(200)).to_bits());
+    }
 }

@@ -372,4 +372,19 @@ mod tests {
         };
         assert_eq!((left(Variant::Rfc9438), left(Variant::Linux)), (35_000, 70_000));
     }
+
+    /// RFC 9406 §4.3: only the first slow start is modified. Before a loss an ACK of four segments
+    /// adds four (L = 8 and no conservative phase), after it one (RFC 5681 eq. 2).
+    #[test]
+    fn after_a_loss_slow_start_is_the_standard_one() {
+        for (lossy, grown) in [(false, 14_000), (true, 11_000)] {
+            let mut state = cubic(Variant::Rfc9438, SlowStart::HystartPlusPlus);
+            if lossy {
+                state.on_loss(&mut window(20, 99), &loss(at(0), 20));
+            }
+            let mut window = window(10, 999);
+            state.on_ack(&mut window, &ack(at(1), 4000));
+            assert_eq!(window.cwnd, grown);
+        }
+    }
 }

@@ -231,3 +231,132 @@ impl DeliveryRate {
         newest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::at;
+    use super::*;
+    use crate::congestion_control::Phase;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn sent(ms: u64, position: u64, retransmission: bool) -> Sent {
+        let flight_size = if position == 1 && !retransmission { 1000 } else { 9000 };
+        Sent { now: at(ms), position, bytes: 1000, flight_size, retransmission }
+    }
+
+    fn acked(ms: u64, snd_una: u64, segments: u64) -> Delivery {
+        Delivery {
+            now: at(ms),
+            snd_una,
+            segments,
+            is_selective: false,
+            newest: None,
+            is_short: false,
+            lost: 0,
+            lost_total: 0,
+            flight_before: 0,
+            flight: 0,
+            phase: Phase::Open,
+            rtt: None,
+            srtt: None,
+            pacing_delay: Duration::ZERO,
+        }
+    }
+
+    /// Two segments sent at 0 and 1 ms.
+    fn two() -> DeliveryRate {
+        let mut rate = DeliveryRate::new();
+        rate.on_sent(&sent(0, 1, false));
+        rate.on_sent(&sent(1, 1001, false));
+        rate
+    }
+
+    /// `tcp_rate_skb_delivered`: without SACK the segment sent last counts, however the segments
+    /// lie in the stream; with SACK the caller names it.
+    #[test]
+    fn the_newest_segment_is_the_one_sent_last() {
+        assert_eq!(two().on_ack(&acked(100, 2001, 2)).rtt, Some(MS * 99));
+        let mut rate = two();
+        rate.on_sent(&sent(50, 1, true));
+        assert_eq!(rate.on_ack(&acked(100, 2001, 2)).rtt, None, "sent twice");
+        assert_eq!(rate.first_sent, at(50));
+        let named = Delivery { is_selective: true, newest: Some(1001), ..acked(100, 2001, 2) };
+        assert_eq!(two().on_ack(&named).rtt, Some(MS * 100));
+        let unnamed = Delivery { is_selective: true, ..acked(100, 2001, 2) };
+        assert!(!two().on_ack(&unnamed).delivers);
+    }
+
+    /// Only a retransmission replaces the stamps of data in flight.
+    #[test]
+    fn new_data_leave_the_stamps_alone() {
+        let mut rate = two();
+        rate.on_sent(&sent(5, 1001, false));
+        assert_eq!(rate.flying.iter().map(|it| it.sent).collect::<Vec<_>>(), [at(0), at(1)]);
+        rate.on_sent(&sent(5, 1001, true));
+        assert_eq!(rate.flying.iter().map(|it| it.sent).collect::<Vec<_>>(), [at(0), at(5)]);
+    }
+
+    #[test]
+    fn the_least_rtt_is_that_of_the_handshake_or_less() {
+        let mut rate = DeliveryRate::new();
+        assert_eq!(rate.least_rtt(), None);
+        rate.on_connected(at(0), Some(MS * 20));
+        assert_eq!(rate.least_rtt(), Some(MS * 20));
+        rate.on_sent(&sent(0, 1, false));
+        rate.on_ack(&acked(15, 1001, 1));
+        assert_eq!(rate.least_rtt(), Some(MS * 15));
+    }
+
+    /// `tcp_rate_check_app_limited`: the mark is delivered + in flight. `tcp_rate_gen` clears it
+    /// once more than that has been delivered.
+    #[test]
+    fn a_shortage_ends_when_more_than_the_data_in_flight_are_delivered() {
+        let mut rate = DeliveryRate::new();
+        assert!(!rate.is_app_limited());
+        rate.on_app_limited(3);
+        assert_eq!(rate.app_limited, 4, "with the SYN");
+        for (segments, limited) in [(0, true), (3, true), (1, false)] {
+            rate.on_ack(&acked(1, 1, segments));
+            assert_eq!(rate.is_app_limited(), limited, "{}", rate.delivered);
+        }
+    }
+
+    /// `tcp_rate_gen`: a sample over less than the minimum RTT comes from an unnecessary
+    /// retransmission. Here both segments are repeated and acknowledged 1 ms later.
+    #[test]
+    fn a_sample_over_less_than_the_minimum_rtt_is_invalid() {
+        for (least, is_valid) in [(None, true), (Some(2), true), (Some(3), false)] {
+            let mut rate = DeliveryRate::new();
+            rate.on_connected(at(0), least.map(|ms| MS * ms));
+            rate.on_sent(&sent(0, 1, false));
+            rate.on_sent(&sent(0, 1001, false));
+            rate.on_sent(&sent(24, 1, true));
+            rate.on_ack(&acked(25, 1001, 1));
+            rate.on_sent(&sent(26, 1001, true));
+            let evaluation = rate.on_ack(&acked(27, 2001, 1));
+            let valid = Sample { segments: 1, interval: MS * 2, prior_delivered: 2 };
+            assert_eq!(evaluation.sample, is_valid.then_some(valid), "{least:?}");
+        }
+    }
+
+    /// `FLAG_ACK_MAYBE_DELAYED`: a single short segment, alone in its round trip.
+    #[test]
+    fn the_acknowledgment_of_a_lone_short_segment_may_be_delayed() {
+        for (segments, is_short, before, delayed) in [
+            (1, true, 0, true),
+            (1, false, 0, false),
+            (2, true, 0, false),
+            (2, false, 0, false),
+            (1, true, 1, false),
+            (1, false, 1, false),
+        ] {
+            let mut rate = DeliveryRate::new();
+            rate.on_sent(&sent(0, 1, false));
+            rate.delivered += before;
+            let delivery = Delivery { is_short, ..acked(9, 1001, segments) };
+            let seen = rate.on_ack(&delivery).may_be_delayed;
+            assert_eq!(seen, delayed, "{segments} {is_short} {before}");
+        }
+    }
+}

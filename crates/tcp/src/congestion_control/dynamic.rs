@@ -382,4 +382,12 @@ mod tests {
         let bytes = settled(&Config::default(), 9).bandwidth_delay_bytes().unwrap();
         assert!((4_999..=5_000).contains(&bytes), "{bytes}");
     }
+
+    /// Without an estimate the threshold is two segments, and the window one.
+    #[test]
+    fn a_loss_without_an_estimate_leaves_the_least_window() {
+        let (mut state, mut window) = (State::new(&Config::default(), &tcp()), window(10, 99));
+        state.on_loss(&mut window, &loss(at(0), 10));
+        assert_eq!((window.cwnd, window.ssthresh), (u64::from(SMSS), 2 * u64::from(SMSS)));
+    }
 }

@@ -341,4 +341,11 @@ mod tests {
         assert!(illinois.max_rtt >= 40_000);
         assert!(illinois.alpha < ALPHA_ONE && illinois.beta > BETA_ONE / 4);
     }
+
+    /// `alpha` in tcp_illinois.c with dm = 1000 and da = 510 µs: both less d1 = 10, so α =
+    /// 990·1280/(990 + ⌊500·1242/38⌋) = ⌊73.1⌋.
+    #[test]
+    fn alpha_counts_delays_above_the_low_threshold() {
+        assert_eq!(illinois().alpha_at(510, 1000), 73);
+    }
 }

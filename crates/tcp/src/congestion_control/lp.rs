@@ -393,4 +393,28 @@ mod tests {
         lp.on_timeout(&mut window, &later, false);
         assert_eq!((window.cwnd, window.ssthresh), (1000, 2000));
     }
+
+    /// `tcp_lp_remote_hz_estimator`: a sample needs two different values of each clock.
+    #[test]
+    fn a_clock_that_stands_still_gives_no_rate() {
+        for (value, echo) in [(100, 105), (105, 100), (100, 100)] {
+            let mut delay = OneWayDelay::NONE;
+            delay.remote_hz = 1000;
+            delay.reference = Timestamps { value: 100, echo: 100 };
+            delay.update_remote_hz(Timestamps { value, echo });
+            assert_eq!(delay.remote_hz, 1000, "{value} {echo}");
+        }
+    }
+
+    /// `tcp_lp_pkts_acked`: the window rests for less than three round trips after a decrease.
+    #[test]
+    fn a_rest_lasts_less_than_three_round_trips() {
+        for (last_drop, rests) in [(0, false), (71, true), (70, false), (69, false)] {
+            let mut lp = lp();
+            lp.last_drop = last_drop;
+            (lp.clock, lp.received.echo) = (100, 90);
+            lp.on_sample(&mut window(10, 2), None);
+            assert_eq!((lp.inference, lp.rests), (30, rests), "{last_drop}");
+        }
+    }
 }

@@ -29,6 +29,8 @@ mod segments;
 pub(crate) mod send_times;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub(crate) mod windowed_filter;
 
 pub use events::{Ack, Loss, Sent, Start};

@@ -108,3 +108,28 @@ impl CongestionControl for State {
         self.restart_growth();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at, tcp, window};
+    use super::*;
+
+    /// RFC 5681 §3.1: one segment once cwnd bytes are acknowledged; the rest counts for the next.
+    #[test]
+    fn acknowledged_bytes_add_up_to_a_window() {
+        let config = Config { growth: Growth::BytesAcked };
+        let (mut reno, mut window) = (State::new(&config, &tcp()), window(4, 2));
+        for (bytes, cwnd) in [
+            (1000, 4000),
+            (2999, 4000),
+            (501, 5000), // 500 beyond 4000
+            (4499, 5000),
+            (1, 6000),
+            (5999, 6000),
+            (1, 7000),
+        ] {
+            reno.on_ack(&mut window, &ack(at(0), bytes));
+            assert_eq!(window.cwnd, cwnd, "{bytes}");
+        }
+    }
+}

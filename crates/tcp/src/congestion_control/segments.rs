@@ -153,4 +153,16 @@ mod tests {
         let later = Loss { snd_una: 20_000, snd_max: 30_000, ..loss(at(2), 10) };
         assert!(!segments.timed_out(&mut window, &later, false));
     }
+
+    /// `tcp_enter_loss` sets ssthresh once everything before `high_seq` is acknowledged, that is,
+    /// when SND.UNA has reached it.
+    #[test]
+    fn a_reduction_lasts_until_its_data_are_acknowledged() {
+        for (snd_una, kept) in [(1, true), (10_000, true), (10_001, false), (10_002, false)] {
+            let (mut segments, mut window) = (SegmentCounter::default(), window(10, 99));
+            segments.reduce(&mut window, &loss(at(0), 10), 5);
+            let later = Loss { snd_una, snd_max: 30_000, ..loss(at(1), 10) };
+            assert_eq!(segments.timed_out(&mut window, &later, false), kept, "{snd_una}");
+        }
+    }
 }

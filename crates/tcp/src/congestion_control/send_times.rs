@@ -132,4 +132,32 @@ mod tests {
         let copies: Vec<u32> = times.segments.iter().map(|it| it.copies).collect();
         assert_eq!(copies, [2, 2, 1]);
     }
+
+    #[test]
+    fn a_retransmission_adds_no_segment() {
+        let mut times = SendTimes::default();
+        times.on_sent(&sent(0, 1, 10, false));
+        times.on_sent(&sent(1, 11, 10, false));
+        times.on_sent(&sent(9, 11, 10, true));
+        let seen: Vec<_> = times.segments.iter().map(|it| (it.end, it.sent, it.copies)).collect();
+        assert_eq!(seen, [(11, at(0), 1), (21, at(9), 2)]);
+        // Only a retransmission counts as a further copy.
+        times.on_sent(&sent(12, 1, 10, false));
+        assert_eq!(times.oldest().unwrap(), InFlightSegment { end: 11, sent: at(0), copies: 1 });
+    }
+
+    #[test]
+    fn the_oldest_segment_taken_tells_its_time_unless_one_was_sent_twice() {
+        for (again, expected) in [(None, Some(at(3))), (Some(1), None), (Some(1001), None)] {
+            let mut times = SendTimes::default();
+            times.on_sent(&sent(3, 1, 1000, false));
+            times.on_sent(&sent(4, 1001, 1000, false));
+            if let Some(position) = again {
+                times.on_sent(&sent(50, position, 1000, true));
+            }
+            assert_eq!(times.take(1000), None, "nothing is covered");
+            assert_eq!(times.take(2001), expected, "{again:?}");
+            assert_eq!(times.oldest(), None);
+        }
+    }
 }

@@ -236,4 +236,13 @@ mod tests {
         vegas.on_timeout(&mut window, &loss(at(9), 10), false);
         assert_eq!((window.cwnd, window.ssthresh), (1000, 10_000), "the same window");
     }
+
+    #[test]
+    fn a_timeout_halves_the_threshold() {
+        for (cwnd, ssthresh) in [(40, 20_000), (5, 2000), (3, 2000)] {
+            let (mut vegas, mut window) = (vegas(), window(cwnd, 99));
+            vegas.on_timeout(&mut window, &loss(at(0), cwnd), false);
+            assert_eq!((window.cwnd, window.ssthresh), (1000, ssthresh));
+        }
+    }
 }

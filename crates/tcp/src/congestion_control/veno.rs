@@ -202,4 +202,27 @@ mod tests {
         assert!((growth(0.9) as f64 - reno(40)).abs() < 1.0, "{}", growth(0.9));
         assert!((growth(0.8) as f64 - reno(20)).abs() < 1.0, "{}", growth(0.8));
     }
+
+    /// A round ends with the acknowledgment of data sent after its begin, that is, beyond
+    /// `round_end`.
+    #[test]
+    fn a_round_ends_beyond_its_data() {
+        for (snd_una, end) in [(9000, 9001), (9001, 9001), (9002, 30_001)] {
+            let (mut veno, mut window) = (veno(), window(10, 2));
+            veno.round_end = 9001;
+            let ack = Ack { snd_una, snd_nxt: 30_001, ..ack(at(0), 1000) };
+            veno.on_ack(&mut window, &ack);
+            assert_eq!(veno.round_end, end, "{snd_una}");
+        }
+    }
+
+    /// RFC 5681 eq. 4: at least two segments remain. Without samples the loss counts as random.
+    #[test]
+    fn a_loss_leaves_two_segments() {
+        for (flight, ssthresh) in [(1, 2000), (2, 2000), (5, 4000), (10, 8000)] {
+            let (mut veno, mut window) = (veno(), window(flight, 99));
+            veno.on_loss(&mut window, &loss(at(0), flight));
+            assert_eq!(window.ssthresh, ssthresh, "{flight}");
+        }
+    }
 }

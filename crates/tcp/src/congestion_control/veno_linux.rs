@@ -221,4 +221,26 @@ mod tests {
         veno.on_ack(&mut window, &Ack { cwnd_limited: false, ..ack(at(0), 10_000) });
         assert_eq!(window.cwnd, 10_000);
     }
+
+    /// `tcp_veno_cong_avoid` is Reno's outside Open, and before three samples.
+    #[test]
+    fn recovery_and_few_samples_are_renos() {
+        for (in_recovery, samples, measures) in
+            [(false, 2, false), (false, 3, true), (true, 2, false), (true, 3, false)]
+        {
+            let (mut veno, mut window) = (veno(), window(10, 2));
+            (veno.base, veno.least, veno.samples) = (MS * 20, Some(MS * 40), samples);
+            veno.on_ack(&mut window, &Ack { in_recovery, ..ack(at(0), 1000) });
+            assert_eq!(veno.least.is_none(), measures, "{in_recovery} {samples}");
+        }
+    }
+
+    /// Nothing is left for congestion avoidance if slow start takes all segments.
+    #[test]
+    fn slow_start_takes_what_it_can() {
+        let (mut veno, mut window) = (veno(), window(10, 99));
+        (veno.samples, veno.twice_backlog, veno.segments.acked_segments) = (3, 99, 50);
+        veno.on_ack(&mut window, &ack(at(0), 1000));
+        assert_eq!((window.cwnd, veno.segments.acked_segments), (11_000, 50));
+    }
 }

@@ -245,4 +245,18 @@ mod tests {
         state.on_recovery_end(&mut window, at(0));
         assert_eq!(window.cwnd, 2000);
     }
+
+    /// `westwood_filter`: the first sample fills the filter only if both of its stages are empty.
+    #[test]
+    fn the_filter_is_filled_once() {
+        for (before, after) in
+            [((0, 0), (8, 8)), ((0, 80), (1, 70)), ((80, 0), (71, 8)), ((80, 80), (71, 78))]
+        {
+            let mut state = State::new(&Config {}, &tcp());
+            (state.once_filtered, state.bandwidth) = before;
+            (state.rtt, state.began, state.credited) = (1, 0, 8000);
+            state.end_interval(1000);
+            assert_eq!((state.once_filtered, state.bandwidth), after, "{before:?}");
+        }
+    }
 }

@@ -130,4 +130,33 @@ mod tests {
         least.add(16, 11);
         assert_eq!(least.min(), 11);
     }
+
+    /// `minmax_subwin_update` in Linux `lib/win_minmax.c`: a second sample is taken after more than
+    /// a quarter of the window, a third after more than half.
+    #[test]
+    fn later_samples_are_taken_after_a_quarter_and_a_half() {
+        let mut filter = WindowedMax::new(12);
+        let mut then = |at, value| {
+            filter.add(at, value);
+            filter.best.map(|it| (it.at, it.value))
+        };
+        assert_eq!(then(0, 90), [(0, 90); 3]);
+        assert_eq!(then(1, 50), [(0, 90); 3]);
+        assert_eq!(then(3, 50), [(0, 90); 3], "just a quarter");
+        assert_eq!(then(4, 50), [(0, 90), (4, 50), (4, 50)]);
+        assert_eq!(then(5, 40), [(0, 90), (4, 50), (4, 50)]);
+        assert_eq!(then(6, 40), [(0, 90), (4, 50), (4, 50)], "just a half");
+        assert_eq!(then(7, 40), [(0, 90), (4, 50), (7, 40)]);
+        assert_eq!(then(8, 30), [(0, 90), (4, 50), (7, 40)], "there is a third");
+    }
+
+    #[test]
+    fn a_maximum_as_old_as_the_window_counts() {
+        for (at, max) in [(10, 90), (11, 50)] {
+            let mut filter = WindowedMax::new(10);
+            filter.add(0, 90);
+            filter.add(at, 50);
+            assert_eq!(filter.max(), max, "{at}");
+        }
+    }
 }

@@ -331,4 +331,29 @@ mod tests {
         assert!((200..=284).contains(&cwnd), "{cwnd}");
         assert!(yeah.slow_rounds > 0);
     }
+
+    /// `tcp_vegas_state`: after duplicate ACKs, the return to Open begins a round.
+    #[test]
+    fn new_data_after_a_duplicate_begin_a_round() {
+        for (bytes, end, disturbed) in [(0, 0, true), (1000, 9001, false)] {
+            let (mut yeah, mut window) = (yeah(), window(10, 2));
+            yeah.observe(&ack(at(0), 1000), SMSS);
+            assert!(!yeah.is_disturbed);
+            yeah.observe(&ack(at(0), 0), SMSS);
+            assert!(yeah.is_disturbed);
+            yeah.on_ack(&mut window, &Ack { snd_nxt: 9001, ..ack(at(0), bytes) });
+            assert_eq!((yeah.round_end, yeah.is_disturbed), (end, disturbed), "{bytes}");
+        }
+    }
+
+    /// `tcp_yeah_cong_avoid`: a round with more than two samples decides.
+    #[test]
+    fn three_samples_make_a_decision() {
+        for (sample_count, fast_rounds) in [(2, 0), (3, 1)] {
+            let (mut yeah, mut window) = (yeah(), window(10, 2));
+            (yeah.base, yeah.least, yeah.sample_count) = (MS * 100, MS * 100, sample_count);
+            yeah.on_ack(&mut window, &Ack { snd_una: 1001, snd_nxt: 9001, ..ack(at(0), 1000) });
+            assert_eq!((yeah.fast_rounds, yeah.sample_count), (fast_rounds, 0), "{sample_count}");
+        }
+    }
 }

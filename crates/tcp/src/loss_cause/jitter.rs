@@ -177,4 +177,39 @@ mod tests {
         assert_eq!(after(Config::default(), 1, 1_000).cause(&found(1)), Congestion);
         assert_eq!(after(Config::default(), 2, 1_000).cause(&found(1)), Corruption);
     }
+
+    /// Arrivals at one instant have no rate to compare.
+    #[test]
+    fn arrivals_at_one_instant_say_nothing() {
+        let mut state = State::new(&Config::default(), &tcp());
+        for (rtt, una) in [(50, 1001), (40, 2001)] {
+            let ack = acked(50_000, Duration::from_millis(rtt));
+            state.on_ack(&Ack { snd_una: una, snd_nxt: 9001, ..ack }, &WINDOW);
+        }
+        assert_eq!(state.newly_queued(1000), None);
+        assert_eq!(state.cause(&found(1)), Congestion);
+    }
+
+    /// The times of transmission give RTTs where the connection has none.
+    #[test]
+    fn segments_are_timed() {
+        use super::super::testing::unsampled;
+        let mut state = State::new(&Config::default(), &tcp());
+        for n in 0..2 {
+            state.on_sent(&Sent {
+                now: retx_units::Time::from_nanos(n * 1_000_000),
+                position: 1 + 1000 * n,
+                bytes: 1000,
+                flight_size: 1000 + 1000 * n,
+                retransmission: false,
+            });
+        }
+        for n in 0..2 {
+            let ack = unsampled(50_000 + 2_000 * n);
+            state.on_ack(&Ack { snd_una: 1001 + 1000 * n, snd_nxt: 9001, ..ack }, &WINDOW);
+        }
+        // Sent 1 ms apart, arrived 2 ms apart: half of a segment was queued.
+        let queued = state.newly_queued(1000).expect("two arrivals");
+        assert!((queued - 0.5).abs() < 1e-9, "{queued}");
+    }
 }

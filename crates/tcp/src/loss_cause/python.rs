@@ -69,3 +69,71 @@ impl LossCause for State {
         self.caught_up().map_or(Cause::Congestion, |running| running.cause(loss))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{WINDOW, duplicate, found, tcp, unsampled};
+    use super::*;
+    use crate::user::{Faults, Program};
+    use retx_units::Time;
+    use std::sync::{Arc, Mutex};
+
+    /// User code that records its calls.
+    #[derive(Debug, Clone, Default)]
+    struct Recorder(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Recorder {
+        fn record(&self, call: &'static str) {
+            self.0.lock().expect("no thread has died").push(call);
+        }
+    }
+
+    impl LossCause for Recorder {
+        fn on_sent(&mut self, _: &Sent) {
+            self.record("sent");
+        }
+
+        fn on_ack(&mut self, _: &Ack, _: &Window) {
+            self.record("ack");
+        }
+
+        fn cause(&mut self, _: &Loss) -> Cause {
+            self.record("cause");
+            Cause::Corruption
+        }
+    }
+
+    impl UserCause for Recorder {
+        fn copy(&self) -> Option<Box<dyn UserCause>> {
+            Some(Box::new(self.clone()))
+        }
+    }
+
+    impl Program<dyn UserCause> for Recorder {
+        fn start(&self, _: &Arc<Faults>) -> Option<Box<dyn UserCause>> {
+            self.copy()
+        }
+    }
+
+    /// A first transmission of one byte may be a FIN: only its acknowledgment as data creates the
+    /// instance, which then learns of it first.
+    #[test]
+    fn the_acknowledgment_of_data_creates_the_instance() {
+        let recorder = Recorder::default();
+        let program = Loaded::new(Arc::new(recorder.clone()));
+        let config =
+            Config { class: "Recorder".into(), file: None, parameters: Map::new(), program };
+        let mut state = State::new(&config, &tcp());
+        assert_eq!(state.cause(&found(1)), Cause::Congestion, "no instance");
+        let (now, bytes, flight_size) = (Time::ZERO, 1, 1);
+        state.on_sent(&Sent { now, position: 1, bytes, flight_size, retransmission: false });
+        let calls = || recorder.0.lock().unwrap().clone();
+        state.on_ack(&duplicate(1), &WINDOW);
+        assert_eq!(calls(), [""; 0]);
+        state.on_ack(&Ack { bytes_acked: 1, ..unsampled(2) }, &WINDOW);
+        assert_eq!(calls(), ["sent", "ack"]);
+        state.on_ack(&duplicate(3), &WINDOW);
+        assert_eq!(state.cause(&found(1)), Cause::Corruption);
+        assert_eq!(calls(), ["sent", "ack", "ack", "cause"]);
+    }
+}

@@ -121,4 +121,13 @@ mod tests {
             assert_eq!(state.cause(&timed_out()), said);
         }
     }
+
+    /// A share of exactly the threshold is no trend.
+    #[test]
+    fn the_threshold_itself_is_no_trend() {
+        let share = |value| Probability::new(value).unwrap();
+        let config = Config { gain: share(0.5), threshold: share(0.5), ..Config::default() };
+        assert_eq!(verdict(config, [1, 2]), Corruption);
+        assert_eq!(verdict(config, [1, 2, 3]), Congestion);
+    }
 }

@@ -214,4 +214,21 @@ mod tests {
         assert_eq!(seen(config, &[1_000; 8], 0).cause(&timed_out()), Corruption);
         assert_eq!(seen(config, &[], 0).cause(&found(1)), Congestion, "no spacing yet");
     }
+
+    /// The times of transmission give RTTs where the connection has none.
+    #[test]
+    fn segments_are_timed() {
+        use super::super::testing::unsampled;
+        let mut state = State::new(&Config::default(), &tcp());
+        state.on_sent(&Sent {
+            now: retx_units::Time::ZERO,
+            position: 1,
+            bytes: 1000,
+            flight_size: 1000,
+            retransmission: false,
+        });
+        state.on_ack(&Ack { snd_una: 1001, ..unsampled(50_000) }, &WINDOW);
+        let rtt = Duration::from_millis(50);
+        assert_eq!(state.rtts, Some((rtt, rtt)));
+    }
 }

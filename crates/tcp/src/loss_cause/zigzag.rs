@@ -164,4 +164,13 @@ mod tests {
         low.config.gain = Probability::new(0.51).unwrap();
         assert!(low.config.check().is_err());
     }
+
+    /// The deviation has twice the gain of the mean, which is at most 1.
+    #[test]
+    fn the_gain_is_at_most_a_half() {
+        for (gain, valid) in [(0.0, true), (0.5, true), (0.51, false), (1.0, false)] {
+            let config = Config { gain: Probability::new(gain).unwrap(), ..Config::default() };
+            assert_eq!(config.check().is_ok(), valid, "{gain}");
+        }
+    }
 }

@@ -163,4 +163,16 @@ mod tests {
         let expected = w * 32_000.0 * (1.0 + a * a * a) / (1.0 - a * a * a * a);
         assert!((filter.rate(at(99_000)) - expected).abs() < 1e-6, "{expected}");
     }
+
+    /// τ = 0 has no samples of 0, and gives the mean of two samples: B = −B + b + b'.
+    #[test]
+    fn without_a_time_constant_two_samples_are_averaged() {
+        let mut filter = Tustin::new(Duration::ZERO, NonZeroU32::new(2).unwrap());
+        for (ms, bytes, rate) in
+            [(0, 1000, 0.0), (100, 1000, 10_000.0), (200, 3000, 30_000.0), (300, 1000, 10_000.0)]
+        {
+            feed(&mut filter, at(ms), bytes);
+            assert!((filter.rate(at(ms)) - rate).abs() < 1e-6, "{ms}: {}", filter.rate(at(ms)));
+        }
+    }
 }

@@ -227,4 +227,21 @@ mod tests {
         assert_eq!(least.value, Some(ms50));
         assert!(!least.update(at(21), Some(ms50), false));
     }
+
+    /// `bbr_undo_cwnd` restarts the detection: the bandwidth then has to stop growing for three
+    /// rounds.
+    #[test]
+    fn a_restarted_detection_needs_three_rounds() {
+        for (restarts, reached) in [(false, true), (true, false)] {
+            let mut full = FullPipe::default();
+            for _ in 0..3 {
+                full.on_round(Bandwidth(100));
+            }
+            if restarts {
+                full.restart();
+            }
+            full.on_round(Bandwidth(100));
+            assert_eq!(full.reached, reached);
+        }
+    }
 }

@@ -53,12 +53,12 @@ pub(super) enum Outcome {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Policer {
-    is_sampling: bool,
-    rounds: u32,
+    pub(super) is_sampling: bool,
+    pub(super) rounds: u32,
     start: ConnectionTotals,
     /// Rate of the last interval, or policed rate.
     bandwidth: Bandwidth,
-    policed: bool,
+    pub(super) policed: bool,
 }
 
 impl Policer {
@@ -219,5 +219,64 @@ mod tests {
         policer.sample(&progress, 1000);
         rounds(&mut policer, &mut total, &[(80, 20); 5]);
         assert_eq!(policer.bandwidth(), None);
+    }
+
+    /// Outcome at the end of an interval of this length, in which as many segments of a byte are
+    /// lost as delivered, after a first one with the rate `before`.
+    fn ended(before: u64, delivered: u64, length: Duration) -> (Outcome, u64) {
+        let mut policer = Policer { bandwidth: Bandwidth(before), ..Policer::default() };
+        let total = ConnectionTotals { at: Time::ZERO + length, delivered, lost: delivered };
+        let progress = Progress {
+            round_start: false,
+            shows_loss: true,
+            is_app_limited: false,
+            in_probe_bandwidth: true,
+            total,
+        };
+        (policer.end(&progress, 1), policer.bandwidth.0)
+    }
+
+    /// `bbr_lt_bw_interval_done`: rates that differ by at most an eighth, or by at most 4000 bit/s,
+    /// are those of a policer, whose rate is their mean.
+    #[test]
+    fn rates_that_differ_by_an_eighth_or_little_are_a_policers() {
+        use Outcome::{Found, Nothing};
+        for (before, rate, outcome, left) in [
+            (800_000, 900_000, Found, 850_000),
+            (800_000, 900_001, Nothing, 900_001),
+            (800_000, 700_000, Found, 750_000),
+            (800_000, 699_999, Nothing, 699_999),
+            (1000, 1400, Found, 1200),
+            (1000, 1600, Nothing, 1600),
+            (0, 400, Nothing, 400),
+        ] {
+            let seen = ended(before, rate, Duration::from_secs(1));
+            assert_eq!(seen, (outcome, left), "{before}, {rate}");
+        }
+    }
+
+    /// `bbr_lt_bw_sampling`: an interval of less than a millisecond is not evaluated.
+    #[test]
+    fn an_interval_lasts_a_millisecond() {
+        assert_eq!(ended(0, 1000, Duration::from_micros(999)), (Outcome::Nothing, 0));
+        assert_eq!(ended(0, 1000, Duration::from_millis(1)), (Outcome::Nothing, 1_000_000));
+        assert_eq!(ended(0, 4000, Duration::from_millis(2)), (Outcome::Nothing, 2_000_000));
+    }
+
+    /// `bbr_lt_bw_sampling`: sampling starts anew after more than 4·4 rounds.
+    #[test]
+    fn a_long_interval_is_given_up() {
+        for (rounds, is_sampling) in [(15, true), (16, true), (17, false)] {
+            let mut policer = Policer { is_sampling: true, rounds, ..Policer::default() };
+            let progress = Progress {
+                round_start: false,
+                shows_loss: false,
+                is_app_limited: false,
+                in_probe_bandwidth: true,
+                total: ConnectionTotals::default(),
+            };
+            assert_eq!(policer.sample(&progress, 1000), Outcome::Nothing);
+            assert_eq!(policer.is_sampling, is_sampling, "{rounds}");
+        }
     }
 }

@@ -211,3 +211,59 @@ fn the_phases_of_a_cycle_follow_each_other() {
         }
     }
 }
+
+/// `bbr_min_tso_segs`: below 1.2 Mbit/s a burst is one segment, from there on two.
+#[test]
+fn bursts_on_slow_paths_are_single_segments() {
+    let mut bbr = Path::new().state.0;
+    for (rate, burst) in [(SLOW - 1, 1), (SLOW, 2), (1_024_000, 2), (10 * 1_024_000, 10)] {
+        bbr.pacing_rate = rate;
+        assert_eq!(bbr.burst(), burst, "{rate}");
+    }
+}
+
+/// `bbr_quantization_budget`: three bursts, an even number, and two more in the probing phase.
+#[test]
+fn only_the_probing_phase_has_two_segments_more() {
+    let mut bbr = Path::new().state.0;
+    bbr.pacing_rate = 0;
+    for (mode, phase, window) in [
+        (Mode::Startup, 0, 14),
+        (Mode::Drain, 0, 14),
+        (Mode::ProbeRtt, 0, 14),
+        (Mode::ProbeBandwidth, 0, 16),
+        (Mode::ProbeBandwidth, 1, 14),
+        (Mode::ProbeBandwidth, 2, 14),
+    ] {
+        (bbr.mode, bbr.phase) = (mode, phase);
+        assert_eq!([bbr.with_budget(10), bbr.with_budget(11)], [window; 2], "{mode:?} {phase}");
+    }
+}
+
+/// `bbr_set_pacing_rate`: without an RTT from the handshake, the first SRTT gives the rate.
+#[test]
+fn the_first_rtt_sets_the_rate() {
+    let of_rtt = |ms| {
+        let rtt = Duration::from_millis(ms);
+        Bandwidth::from_segments(10, SMSS, rtt).pacing_rate(HIGH_GAIN)
+    };
+    let (mut state, mut window) = (State::new(&Config {}, &tcp()), window(10, 99));
+    state.on_connected(
+        &mut window,
+        &Start { now: at(0), rtt: None, samples_segments: true, identity: 7 },
+    );
+    assert!(!state.0.has_seen_rtt);
+    assert_eq!(state.0.pacing_rate, of_rtt(1));
+    for ms in [20, 40] {
+        state.0.set_pacing_rate(UNIT, 10, Some(Duration::from_millis(ms)));
+        assert!(state.0.has_seen_rtt);
+        assert_eq!(state.0.pacing_rate, of_rtt(20), "after {ms}");
+    }
+    let rate = Some(Rate::from_bit_s(8 * of_rtt(20)));
+    assert_eq!(state.pacing_rate(&window, None), rate);
+    // The handshake's RTT is as good.
+    let mut path = Path::new();
+    assert!(path.state.0.has_seen_rtt);
+    path.state.0.set_pacing_rate(UNIT, 10, Some(Duration::from_millis(40)));
+    assert_eq!(path.state.0.pacing_rate, of_rtt(20));
+}

@@ -143,3 +143,78 @@ fn an_idle_restart_forgets_the_path() {
     assert_eq!((delay.previous, delay.sum, delay.tail), (MinMax::NONE, MinMax::NONE, 0));
     assert_eq!((delay.shadow, delay.round_end), (30, 5001));
 }
+
+/// `tcp_cdg_acked`: up to five ACKs of several segments allow as many of single ones to count as
+/// delayed.
+#[test]
+fn acks_of_several_segments_allow_for_delayed_ones() {
+    for (packets, acks, delayed) in [(1, 3, 0), (2, 1, 1), (3, 1, 1), (2, 5, 5), (2, 6, 5)] {
+        let mut delay = Delay::default();
+        (0..acks).for_each(|_| delay.on_rtt(100, packets, false));
+        assert_eq!(delay.delayed, delayed, "{acks} of {packets}");
+    }
+    let mut delay = Delay::default();
+    delay.on_rtt(100, 2, true);
+    assert_eq!(delay.delayed, 0, "data are missing");
+}
+
+/// `tcp_cdg_hystart_update`: the least RTT of slow start only falls.
+#[test]
+fn the_least_rtt_of_slow_start_falls() {
+    let mut delay = Delay::default();
+    for (rtt, least) in [(0, 0), (900, 900), (950, 900), (800, 800), (0, 800)] {
+        delay.rtt.min = rtt;
+        assert!(!delay.ends_slow_start(&ack(at(0), 1000)));
+        assert_eq!(delay.least, least, "{rtt}");
+    }
+}
+
+/// `tcp_cdg_hystart_update`: an ACK less than 3 ms after the last one continues the train.
+#[test]
+fn a_train_of_acks_has_gaps_below_three_milliseconds() {
+    for (us, last) in [(2999, 2999), (3000, 0), (5000, 0)] {
+        let mut delay = Delay::default();
+        delay.rtt.min = 900_000;
+        let then = |us| Time::ZERO + Duration::from_micros(us);
+        for ack_us in [0, us] {
+            assert!(!delay.ends_slow_start(&ack(then(ack_us), 1000)));
+        }
+        assert_eq!(delay.train, Some((at(0), then(last))), "{us}");
+    }
+}
+
+/// `tcp_cdg_grad`: a sum of at most −32 µs shows that the reductions had an effect.
+#[test]
+fn a_fall_of_either_rtt_shows_an_effect() {
+    for (min, max, ineffectual) in
+        [(0, 0, 3), (-31, -31, 3), (-32, 0, 0), (0, -32, 0), (5, -40, 0), (5, 5, 3)]
+    {
+        let mut delay = Delay { ineffectual: 3, ..Delay::default() };
+        delay.previous = MinMax { min: 1000, max: 1000 };
+        delay.rtt = MinMax { min: 1000 + min, max: 1000 + max };
+        delay.gradient();
+        assert_eq!(delay.ineffectual, ineffectual, "{min} {max}");
+    }
+}
+
+/// An RTT counts once, and its round ends when more than its data are acknowledged.
+#[test]
+fn a_round_ends_beyond_its_data() {
+    for (snd_una, ends) in [(9_000, false), (9_001, false), (9_002, true), (20_001, true)] {
+        let (mut cdg, mut window) = (cdg(), window(10, 2));
+        cdg.delay.round_end = 9_001;
+        connect(&mut cdg);
+        cdg.on_segments_acked(&mut window, &ack(at(0), 1000), Some(Duration::from_micros(700)));
+        let ack = Ack { snd_una, snd_nxt: 30_001, ..ack(at(0), 1000) };
+        cdg.observe(&ack, 1000);
+        assert_eq!(cdg.delay.rtt, MinMax { min: 700, max: 700 });
+        cdg.on_ack(&mut window, &ack);
+        assert_eq!(cdg.delay.round_end, if ends { 30_001 } else { 9_001 }, "{snd_una}");
+    }
+}
+
+fn connect(cdg: &mut State) {
+    let (rtt, identity) = (None, 0);
+    let start = Start { now: at(0), rtt, samples_segments: true, identity };
+    cdg.on_connected(&mut window(10, 2), &start);
+}

@@ -266,4 +266,31 @@ mod tests {
         curve.exclude_until(at(9700));
         assert_eq!(curve.shape.epoch.map(|epoch| epoch.start), Some(at(9600)));
     }
+
+    /// RFC 9438 §4.4: cwnd grows by (target − cwnd)/cwnd for each segment acknowledged. 1 s after a
+    /// loss at 100 segments the target is 100 − 0.4·(∛75 − 1)³ = 86.68, so each adds 16.68/70.
+    #[test]
+    fn growth_is_proportional_to_the_data_acknowledged() {
+        let grown = |bytes| {
+            let (mut curve, mut window) = curve(100);
+            curve.on_loss(&mut window, &loss(at(0), 100));
+            curve.grow(&mut window, &ack(at(0), 1000));
+            let before = window.cwnd;
+            curve.grow(&mut window, &ack(at(1000), bytes));
+            window.cwnd - before
+        };
+        assert!(grown(1000).abs_diff(238) <= 2, "{}", grown(1000));
+        assert!(grown(2000).abs_diff(476) <= 3, "{}", grown(2000));
+    }
+
+    /// RFC 9438 §4.7: W_max is lowered only if the window is below the former one.
+    #[test]
+    fn a_maximum_reached_again_stays() {
+        for (cwnd, w_max) in [(99, 99.0 * 0.85), (100, 100.0), (101, 101.0)] {
+            let (mut curve, mut window) = curve(cwnd);
+            curve.shape.w_max = 100.0;
+            curve.on_loss(&mut window, &loss(at(0), cwnd));
+            assert!((curve.shape.w_max - w_max).abs() < 1e-9, "{cwnd}: {}", curve.shape.w_max);
+        }
+    }
 }

@@ -147,4 +147,17 @@ mod tests {
         hystart.css = Some(ConservativeSlowStart { baseline: Duration::ZERO, rounds: 0 });
         assert_eq!(hystart.growth(30_000, 1_000), 2_000);
     }
+
+    /// RFC 9406 §4.2: N_RTT_SAMPLE is 8.
+    #[test]
+    fn eight_samples_begin_conservative_slow_start() {
+        let ms = Duration::from_millis;
+        let last_round = Some(ms(100));
+        let mut hystart = HystartPlusPlus { last_round, ..HystartPlusPlus::default() };
+        let mut window = window(50, 999);
+        for n in 1..=8 {
+            hystart.on_ack(&mut window, &ack(at(0), 1000), Some(ms(150)));
+            assert_eq!(hystart.css.is_some(), n == 8, "{n}");
+        }
+    }
 }

@@ -242,4 +242,103 @@ mod tests {
         curve.on_timeout(&mut lossy, &later, false);
         assert_eq!((curve.last_max, lossy.cwnd, lossy.ssthresh), (0, 1000, 34_000));
     }
+
+    fn epoch() -> Epoch {
+        Epoch { start: at(0), k: 0.0, origin: 100, reno: 100, acked: 0 }
+    }
+
+    fn curve() -> LinuxCurve {
+        LinuxCurve::new(&Config::default())
+    }
+
+    /// `cubictcp_acked`: RTTs are ignored for a second (`HZ`) after the start of the epoch.
+    #[test]
+    fn the_first_second_of_an_epoch() {
+        let mut curve = curve();
+        assert!(!curve.is_in_first_second(at(0)), "no epoch");
+        curve.epoch = Some(epoch());
+        assert_eq!(
+            [0, 999, 1000, 1001].map(|ms| curve.is_in_first_second(at(ms))),
+            [true, true, false, false]
+        );
+    }
+
+    /// `bictcp_update`: for an unchanged window the result is kept for HZ/32, and the cubic
+    /// function is computed at most once per jiffy.
+    #[test]
+    fn the_curve_is_computed_anew_after_a_while() {
+        let (jiffy, while_kept) = (TICK.as_nanos(), STALE.as_nanos());
+        for (cwnd, nanos, anew) in [
+            (100, while_kept, false),
+            (100, while_kept + 1, true),
+            (101, 0, false),
+            (101, jiffy - 1, false),
+            (101, jiffy, true),
+        ] {
+            let mut curve = curve();
+            (curve.epoch, curve.computed) = (Some(epoch()), Some((100, at(0))));
+            let now = Time::from_nanos(nanos);
+            curve.compute(cwnd, now, 0);
+            let expected = if anew { (cwnd, now) } else { (100, at(0)) };
+            assert_eq!(curve.computed, Some(expected), "{cwnd} at {nanos}");
+        }
+    }
+
+    /// `bictcp_update`: at 100 segments Reno's window grows by one per ⌊100·15/8⌋ = 187
+    /// acknowledged; 500 are two of these and 126 more.
+    #[test]
+    fn the_window_of_reno_grows_by_whole_segments() {
+        for (acked, reno, rest) in
+            [(187, 100, 187), (188, 101, 1), (374, 101, 187), (500, 102, 126)]
+        {
+            let mut curve = curve();
+            curve.epoch = Some(Epoch { acked, ..epoch() });
+            curve.limit_growth(100);
+            let epoch = curve.epoch.unwrap();
+            assert_eq!((epoch.reno, epoch.acked), (reno, rest), "{acked}");
+        }
+    }
+
+    /// `bictcp_update`: at least as fast as Reno, cnt = cwnd/(tcp_cwnd − cwnd), and never below 2.
+    #[test]
+    fn the_distance_to_reno_limits_the_count() {
+        for (reno, per) in [(90, 1000), (100, 1000), (101, 100), (110, 10), (190, 2)] {
+            let mut curve = curve();
+            (curve.epoch, curve.per) = (Some(Epoch { reno, ..epoch() }), 1000);
+            curve.limit_growth(100);
+            assert_eq!(curve.per, per, "{reno}");
+        }
+    }
+
+    /// `tcp_enter_loss` keeps ssthresh during a reduction that has not been undone: 717/1024 of 100
+    /// segments are 70.
+    #[test]
+    fn after_an_undo_a_timeout_sets_the_threshold_again() {
+        for (undone, ssthresh) in [(false, 999_000), (true, 70_000)] {
+            let mut curve = curve();
+            curve.on_loss(&mut window(100, 999), &loss(at(0), 100));
+            if undone {
+                curve.undo();
+            }
+            let mut window = window(100, 999);
+            curve.on_timeout(&mut window, &loss(at(1), 100), false);
+            assert_eq!(window.ssthresh, ssthresh);
+        }
+    }
+
+    /// `cubictcp_acked` records the smallest RTT.
+    #[test]
+    fn samples_of_segments_reach_the_curve() {
+        use super::super::{Avoidance, State, Variant};
+        use crate::congestion_control::CongestionControl;
+        use crate::congestion_control::testing::{ack, tcp};
+        let config = Config { variant: Variant::Linux, ..Config::default() };
+        let mut state = State::new(&config, &tcp());
+        for (ms, least) in [(20, 20), (30, 20), (10, 10)] {
+            let rtt = Some(Duration::from_millis(ms));
+            state.on_segments_acked(&mut window(10, 999), &ack(at(0), 1000), rtt);
+            let Avoidance::Linux(curve) = &state.avoidance else { panic!("the variant of Linux") };
+            assert_eq!(curve.delay_min, Duration::from_millis(least));
+        }
+    }
 }

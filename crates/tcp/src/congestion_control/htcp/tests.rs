@@ -161,3 +161,33 @@ fn measures_a_path() {
     // The bottleneck carries 1000 segments/s; the resolution is one tick in ten.
     assert!((900..=1100).contains(&htcp.throughput.average), "{}", htcp.throughput.average);
 }
+
+/// `measure_achieved_throughput`: an interval is over once a window less α has been acknowledged;
+/// here 10 segments less one.
+#[test]
+fn an_interval_lasts_a_window_less_the_growth() {
+    for (packets, left) in [(8, 8), (9, 0), (10, 0)] {
+        let mut htcp = htcp();
+        (htcp.alpha, htcp.min_rtt) = (ONE, 10);
+        (htcp.throughput.packets, htcp.throughput.began) = (packets, Some(0));
+        htcp.measure_throughput(100, 10);
+        assert_eq!(htcp.throughput.packets, left, "{packets}");
+    }
+}
+
+/// `htcp_beta_update`: β adapts only for RTTs above 10 ms (three ticks), and with a largest RTT.
+#[test]
+fn beta_adapts_to_rtts_above_ten_milliseconds() {
+    for (min_rtt, max_rtt, beta, adapts) in [
+        (ADAPTED_ABOVE, ADAPTED_ABOVE, BETA_MIN, true),
+        (ADAPTED_ABOVE + 1, ADAPTED_ABOVE + 1, BETA_MAX, true),
+        (30, 40, 96, true),
+        (30, 0, BETA_MIN, true),
+    ] {
+        let mut htcp = htcp();
+        (htcp.adapts, htcp.min_rtt, htcp.max_rtt) = (true, min_rtt, max_rtt);
+        (htcp.throughput.max, htcp.throughput.previous_max) = (100, 100);
+        htcp.update_beta();
+        assert_eq!((htcp.beta, htcp.adapts), (beta, adapts), "{min_rtt} {max_rtt}");
+    }
+}

@@ -143,3 +143,46 @@ fn keeps_about_ten_segments_queued() {
         assert!((200..=212).contains(&cwnd), "{start}: {cwnd}");
     }
 }
+
+/// `tcpnv_init`: the first round ends at the first acknowledgment of data; the minimum RTT is
+/// renewed after 2 s.
+#[test]
+fn a_connection_begins_a_round() {
+    let mut nv = nv();
+    let (rtt, identity) = (None, 3);
+    let start = Start { now: at(1000), rtt, samples_segments: true, identity };
+    nv.on_connected(&mut window(10, 99), &start);
+    assert_eq!((nv.round.end, nv.round.snd_una, nv.is_sampled), (1, 1, true));
+    assert_eq!(nv.renewal, 3 * jiffies::HZ);
+}
+
+/// `tcpnv_state`: back in Open, the measurements begin anew at SND.UNA.
+#[test]
+fn the_end_of_a_repair_begins_a_round() {
+    let mut nv = State { resets: true, ..nv() };
+    nv.round = Round { calm: 3, samples: 9, ..Round::default() };
+    nv.take(&Ack { snd_una: 5001, snd_nxt: 9001, ..ack(at(0), 1000) }, SMSS);
+    assert!(!nv.resets);
+    let Round { end, snd_una, calm, samples, .. } = nv.round;
+    assert_eq!((end, snd_una, calm, samples), (5001, 5001, 0, 0));
+}
+
+/// `tcpnv_acked`: a single ACK of a whole burst raises the size of a burst, up to 81.
+#[test]
+fn the_size_of_a_burst_has_a_limit() {
+    for (before, after, samples) in [(79, 81, 0), (80, 81, 0), (81, 81, 1)] {
+        let mut nv = State { burst: before, ..measured(90, 1, 1) };
+        let ack = Ack { snd_una: 90_001, snd_nxt: 190_001, ..ack(at(0), 1000) };
+        nv.end_round(&mut window(50, 20), &ack, 90_000);
+        assert_eq!((nv.burst, nv.round.samples), (after, samples), "{before}");
+    }
+}
+
+/// Segments beyond the threshold count for congestion avoidance: one in slow start, and one for the
+/// other eleven.
+#[test]
+fn slow_start_hands_on_the_rest() {
+    let (mut nv, mut window) = (nv(), window(10, 11));
+    nv.on_ack(&mut window, &ack(at(0), 12_000));
+    assert_eq!(window.cwnd, 12_000);
+}

@@ -139,3 +139,28 @@ fn fine_timeout() {
     let coarse = Config { fine_retransmission: false, ..Config::default() };
     assert!(!State { config: coarse, ..vegas }.is_overdue(due));
 }
+
+/// A segment alone in flight meets no queue of its own: its RTT becomes the base, even a larger
+/// one. An RTT of 0 is below the resolution of the clock, and does not.
+#[test]
+fn a_lone_segment_measures_the_base() {
+    for (flight_size, rtt, base) in [(1000, 50, 50), (1001, 50, 20), (1000, 0, 20)] {
+        let (mut vegas, mut window) = (vegas(), window(1, 2));
+        vegas.base = Some(MS * 20);
+        vegas.round = Some(Round { tag: 1001, began: at(0), sum: MS * rtt, samples: 1 });
+        vegas.end_round(&mut window, &Ack { flight_size, ..ack(at(60), 1000) });
+        assert_eq!(vegas.base, Some(MS * base), "{flight_size} {rtt}");
+    }
+}
+
+/// Jacobson 1988: an RTT of 16 µs after one of 8 moves the mean by an eighth of the error, the
+/// deviation (a quarter of the first RTT) by a quarter. The timeout is 17/16·(mean + 2·deviation).
+#[test]
+fn the_fine_timer_follows_the_rtt() {
+    let mut timer = FineTimer::new(8000);
+    assert_eq!(timer.timeout, 12_000 * 17 / 16);
+    timer.sample(16_000);
+    assert_eq!(timer.timeout, (9000 + 2 * 3500) * 17 / 16);
+    timer.sample(1000);
+    assert_eq!(timer.timeout, 8000 + 2 * 4625 + (8000 + 2 * 4625) / 16);
+}
