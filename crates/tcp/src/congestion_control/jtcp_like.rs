@@ -217,7 +217,7 @@ mod tests {
     fn the_threshold_is_at_least_two_segments() {
         for (cwnd, ssthresh) in [(1, 2000), (2, 2000), (3, 3000)] {
             let mut jtcp = State::new(&Config::default(), &tcp());
-            jtcp.marks[1] = Some(Mark { sent: MS * 0, arrived: MS * 20, end: 1 });
+            jtcp.marks[1] = Some(Mark { sent: Duration::ZERO, arrived: MS * 20, end: 1 });
             jtcp.last = Some(Mark { sent: MS * 10, arrived: MS * 30, end: 10_001 });
             let mut window = window(cwnd, 99);
             jtcp.on_loss(&mut window, &loss(at(30), cwnd));

@@ -357,11 +357,11 @@ mod tests {
     /// `bbr_update_gains`: while the policed rate is used, the gain does not cycle.
     #[test]
     fn a_policed_rate_is_neither_exceeded_nor_undercut() {
-        for phase in 0..CYCLE.len() {
+        for (phase, gain) in CYCLE.into_iter().enumerate() {
             let mut bbr = bbr();
             (bbr.mode, bbr.phase) = (Mode::ProbeBandwidth, phase);
             bbr.update_gains();
-            assert_eq!((bbr.pacing_gain, bbr.cwnd_gain), (CYCLE[phase], CWND_GAIN));
+            assert_eq!((bbr.pacing_gain, bbr.cwnd_gain), (gain, CWND_GAIN));
             bbr.policer.policed = true;
             bbr.update_gains();
             assert_eq!((bbr.pacing_gain, bbr.cwnd_gain), (UNIT, CWND_GAIN));
