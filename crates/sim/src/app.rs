@@ -4,8 +4,8 @@ use crate::plan::{Shared, Work};
 use retx_tcp::Connection;
 use retx_units::Time;
 
-/// Both applications of a flow. A sender of files writes as fast as the send buffer accepts data.
-/// It closes once all data are acknowledged, so its FIN is a separate segment. A server that
+/// Both applications of a flow. A sender of files writes as fast as the send buffer accepts data,
+/// and closes once all data are acknowledged, so its FIN is a separate segment. A server that
 /// answers requests closes right after it has written its last response, like an HTTP/1.0 server,
 /// so its FIN is sent with the data. The receiver reads at once, unless its reading rate is
 /// limited, and closes after the sender.
