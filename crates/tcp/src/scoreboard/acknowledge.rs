@@ -87,15 +87,17 @@ impl Scoreboard {
         **self.last_sack.get_or_insert_default() = *blocks;
     }
 
-    /// Marks segments newly covered by a SACK block, and passes each of them to `show`.
+    /// Marks segments newly covered by a SACK block, and passes each of them to `show`. A segment
+    /// of which a block covers only a part has not arrived (Linux `tcp_match_skb_to_sack`); a later
+    /// block may cover all of it.
     #[inline(always)]
     fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;
-        let mut fresh = false;
         // Only the new parts of a block are visited, so repeated blocks (RFC 2018 §4) cost one
         // search each.
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_from(gap_left);
+            let mut covered: Option<(u64, u64)> = None;
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
             {
                 work::steps(1);
@@ -115,16 +117,17 @@ impl Scoreboard {
                     }
                     show(&copy);
                 }
+                let record = &self.records[index];
+                covered = Some((covered.map_or(record.start, |it| it.0), record.end()));
                 index += 1;
             }
-            fresh = true;
+            if let Some((start, end)) = covered {
+                self.sacked.insert(start, end);
+            }
             if gap_right >= right {
                 break;
             }
             from = gap_right;
-        }
-        if fresh {
-            self.sacked.insert(left, right);
         }
     }
 }

@@ -51,6 +51,27 @@ fn an_early_retransmission_counts_twice() {
     assert_eq!((board.previous_copy_bytes, board.losses), (0, 1));
 }
 
+/// A segment has arrived once a block covers all of it; no part of it counts before, neither as
+/// arrived nor as the highest arrival (a sign of reordering).
+#[test]
+fn a_segment_arrives_with_a_block_that_covers_it() {
+    for (part, whole, segments) in [
+        ((1_501, 2_001), (1_001, 2_001), 1),
+        ((1_001, 1_501), (1_001, 2_001), 1),
+        ((1_501, 1_600), (1_001, 2_001), 1),
+        ((1_001, 1_501), (1_001, 3_001), 2),
+        ((501, 1_200), (1, 2_400), 2),
+    ] {
+        let mut board = board(5);
+        let delivered = acknowledge(&mut board, 1, &[part]);
+        assert_eq!((delivered.sacked, board.sacked_segments()), (0, 0), "{part:?}");
+        let delivered = acknowledge(&mut board, 1, &[whole]);
+        assert_eq!((delivered.sacked, delivered.reordered), (1_000 * segments, None), "{part:?}");
+        assert_eq!(board.sacked_segments(), segments);
+        assert_eq!(acknowledge(&mut board, 1, &[part, whole]).sacked, 0, "again: {part:?}");
+    }
+}
+
 /// RFC 8985 §6.2, step 3: only an original below data acknowledged earlier shows reordering.
 #[test]
 fn an_acknowledged_original_below_a_block_was_overtaken() {
