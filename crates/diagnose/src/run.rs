@@ -1,8 +1,8 @@
 //! Reading of a capture file, up to the diagnosis of its flows.
 
 use crate::answer::{Answer, Capture, Flow};
+use crate::flow::packet_log::{Observed, WatchedFlows};
 use crate::flow::table::Flows;
-use crate::flow::watch::{Observed, WatchedFlows};
 use crate::layers::{NoSegment, decode};
 use crate::order::ReorderBuffer;
 use crate::packet::Packet;

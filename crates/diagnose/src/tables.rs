@@ -5,7 +5,7 @@
 //! the capture and the endpoint. A capture does not show the congestion window.
 
 use crate::answer::{Kind, Needless};
-use crate::flow::watch::{Observed, Sample, WatchedFlows};
+use crate::flow::packet_log::{Observed, Sample, WatchedFlows};
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl Tables {
     fn of(observed: &Observed) -> Self {
         let [to_sender_ns, to_receiver_ns] = observed.loops_ns.map(|ns| ns.unwrap_or(0) / 2);
         let mut acks = Acks::default();
-        for packet in observed.watch.acks.iter().filter(|packet| !packet.is_syn) {
+        for packet in observed.packet_log.acks.iter().filter(|packet| !packet.is_syn) {
             acks.sent_s.push((packet.time_ns - to_receiver_ns) as f64 * NS);
             acks.ack.push(packet.ack);
             acks.window_bytes.push(packet.window);
@@ -85,7 +85,7 @@ impl Tables {
         Self {
             segments: segments(observed, [to_sender_ns, to_receiver_ns]),
             acks,
-            samples: samples(&observed.watch.samples, to_sender_ns),
+            samples: samples(&observed.packet_log.samples, to_sender_ns),
         }
     }
 }
@@ -107,7 +107,7 @@ fn samples(all: &[Sample], to_sender_ns: i64) -> Samples {
 
 fn segments(observed: &Observed, [to_sender_ns, to_receiver_ns]: [i64; 2]) -> Segments {
     let sent: Vec<_> =
-        observed.watch.sent.iter().filter(|passed| passed.payload_bytes > 0).collect();
+        observed.packet_log.sent.iter().filter(|passed| passed.payload_bytes > 0).collect();
     let mut is_lost = vec![false; sent.len()];
     // Index of the last copy, by the position of its first byte.
     let mut last: BTreeMap<i64, usize> = BTreeMap::new();
@@ -150,7 +150,7 @@ fn acked(observed: &Observed, ends: &[i64]) -> Vec<Option<i64>> {
         open.entry(*end).or_default().push(index);
     }
     let mut times = vec![None; ends.len()];
-    for packet in &observed.watch.acks {
+    for packet in &observed.packet_log.acks {
         let rest = open.split_off(&(packet.ack + 1));
         let mut covered: Vec<_> = std::mem::replace(&mut open, rest).into_values().collect();
         for (left, right) in packet.blocks.iter().filter(|(left, right)| left < right) {

@@ -6,7 +6,7 @@
 //! channel at cloud forward; retransmission, necessary; flow download`. Headers are complete, and
 //! checksums are those of the whole packet, even if its payload is truncated.
 
-use crate::capture::{CaptureBuffer, PlaceId};
+use crate::capture::{CaptureBuffer, ObservationPointId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
@@ -109,8 +109,8 @@ pub fn write(
     };
     let mut file = PcapNgWriter::with_section_header(writer, section(about)).map_err(to_io)?;
     let mut interfaces = Interfaces::default();
-    for (index, place) in capture.places().iter().enumerate() {
-        if place.interface {
+    for (index, place) in capture.observation_points().iter().enumerate() {
+        if place.is_interface {
             let name = Cow::Borrowed(place.name.as_str());
             put(&mut file, interface(name, snap_bytes))?;
             interfaces.add(index);
@@ -148,7 +148,7 @@ impl Interfaces {
         self.count += 1;
     }
 
-    fn number(&self, place: PlaceId) -> u32 {
+    fn number(&self, place: ObservationPointId) -> u32 {
         self.numbers[place.index()].expect("packets are seen at interfaces alone")
     }
 }

@@ -123,7 +123,7 @@ fn keep_window(config: &mut retx_tcp::Config, segments: u64, rtt: Duration) {
     config.loss_cause = loss_cause::Config::threshold(threshold::Config {
         threshold: Duration::from_secs(3600),
         origin: threshold::Origin::Zero,
-        timeouts: true,
+        applies_to_timeouts: true,
         ..threshold::Config::default()
     });
 }

@@ -4,7 +4,8 @@ use crate::drop::Drop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
 use crate::plan::{PipePlan, Plan, Side};
 use retx_record::capture::{
-    self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PlaceId,
+    self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, ObservationPointId,
+    PacketId,
 };
 use retx_units::Time;
 use retx_wire::Segment;
@@ -34,10 +35,10 @@ pub enum CapturePoint {
 /// Capture places of one pipe, or of one place (such as a station) of another stage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sights {
-    entering: Option<PlaceId>,
-    leaving: Option<PlaceId>,
+    entering: Option<ObservationPointId>,
+    leaving: Option<ObservationPointId>,
     /// Place of drops in this pipe or stage; created at the first drop.
-    drops: Option<PlaceId>,
+    drops: Option<ObservationPointId>,
 }
 
 /// Capture in progress.
@@ -135,7 +136,7 @@ impl Capture {
         }
     }
 
-    fn see(&mut self, (now, place): (Time, PlaceId), id: u32, packets: &mut Packets) {
+    fn see(&mut self, (now, place): (Time, ObservationPointId), id: u32, packets: &mut Packets) {
         if packets.get(id).flow() as usize >= self.flows.len() {
             // An external packet that belongs to no flow of the scenario.
             return;
@@ -185,7 +186,9 @@ impl Capture {
         let index = drop.place as usize;
         let place = *self.places[index].drops.get_or_insert_with(|| {
             // Names in a scenario have at most 100 characters, so this name fits.
-            self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
+            self.buffer
+                .add_drop_point(&self.names[index])
+                .expect("the link's name has been accepted")
         });
         self.record_fate(packet, Fate::Dropped { place, reason: drop.reason });
     }

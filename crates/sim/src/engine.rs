@@ -40,7 +40,7 @@ use external::ExternalTraffic;
 pub use external::{ExternalEvent, ExternalPacket};
 use layout::{PlacedStage, RouteBuilder};
 use owners::{Owner, Owners};
-pub use relay::Chain;
+pub use relay::LegChain;
 
 /// Run in progress.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub struct Engine<'a> {
     tcps: Vec<SharedConfig>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
-    pub(crate) chains: Vec<Chain>,
+    pub(crate) chains: Vec<LegChain>,
     pub(crate) datagrams: Vec<DatagramFlow>,
     pub(crate) recorder: Recorder,
     /// Bytes in flight over each pipe that is the bottleneck of a flow.

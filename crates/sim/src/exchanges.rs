@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use retx_record::distribution::Distribution;
 use retx_record::tables::Exchange;
 use retx_tcp::Connection;
-use retx_units::{Duration, Stream, StreamKey, Time};
+use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 /// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of the same
 /// flow draw equal sizes. Client and server may therefore have a script each (as in emulations),
@@ -15,10 +15,10 @@ use retx_units::{Duration, Stream, StreamKey, Time};
 #[derive(Debug, Clone)]
 pub struct Script {
     plan: ExchangePlan,
-    requests: Stream,
-    responses: Stream,
-    services: Stream,
-    thoughts: Stream,
+    requests: RandomStream,
+    responses: RandomStream,
+    services: RandomStream,
+    thoughts: RandomStream,
     /// Number of exchanges begun.
     asked: u32,
 }

@@ -3,7 +3,7 @@
 pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, relay, wlan};
-use retx_units::{Duration, Law, Rate, Stream, Time};
+use retx_units::{Duration, Law, RandomStream, Rate, Time};
 use std::sync::Arc;
 
 /// Plan of a run.
@@ -293,7 +293,7 @@ pub enum Amounts {
 
 impl Amounts {
     /// Amount of an exchange, by its number from 0.
-    pub fn of(&self, number: u32, stream: &mut Stream) -> f64 {
+    pub fn of(&self, number: u32, stream: &mut RandomStream) -> f64 {
         match self {
             Self::Drawn(law) => law.draw(stream),
             Self::Listed(amounts) => amounts[number as usize % amounts.len()],

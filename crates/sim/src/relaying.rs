@@ -81,8 +81,8 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEndResults {
     };
     let own = of(index);
     let chain = engine.flows[index].chain().map(|chain| &engine.chains[chain as usize]);
-    let Some(chain) = chain.filter(|chain| chain.first as usize == index) else { return own };
-    let last = of(chain.last as usize);
+    let Some(chain) = chain.filter(|chain| chain.sender_leg as usize == index) else { return own };
+    let last = of(chain.receiver_leg as usize);
     let mut limited_by = last.counters.limited_by;
     // Until the last leg is opened, the path is incomplete; that time counts as handshake.
     if let (Some(own), Some(last)) = (own.start, last.start) {

@@ -1,6 +1,6 @@
 //! Sources of datagrams: times and sizes of packets.
 
-use retx_units::{Duration, Law, Rate, Stream, StreamKey, Time};
+use retx_units::{Duration, Law, RandomStream, Rate, StreamKey, Time};
 
 /// Pace of a flow's packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,8 +60,8 @@ pub struct Source {
     origin: Time,
     /// End of the current on-time.
     off_at: Time,
-    intervals: Stream,
-    packets: Stream,
+    intervals: RandomStream,
+    packets: RandomStream,
 }
 
 impl Source {

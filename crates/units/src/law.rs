@@ -1,6 +1,6 @@
 //! Probability distributions of times and sizes.
 
-use crate::Stream;
+use crate::RandomStream;
 
 /// Distribution with its parameters, in the unit of the values drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +19,7 @@ impl Law {
     /// Draws one value. Every distribution takes one random number, so that runs with different
     /// distributions use the same draws and can be compared in pairs.
     #[inline]
-    pub fn draw(self, stream: &mut Stream) -> f64 {
+    pub fn draw(self, stream: &mut RandomStream) -> f64 {
         let uniform = stream.uniform();
         match self {
             Self::Constant(amount) => amount,

@@ -24,5 +24,5 @@ pub use probability::Probability;
 pub use quantity::QuantityError;
 pub use rate::Rate;
 pub use seq::SeqNr;
-pub use stream::{Stream, StreamKey};
+pub use stream::{RandomStream, StreamKey};
 pub use time::{Duration, Time};

@@ -17,12 +17,12 @@ pub struct StreamKey {
 
 impl StreamKey {
     /// Stream of the component called `name`.
-    pub fn stream(self, name: &str) -> Stream {
+    pub fn stream(self, name: &str) -> RandomStream {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         seed[8..16].copy_from_slice(&self.replication.to_le_bytes());
         seed[16..].copy_from_slice(&fnv1a_128(name.as_bytes()).to_le_bytes());
-        Stream(ChaCha8Rng::from_seed(seed))
+        RandomStream(ChaCha8Rng::from_seed(seed))
     }
 }
 
@@ -35,9 +35,9 @@ fn fnv1a_128(bytes: &[u8]) -> u128 {
 
 /// Random numbers of one component (ChaCha8).
 #[derive(Debug, Clone)]
-pub struct Stream(ChaCha8Rng);
+pub struct RandomStream(ChaCha8Rng);
 
-impl Stream {
+impl RandomStream {
     /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()

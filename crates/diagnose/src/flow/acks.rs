@@ -2,11 +2,11 @@
 //! needed.
 
 use super::half::{Direction, PacketContext};
+use super::packet_log::ObservedAck;
 use super::path::{DeliveredData, FullSegmentAck};
 use super::patterns::pauses;
 use super::record::RetransmissionRecord;
 use super::sender::Ack;
-use super::watch::ObservedAck;
 use crate::answer::{Evidence, Needless, Proof};
 use crate::packet::{ControlBits, Packet};
 
@@ -72,7 +72,7 @@ impl Direction {
             && ack == self.highest_ack
             && self.scoreboard.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
-        if self.watch.is_some() {
+        if self.packet_log.is_some() {
             self.watch_ack(packet, (ack, window), now);
         }
         let has_blocks = !packet.options.sack.as_slice().is_empty();
@@ -129,7 +129,7 @@ impl Direction {
             payload_bytes: packet.payload_bytes,
             is_syn: packet.control.any(ControlBits::SYN),
         };
-        self.watch.iter_mut().for_each(|watch| watch.acks.push(observed));
+        self.packet_log.iter_mut().for_each(|log| log.acks.push(observed));
     }
 
     /// Evaluates an acknowledgment as evidence of a pattern (a known fault or habit).

@@ -44,14 +44,14 @@ const RECENT: usize = 3;
 const OFFSET: f64 = -2.0;
 /// Weight of the log odds that follow from the RTT before the loss.
 const BY_RTT: f64 = 0.5;
-/// Weight of the rank of the RTT before the loss: the fraction of the RTTs since the previous
-/// episode that are shorter.
-const BY_RANK: f64 = 1.7;
+/// Weight of the share of the RTTs since the previous episode that are shorter than the RTT before
+/// the loss.
+const BY_SHORTER_RTTS: f64 = 1.7;
 /// Weight of the logarithm of the number of segments lost, up to 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
-/// Minimum number of RTT samples since the previous episode to compute the rank of an RTT.
-const RANKED_MIN: u32 = 5;
+/// Minimum number of RTT samples since the previous episode to compute the share of shorter RTTs.
+const SHORTER_SAMPLES_MIN: u32 = 5;
 
 /// Number of iterations in which the share of overflows among the losses is estimated.
 const ROUNDS: usize = 20;
@@ -100,14 +100,17 @@ pub struct LossEvidence {
 }
 
 impl LossEvidence {
-    /// Combines this judgment with the rank of the RTT among those since the previous episode, and
+    /// Combines this judgment with the share of shorter RTTs since the previous episode, and
     /// with the number of segments lost.
-    pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
+    pub fn with_episode(self, shorter_rtt_share: Option<f64>, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
         // A number of lost segments above this maximum may also be due to an outage, so it is no
         // further evidence of a queue.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
-        let log_odds = OFFSET + BY_RTT * by_rtt + BY_RANK * rank.unwrap_or(0.5) + BY_LOST * by_lost;
+        let log_odds = OFFSET
+            + BY_RTT * by_rtt
+            + BY_SHORTER_RTTS * shorter_rtt_share.unwrap_or(0.5)
+            + BY_LOST * by_lost;
         Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }
     }
 }
@@ -172,13 +175,13 @@ impl Rtts {
 
     /// Called when an episode begins or ends. Returns the share of the RTTs since the previous call
     /// that are shorter than `rtt_ns`, if there are enough samples.
-    pub fn rank(&mut self, rtt_ns: i64) -> Option<f64> {
+    pub fn take_shorter_share(&mut self, rtt_ns: i64) -> Option<f64> {
         let count = std::mem::take(&mut self.since_count);
         // RTTs in the same bin count as equal, because delays of single acknowledgments may cause
         // their difference.
         let shorter: u32 = self.since.iter().take(bin(rtt_ns.max(1))).sum();
         self.since.fill(0);
-        (count >= RANKED_MIN).then(|| f64::from(shorter) / f64::from(count))
+        (count >= SHORTER_SAMPLES_MIN).then(|| f64::from(shorter) / f64::from(count))
     }
 
     /// Current RTT: the minimum of the last samples, which excludes delays of single

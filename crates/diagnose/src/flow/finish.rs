@@ -3,8 +3,8 @@
 use super::account::Limit;
 use super::cause::{self, LossEvidence};
 use super::half::{Direction, EpisodeRecord};
+use super::packet_log::{Observed, Verdict};
 use super::record::RetransmissionRecord;
-use super::watch::{Observed, Verdict};
 use super::{Flow, Loop};
 use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 
@@ -90,7 +90,7 @@ impl Flow {
     /// All observed packets of the flow, if they were kept.
     fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
-        let watch = *half.watch.take()?;
+        let packet_log = *half.packet_log.take()?;
         let heads: HashSet<usize> = half.timeouts.iter().map(|it| it.index as usize).collect();
         let verdict = |(index, record): (usize, &RetransmissionRecord)| Verdict {
             kind: record.kind,
@@ -102,7 +102,7 @@ impl Flow {
             has_dsack: record.has_dsack,
         };
         Some(Observed {
-            watch,
+            packet_log,
             verdicts: half.records.all.iter().enumerate().map(verdict).collect(),
             syns: [self.syns[data], self.syns[1 - data]],
             syn_ns: [self.syn_ns[data], self.syn_ns[1 - data]],
@@ -285,7 +285,9 @@ impl Direction {
             let trigger = &self.records.all[episode.trigger as usize];
             let is_known = !self.hides_queues && trigger.needless != Needless::Yes;
             let judgment = is_known.then(|| self.sender.rtts.evaluate(episode.rtt_ns)).flatten();
-            judgment.map(|it| it.with(episode.rank, counts.sent - counts.unnecessary))
+            judgment.map(|it| {
+                it.with_episode(episode.shorter_rtt_share, counts.sent - counts.unnecessary)
+            })
         };
         let mut judgments: Vec<_> = self.episodes.iter().zip(counts).map(one).collect();
         let is_known = |(judgment, _): &(&Option<LossEvidence>, _)| judgment.is_some();

@@ -5,6 +5,7 @@ use super::busy::BusyPeriod;
 use super::ecn::Ecn;
 use super::growth::FlightGrowth;
 use super::limit::DelayedAckInterval;
+use super::packet_log::PacketLog;
 use super::path::Path;
 use super::patterns::{PatternDetectors, Sent};
 use super::record::Records;
@@ -12,7 +13,6 @@ use super::relation::{Identification, Relation};
 use super::scoreboard::{Scoreboard, SendOrder, Span};
 use super::sender::Sender;
 use super::since_data::IntervalSinceData;
-use super::watch::PacketLog;
 use super::weigh::{TentativeLimit, UndecidedTimes};
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{ControlBits, Packet};
@@ -70,7 +70,7 @@ pub struct EpisodeRecord {
     pub rtt_ns: i64,
     /// Fraction of the RTTs since the previous episode that are shorter than `rtt_ns`; none if
     /// there are too few samples.
-    pub rank: Option<f64>,
+    pub shorter_rtt_share: Option<f64>,
     /// Time of the first retransmission.
     pub start_ns: i64,
     /// Position whose acknowledgment ends the episode.
@@ -186,7 +186,7 @@ pub struct Direction {
     /// Explicit congestion notification.
     pub ecn: Ecn,
     /// Record of all packets, if the path is measured.
-    pub watch: Option<Box<PacketLog>>,
+    pub packet_log: Option<Box<PacketLog>>,
 }
 
 impl Direction {
@@ -257,7 +257,7 @@ impl Direction {
         }
         self.on_data(packet, (start, relation), now);
         self.mark(start, end, (now, relation));
-        self.watch(packet, (start, end), relation, now);
+        self.log_packet(packet, (start, end), relation, now);
         self.largest = self.largest.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_length = i64::from(packet.payload_bytes);

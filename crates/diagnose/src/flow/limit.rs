@@ -75,7 +75,7 @@ impl Direction {
             && self.sender.una >= episode.end_position
         {
             episode.end_ns = Some(ack.effective_ns);
-            self.sender.rtts.rank(0);
+            self.sender.rtts.take_shorter_share(0);
         }
         if let Some(episode) = self.episodes.last().filter(|episode| episode.is_timeout) {
             let trigger = &self.records.all[episode.trigger as usize];
@@ -109,7 +109,7 @@ impl Direction {
             self.sender.state = State::Open;
             self.sender.has_reduced = episode.had_reduced;
             (episode.end_ns, episode.is_undone) = (Some(ack.effective_ns), true);
-            self.sender.rtts.rank(0);
+            self.sender.rtts.take_shorter_share(0);
         }
     }
 

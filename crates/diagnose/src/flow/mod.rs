@@ -12,6 +12,7 @@ mod finish;
 mod growth;
 mod half;
 mod limit;
+pub mod packet_log;
 mod path;
 pub(crate) mod patterns;
 mod record;
@@ -21,7 +22,6 @@ mod scoreboard;
 mod sender;
 mod since_data;
 pub mod table;
-pub mod watch;
 mod weigh;
 
 use crate::packet::{ControlBits, Endpoint, Options, Packet};
@@ -144,8 +144,8 @@ impl Flow {
     }
 
     /// Makes the flow keep every packet.
-    fn watch(&mut self) {
-        self.halves.iter_mut().for_each(|half| half.watch = Some(Box::default()));
+    fn log_packets(&mut self) {
+        self.halves.iter_mut().for_each(|half| half.packet_log = Some(Box::default()));
     }
 
     /// True if this packet opens another connection between the same endpoints.

@@ -66,14 +66,14 @@ impl Direction {
             if !continues {
                 let (trigger, start_ns, end_position) = (index, now.sent_ns, self.scoreboard.end);
                 let (rtt_ns, end_ns) = (self.sender.rtts.current_ns(), None);
-                let rank = self.sender.rtts.rank(rtt_ns);
+                let shorter_rtt_share = self.sender.rtts.take_shorter_share(rtt_ns);
                 let was_bottleneck_limited = self.account.limit() == Limit::Bottleneck;
                 let episode = EpisodeRecord {
                     is_timeout,
                     was_bottleneck_limited,
                     trigger,
                     rtt_ns,
-                    rank,
+                    shorter_rtt_share,
                     start_ns,
                     end_position,
                     end_ns,

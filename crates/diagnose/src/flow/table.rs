@@ -1,7 +1,7 @@
 //! The flows of a capture.
 
 use super::Flow;
-use super::watch::{Observed, WatchedFlows};
+use super::packet_log::{Observed, WatchedFlows};
 use crate::answer;
 use crate::packet::{Endpoint, Packet};
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ impl Flows {
             if matches!(self.watched, WatchedFlows::All)
                 || self.watched == WatchedFlows::Flow(count + 1)
             {
-                self.flows[index].watch();
+                self.flows[index].log_packets();
             }
         }
         self.flows[index].push(packet).then_some(index)

@@ -1,6 +1,6 @@
 //! Bursts of data that the application wrote without a pause, and the pauses between them.
 
-use crate::flow::watch::Observed;
+use crate::flow::packet_log::Observed;
 use serde::Serialize;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
@@ -24,13 +24,13 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
     let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS.min(ROUNDS * round_trip_ns));
-    let acks = &observed.watch.acks;
+    let acks = &observed.packet_log.acks;
     let mut bursts: Vec<Burst> = Vec::new();
     let (mut next, mut end) = (0, None);
     let (mut acked, mut acked_ns) = (i64::MIN, 0);
     // Time of the last segment if nothing else was in flight.
     let mut alone_ns = None;
-    for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
+    for passed in observed.packet_log.sent.iter().filter(|it| it.payload_bytes > 0) {
         while let Some(it) = acks.get(next).filter(|it| it.time_ns <= passed.time_ns) {
             if it.ack > acked {
                 (acked, acked_ns) = (it.ack, it.time_ns);
@@ -76,7 +76,7 @@ fn first_pause_ns(observed: &Observed, first_ns: i64) -> i64 {
     // A sender that opened the connection may send when it has received the other end's SYN, and a
     // sender that did not, when its own SYN has been acknowledged.
     let is_opener = own < other;
-    let mut acks = observed.watch.acks.iter();
+    let mut acks = observed.packet_log.acks.iter();
     let Some(ready) = acks.find(|it| it.is_syn == is_opener && it.time_ns >= own) else { return 0 };
     (first_ns - ready.time_ns - observed.loops_ns[0].unwrap_or(0)).max(0)
 }

@@ -2,7 +2,7 @@
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
 use crate::answer::Needless;
-use crate::flow::watch::{CapturedData, Observed};
+use crate::flow::packet_log::{CapturedData, Observed};
 use std::collections::BTreeMap;
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
@@ -17,10 +17,10 @@ const HOLE_MAX: i64 = 4_096;
 
 /// Trace of a flow, from captured arrivals.
 pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
-    let clock = Clock::of(&observed.watch.sent);
+    let clock = Clock::of(&observed.packet_log.sent);
     let mut builder =
         Builder { trace: FlowTrace::from_observed(observed), clock, ..Builder::default() };
-    for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
+    for passed in observed.packet_log.sent.iter().filter(|it| it.payload_bytes > 0) {
         builder.arrive(observed, passed);
     }
     let mut trace = builder.trace;

@@ -1,7 +1,7 @@
 //! Trace of a flow captured at both ends. All delays and fates are exact.
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
-use crate::flow::watch::Observed;
+use crate::flow::packet_log::Observed;
 use crate::pair::{Matched, way};
 
 /// Trace of a flow, from its captures at both ends.
@@ -12,7 +12,7 @@ pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace
     let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
     let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
     let origin =
-        observed.watch.sent.iter().find(|it| it.payload_bytes > 0).map_or(1, |it| it.start);
+        observed.packet_log.sent.iter().find(|it| it.payload_bytes > 0).map_or(1, |it| it.start);
     let first_seq = forward.sent.iter().find(|entry| entry.length > 0).map(|it| it.key.seq);
     let mut arrivals = Vec::new();
     for (index, entry) in forward.sent.iter().enumerate().filter(|(_, it)| it.length > 0) {

@@ -5,7 +5,7 @@
 //! path, the delivery is visible by the acknowledgment; at the receiver's end, by the arrival.
 
 use crate::answer::Needless;
-use crate::flow::watch::{CapturedData, Observed, ObservedAck, Verdict};
+use crate::flow::packet_log::{CapturedData, Observed, ObservedAck, Verdict};
 use crate::packet::Options;
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ struct Unit {
 pub fn trace_from_acks(observed: &Observed) -> FlowTrace {
     let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::from_observed(observed) };
     let mut builder = Builder::default();
-    let (sent, acks) = (&observed.watch.sent, &observed.watch.acks);
+    let (sent, acks) = (&observed.packet_log.sent, &observed.packet_log.acks);
     let mut next = 0;
     for passed in sent {
         while acks.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
@@ -131,7 +131,7 @@ impl FlowTrace {
     pub(crate) fn from_observed(observed: &Observed) -> Self {
         let mss = observed.syns.iter().flatten().filter_map(|syn| syn.mss).min();
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
+        let largest = observed.packet_log.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
         let unit = mss.map_or(UNIT, |mss| u32::from(mss).saturating_sub(options)).max(UNIT_MIN);
         // The path may require smaller segments than both ends permit. Packets that are slightly
         // longer are single segments, too: a network card divided the data differently.

@@ -2,7 +2,7 @@
 
 use super::Estimate;
 use super::copies::{FlowTrace, OVERHEAD_BYTES, SegmentCopy};
-use crate::flow::watch::Observed;
+use crate::flow::packet_log::Observed;
 use serde::Serialize;
 
 /// Number of samples next to the minimum. Their spacing determines the error of the minimum.

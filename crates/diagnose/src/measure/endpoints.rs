@@ -3,7 +3,7 @@
 use super::Estimate;
 use super::copies::FlowTrace;
 use crate::answer;
-use crate::flow::watch::{Observed, ObservedAck};
+use crate::flow::packet_log::{Observed, ObservedAck};
 use serde::Serialize;
 
 /// Minimum number of episodes to infer the congestion control.
@@ -86,8 +86,8 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
         timestamps: observed.has_timestamps,
         window_scaling: both(|syn| syn.window_scale.is_some()),
         initial_window: initial_window(observed, trace),
-        receive_window: receive_window(&observed.watch.acks),
-        median_window: median_window(&observed.watch.acks),
+        receive_window: receive_window(&observed.packet_log.acks),
+        median_window: median_window(&observed.packet_log.acks),
         window_bound: window_bound(flow, observed),
         segments_per_ack: segments_per_ack(trace),
         ack_delay_s: ack_delay(trace),
@@ -99,9 +99,9 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
 
 fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     observed.syn_ns[0]?;
-    let data: Vec<_> = observed.watch.sent.iter().filter(|it| it.payload_bytes > 0).collect();
+    let data: Vec<_> = observed.packet_log.sent.iter().filter(|it| it.payload_bytes > 0).collect();
     let origin = data.first()?.start;
-    let first_ack = observed.watch.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
+    let first_ack = observed.packet_log.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     // If the capture is away from the sender, the data that an acknowledgment releases pass it one
     // round trip (between capture and sender) after the acknowledgment.
@@ -215,10 +215,10 @@ fn flight_excess(flow: &answer::Flow, trace: &FlowTrace) -> Option<f64> {
 /// an acknowledgment and the data sent after it take together `loops_ns[0]`.
 fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
-    let mut trace = Vec::with_capacity(observed.watch.sent.len());
+    let mut trace = Vec::with_capacity(observed.packet_log.sent.len());
     let (mut end, mut acked, mut next) = (0, 0, 0);
-    let acks = &observed.watch.acks;
-    for passed in &observed.watch.sent {
+    let acks = &observed.packet_log.acks;
+    for passed in &observed.packet_log.sent {
         while let Some(it) = acks.get(next).filter(|it| it.time_ns + here_ns <= passed.time_ns) {
             acked = acked.max(it.ack);
             next += 1;

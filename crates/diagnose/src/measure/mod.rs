@@ -13,7 +13,7 @@ mod tests;
 mod way;
 
 use crate::answer::{self, Answer, Kind};
-use crate::flow::watch::{Observed, WatchedFlows};
+use crate::flow::packet_log::{Observed, WatchedFlows};
 use crate::pair;
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};
@@ -212,7 +212,7 @@ fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Pa
         reordered: way::reordered(trace),
         overtakers: way::overtakers(trace),
         acks_lost: way::acks_lost(trace),
-        ack_rate_bit_s: way::ack_rate(trace, &observed.watch.acks),
+        ack_rate_bit_s: way::ack_rate(trace, &observed.packet_log.acks),
         endpoints: endpoints::endpoints(flow, observed, trace),
         copies: Copies::of(trace, by_queue),
         figures: figures(flow, trace),

@@ -2,7 +2,7 @@
 
 use super::Estimate;
 use super::copies::FlowTrace;
-use crate::flow::watch::ObservedAck;
+use crate::flow::packet_log::ObservedAck;
 
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;

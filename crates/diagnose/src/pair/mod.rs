@@ -10,8 +10,8 @@ pub(crate) mod way;
 
 use crate::answer::{self, Answer, Evidence, Needless, Proof};
 use crate::between::{CaptureComparison, OneWayComparison};
+use crate::flow::packet_log::{Observed, WatchedFlows};
 use crate::flow::patterns::options;
-use crate::flow::watch::{Observed, WatchedFlows};
 use crate::packet::{ControlBits, Endpoint, Packet};
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};

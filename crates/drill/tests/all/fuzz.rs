@@ -5,7 +5,7 @@
 
 use retx_drill::{Options, Verdict, play};
 use retx_tcp::presets;
-use retx_units::{Stream, StreamKey};
+use retx_units::{RandomStream, StreamKey};
 use std::fs;
 use std::path::Path;
 
@@ -66,12 +66,12 @@ fn seeds() -> Vec<String> {
     files.iter().map(|path| fs::read_to_string(path).expect("a text")).collect()
 }
 
-fn pick<T: Clone>(stream: &mut Stream, from: &[T]) -> T {
+fn pick<T: Clone>(stream: &mut RandomStream, from: &[T]) -> T {
     from[stream.below(from.len() as u64) as usize].clone()
 }
 
 /// Words of scripts in random order.
-fn rubbish(stream: &mut Stream) -> String {
+fn rubbish(stream: &mut RandomStream) -> String {
     const WORDS: [&str; 48] = [
         "0",
         "+0",
@@ -149,7 +149,7 @@ const NUMBERS: [&str; 14] = [
 ];
 
 /// A script with some numbers replaced, lines repeated, moved or lost, or characters changed.
-fn mutated(stream: &mut Stream, seed: &str) -> String {
+fn mutated(stream: &mut RandomStream, seed: &str) -> String {
     let mut lines: Vec<String> = seed.lines().map(str::to_owned).collect();
     for _ in 0..=stream.below(4) {
         let at = stream.below(lines.len() as u64) as usize;
@@ -180,7 +180,7 @@ fn mutated(stream: &mut Stream, seed: &str) -> String {
 }
 
 /// The line with one of its numbers replaced; a packet's length stays right half the time.
-fn renumbered(stream: &mut Stream, line: &str) -> String {
+fn renumbered(stream: &mut RandomStream, line: &str) -> String {
     let bytes = line.as_bytes();
     let starts: Vec<usize> = (0..bytes.len())
         .filter(|&at| bytes[at].is_ascii_digit() && (at == 0 || !bytes[at - 1].is_ascii_digit()))

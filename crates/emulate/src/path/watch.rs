@@ -62,7 +62,7 @@ pub struct DetectedLoss {
     pub backoff_now: u32,
     /// True if the kernel was already repairing a loss. An undo then restores the window from
     /// before that recovery.
-    pub same_window: bool,
+    pub same_window_of_data: bool,
 }
 
 /// Event that a query has revealed.
@@ -230,7 +230,7 @@ fn loss(
         rto: before.rto,
         backoff: before.backoff,
         backoff_now: state.backoff,
-        same_window: before.is_recovering(),
+        same_window_of_data: before.is_recovering(),
     }
 }
 

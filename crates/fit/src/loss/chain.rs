@@ -9,7 +9,7 @@
 //! & Heyman 1985 for the stationary distribution.
 
 use super::series::{Evidence, Series};
-use retx_units::Stream;
+use retx_units::RandomStream;
 
 /// Square matrix.
 pub type SquareMatrix<const N: usize> = [[f64; N]; N];
@@ -164,7 +164,7 @@ impl<const N: usize> Chain<N> {
     }
 
     /// Draws the fates of `copies` copies.
-    pub fn draw(&self, copies: usize, stream: &mut Stream) -> Vec<bool> {
+    pub fn draw(&self, copies: usize, stream: &mut RandomStream) -> Vec<bool> {
         let mut state = pick(&self.stationary(), stream);
         let mut fates = Vec::with_capacity(copies);
         for _ in 0..copies {
@@ -178,7 +178,7 @@ impl<const N: usize> Chain<N> {
 }
 
 /// Draws a state.
-fn pick<const N: usize>(law: &[f64; N], stream: &mut Stream) -> usize {
+fn pick<const N: usize>(law: &[f64; N], stream: &mut RandomStream) -> usize {
     let mut left = stream.uniform();
     for (state, share) in law.iter().enumerate() {
         left -= share;

@@ -7,7 +7,7 @@
 //! frame.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
-use retx_units::{Probability, Stream, Time};
+use retx_units::{Probability, RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ impl Model for Config {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, frame: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, frame: &Frame, stream: &mut RandomStream) -> Fate {
         if stream.uniform() < self.loss_rate(frame.bytes) {
             Fate::Lose(Reason::Channel)
         } else {

@@ -3,7 +3,7 @@
 //! *Equations.* Loss rate p; a burst of losses has mean length 1/(1 − p).
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
-use retx_units::{Probability, Stream, Time};
+use retx_units::{Probability, RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl Model for Config {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         // One draw per frame, even at p = 0, so that runs that differ only in p use the same draws.
         if stream.uniform() < self.p { Fate::Lose(Reason::Channel) } else { DELIVER }
     }

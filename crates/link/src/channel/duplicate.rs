@@ -7,7 +7,7 @@
 //! may be lost on the next link.
 
 use super::{Channel, DELIVER, Fate, Frame, Model};
-use retx_units::{Duration, Probability, Stream, Time};
+use retx_units::{Duration, Probability, RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         if stream.uniform() < self.p { Fate::Twice { after: self.after } } else { DELIVER }
     }
 }

@@ -26,7 +26,7 @@
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use crate::modulation::Modulation;
-use retx_units::{Rate, Stream, StreamKey, Time, choice};
+use retx_units::{RandomStream, Rate, StreamKey, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
@@ -186,7 +186,7 @@ struct Sinusoids {
 
 impl Sinusoids {
     #[cold]
-    fn draw(&mut self, stream: &mut Stream) {
+    fn draw(&mut self, stream: &mut RandomStream) {
         self.drawn = true;
         self.direct = stream.uniform();
         for index in 0..SINUSOIDS {
@@ -229,7 +229,7 @@ const FIRST_BORDER_DB: f64 = -30.0;
 /// many frames are sent. Two TCPs with the same seed and replication therefore meet the same fades.
 #[derive(Debug, Clone)]
 struct Path {
-    stream: Stream,
+    stream: RandomStream,
     state: usize,
     /// End of the current sojourn, in nanoseconds.
     until: u64,
@@ -271,7 +271,7 @@ impl Chain {
         Self { borders, share, rates, key: None, path: None, known: Vec::new() }
     }
 
-    fn stationary(&self, stream: &mut Stream) -> usize {
+    fn stationary(&self, stream: &mut RandomStream) -> usize {
         let mut left = stream.uniform();
         self.share
             .iter()
@@ -283,7 +283,7 @@ impl Chain {
     }
 
     /// State of the chain at `now`.
-    fn state(&mut self, now: Time, stream: &mut Stream) -> usize {
+    fn state(&mut self, now: Time, stream: &mut RandomStream) -> usize {
         let mut path = self.path.take().unwrap_or_else(|| {
             let seed = *self.key.get_or_insert_with(|| stream.next_u64());
             let mut stream = StreamKey { seed, replication: 0 }.stream("path");
@@ -303,7 +303,7 @@ impl Chain {
     }
 
     /// Draws the length of a sojourn in a state, in nanoseconds.
-    fn sojourn(&self, state: usize, stream: &mut Stream) -> u64 {
+    fn sojourn(&self, state: usize, stream: &mut RandomStream) -> u64 {
         let (down, up) = self.rates[state];
         if down + up > 0.0 { (stream.exponential() / (down + up) * 1e9) as u64 } else { u64::MAX }
     }
@@ -327,7 +327,7 @@ impl Chain {
 
 impl State {
     /// Signal-to-noise ratio at `now`, in dB; for a chain, the middle of its state.
-    pub fn snr_db(&mut self, now: Time, stream: &mut Stream) -> f64 {
+    pub fn snr_db(&mut self, now: Time, stream: &mut RandomStream) -> f64 {
         let power = match &mut self.source {
             Source::Sinusoids(sinusoids) => {
                 if !sinusoids.drawn {
@@ -345,7 +345,7 @@ impl State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut RandomStream) -> Fate {
         let error_rate = match &mut self.source {
             Source::Sinusoids(sinusoids) => {
                 if !sinusoids.drawn {

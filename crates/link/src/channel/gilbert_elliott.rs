@@ -17,7 +17,7 @@
 //! state.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Probability, Stream, Time, choice};
+use retx_units::{Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -188,7 +188,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let chain = &self.chain;
         let bad = match self.bad {
             Some(bad) => bad,

@@ -24,7 +24,7 @@
 //! − exp(−(a + b)τ))).
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Duration, Probability, Stream, StreamKey, Time, choice};
+use retx_units::{Duration, Probability, RandomStream, StreamKey, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +202,7 @@ impl State {
     }
 
     /// True if the chain is bad at `now`.
-    fn is_bad(&mut self, now: Time, stream: &mut Stream) -> bool {
+    fn is_bad(&mut self, now: Time, stream: &mut RandomStream) -> bool {
         let (span, within) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
         if self.current != Some(span) {
             self.enter(span, stream);
@@ -214,7 +214,7 @@ impl State {
     }
 
     #[cold]
-    fn enter(&mut self, span: u64, stream: &mut Stream) {
+    fn enter(&mut self, span: u64, stream: &mut RandomStream) {
         let key = *self.key.get_or_insert_with(|| stream.next_u64());
         let mean_gap = self.period as f64 / PER_SPAN;
         // The state at the start of the span was determined at the last instant before it.
@@ -232,7 +232,7 @@ impl State {
 
 /// Poisson process of the instants in a span at which the chain forgets its state.
 struct Instants {
-    stream: Stream,
+    stream: RandomStream,
     mean_gap: f64,
     period: f64,
     now: f64,
@@ -255,7 +255,7 @@ impl Iterator for Instants {
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let bad = self.is_bad(now, stream);
         let chain = &self.chain;
         // One draw per frame in either state, so that runs that differ in a parameter use the same

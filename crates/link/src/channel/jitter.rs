@@ -11,7 +11,7 @@
 
 use super::law::DelayParameters;
 use super::{Channel, Fate, Frame, LawKind, Model, checked};
-use retx_units::{Duration, Law, Stream, Time};
+use retx_units::{Duration, Law, RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let extra_delay = Duration::from_secs_f64(self.law.draw(stream));
         if self.reorder { Fate::Stray { extra_delay } } else { Fate::Deliver { extra_delay } }
     }

@@ -13,7 +13,7 @@
 //! *Where it differs from netem.* The chain starts in its stationary distribution.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Probability, Stream, Time, choice};
+use retx_units::{Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,7 +161,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let state = match self.state {
             Some(state) => state,
             None => drawn(&self.law, stream.uniform()),

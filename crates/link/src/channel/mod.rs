@@ -9,7 +9,7 @@ pub use law::LawKind;
 pub(crate) use crate::checked::checked;
 pub use crate::frame::{Frame, Reason};
 use crate::rates::Rates;
-use retx_units::{Duration, Rate, Stream, Time};
+use retx_units::{Duration, RandomStream, Rate, Time};
 use std::fmt::Debug;
 
 retx_units::registry! { $
@@ -65,7 +65,7 @@ pub const DELIVER: Fate = Fate::Deliver { extra_delay: Duration::ZERO };
 pub trait Channel: Sized {
     /// Fate of `frame`, whose transmission ends at `now`. Called once per frame, in the order of
     /// transmission.
-    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate;
+    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut RandomStream) -> Fate;
 
     /// Sets the rate at which the next frame is sent. Only a wlan cell calls this, because its
     /// frames may have different rates.
@@ -111,7 +111,7 @@ pub trait Model {
 
 impl Channel for State {
     #[inline]
-    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut RandomStream) -> Fate {
         dispatch!(self, it => it.fate(now, frame, stream))
     }
 

@@ -13,7 +13,7 @@
 //! Random times depend on the seed, but not on the traffic: two TCPs meet the same outages.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Duration, Stream, StreamKey, Time, choice};
+use retx_units::{Duration, RandomStream, StreamKey, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ pub struct Config {
     pub times: Vec<Outage>,
     /// Period after which `times` repeat, counted from the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
+    #[serde(rename = "every")]
+    pub period: Option<Duration>,
     /// Number of outages in each span of `within`, at random instants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
@@ -77,7 +78,7 @@ impl Config {
 
     fn check_random(&self) -> Result<(), String> {
         let (count, within, duration) = self.random();
-        if self.every.is_some() {
+        if self.period.is_some() {
             return Err(choice::error_at(
                 "every",
                 "belongs to `times`: random outages go on by themselves",
@@ -122,10 +123,10 @@ impl Config {
                 outage.start.as_nanos().saturating_add(outage.duration.as_nanos()),
             );
         }
-        match self.every {
-            Some(every) if every < end || every.is_zero() => Err(choice::error_at(
+        match self.period {
+            Some(period) if period < end || period.is_zero() => Err(choice::error_at(
                 "every",
-                &format!("{every} is too short: the last outage ends after {end}"),
+                &format!("{period} is too short: the last outage ends after {end}"),
             )),
             _ => Ok(()),
         }
@@ -150,7 +151,7 @@ impl Model for Config {
             (duration.as_secs_f64() * f64::from(count), within)
         } else {
             // Without a period the fraction depends on the length of the run, so it is unknown.
-            (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.every?)
+            (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.period?)
         };
         Some(down / of.as_secs_f64())
     }
@@ -197,8 +198,8 @@ impl State {
             } else {
                 vec![(0, 0); count as usize]
             },
-            period: match (listed, config.every) {
-                (true, Some(every)) => every.as_nanos(),
+            period: match (listed, config.period) {
+                (true, Some(period)) => period.as_nanos(),
                 (true, None) => u64::MAX,
                 (false, _) => within.as_nanos(),
             },
@@ -211,7 +212,7 @@ impl State {
     /// Draws the outages of a span. Each span has a random stream of its own, so spans in which no
     /// frame is sent can be skipped.
     #[cold]
-    fn enter(&mut self, span: u64, stream: &mut Stream) {
+    fn enter(&mut self, span: u64, stream: &mut RandomStream) {
         self.current = Some(span);
         self.next = 0;
         let Some(random) = &mut self.random else { return };
@@ -230,7 +231,7 @@ impl State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let (span, at) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
         if self.current != Some(span) {
             self.enter(span, stream);

@@ -5,7 +5,7 @@
 //! *Equations.* Loss rate 1/n, bursts of one.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason};
-use retx_units::{Stream, Time};
+use retx_units::{RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -15,7 +15,8 @@ use std::num::NonZeroU32;
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Number of frames from one loss to the next.
-    pub every: NonZeroU32,
+    #[serde(rename = "every")]
+    pub frames_per_loss: NonZeroU32,
     /// Number of frames at the start that are not counted.
     #[serde(default)]
     pub after: u64,
@@ -24,7 +25,7 @@ pub struct Config {
 /// Running channel, which counts frames.
 #[derive(Debug, Clone)]
 pub struct State {
-    every: u32,
+    frames_per_loss: u32,
     after: u64,
     count: u32,
 }
@@ -32,7 +33,7 @@ pub struct State {
 impl State {
     /// Creates a channel with these parameters.
     pub fn new(config: Config) -> Self {
-        Self { every: config.every.get(), after: config.after, count: 0 }
+        Self { frames_per_loss: config.frames_per_loss.get(), after: config.after, count: 0 }
     }
 }
 
@@ -44,22 +45,22 @@ impl Model for Config {
     }
 
     fn loss_rate(&self, _: u32) -> Option<f64> {
-        Some(1.0 / f64::from(self.every.get()))
+        Some(1.0 / f64::from(self.frames_per_loss.get()))
     }
 
     fn mean_burst(&self, _: u32) -> Option<f64> {
-        (self.every.get() > 1).then_some(1.0)
+        (self.frames_per_loss.get() > 1).then_some(1.0)
     }
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, _: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, _: &mut RandomStream) -> Fate {
         if self.after > 0 {
             self.after -= 1;
             return DELIVER;
         }
         self.count += 1;
-        if self.count < self.every {
+        if self.count < self.frames_per_loss {
             return DELIVER;
         }
         self.count = 0;
@@ -68,6 +69,6 @@ impl Channel for State {
 
     /// Keeps the count of frames.
     fn adopt(&mut self, new: Self) {
-        self.every = new.every;
+        self.frames_per_loss = new.frames_per_loss;
     }
 }

@@ -13,7 +13,7 @@
 //! the sender exceeded the rate.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
-use retx_units::{Rate, Stream, Time, choice};
+use retx_units::{RandomStream, Rate, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, frame: &Frame, _: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, frame: &Frame, _: &mut RandomStream) -> Fate {
         let passed = now.as_nanos() - self.at.as_nanos();
         self.at = now;
         self.tokens = self.full.min(self.tokens + u128::from(self.rate) * u128::from(passed));

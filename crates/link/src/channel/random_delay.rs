@@ -11,7 +11,7 @@
 
 use super::law::DelayParameters;
 use super::{Channel, DELIVER, Fate, Frame, LawKind, Model, checked};
-use retx_units::{Duration, Law, Probability, Stream, Time, choice};
+use retx_units::{Duration, Law, Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ pub struct Config {
     pub shares: Vec<Probability>,
     /// Time for which each of `shares` applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
+    #[serde(rename = "every")]
+    pub share_duration: Option<Duration>,
     /// Distribution of the delay.
     #[serde(default = "exponential")]
     pub law: LawKind,
@@ -57,7 +58,7 @@ fn exponential() -> LawKind {
 impl Config {
     fn check(&self) -> Result<(), String> {
         self.parameters().law()?;
-        match (self.share, self.shares.as_slice(), self.every) {
+        match (self.share, self.shares.as_slice(), self.share_duration) {
             (None, [], _) => Err("needs share, or shares and every".into()),
             (Some(_), [_, ..], _) => {
                 Err(choice::error_at("share", "contradicts `shares`: write one or the other"))
@@ -84,7 +85,7 @@ impl Model for Config {
         let shares = self.share.map_or_else(|| self.shares.clone(), |share| vec![share]);
         State {
             shares: shares.into_iter().map(Probability::value).collect(),
-            every: self.every.map_or(u64::MAX, Duration::as_nanos),
+            share_duration: self.share_duration.map_or(u64::MAX, Duration::as_nanos),
             law: self.parameters().law().unwrap_or_else(|error| panic!("unchecked: {error}")),
             reorder: self.reorder,
         }
@@ -111,16 +112,18 @@ impl Model for Config {
 #[derive(Debug, Clone)]
 pub struct State {
     shares: Vec<f64>,
-    every: u64,
+    share_duration: u64,
     law: Law,
     reorder: bool,
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let share = match self.shares.as_slice() {
             [share] => *share,
-            shares => shares[((now.as_nanos() / self.every) % shares.len() as u64) as usize],
+            shares => {
+                shares[((now.as_nanos() / self.share_duration) % shares.len() as u64) as usize]
+            }
         };
         // Two draws per frame, so that runs that differ in the share use the same draws.
         let delayed = stream.uniform() < share;

@@ -8,7 +8,7 @@
 //! except frames that are followed by fewer packets within `at_most`.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, checked};
-use retx_units::{Duration, Probability, Stream, Time, choice};
+use retx_units::{Duration, Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         if stream.uniform() < self.p { self.fate } else { DELIVER }
     }
 }

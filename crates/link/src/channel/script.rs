@@ -3,7 +3,7 @@
 //! *Reference.* The scripted drops of Fall & Floyd 1996.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason};
-use retx_units::{Stream, Time};
+use retx_units::{RandomStream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ impl Model for Config {
 }
 
 impl Channel for State {
-    fn fate(&mut self, _: Time, frame: &Frame, _: &mut Stream) -> Fate {
+    fn fate(&mut self, _: Time, frame: &Frame, _: &mut RandomStream) -> Fate {
         if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
     }
 

@@ -19,7 +19,7 @@
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};
 use crate::rates::Rates;
-use retx_units::{Duration, Probability, Rate, Stream, Time, choice};
+use retx_units::{Duration, Probability, RandomStream, Rate, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,8 @@ pub struct Config {
     pub opportunities_ms: Vec<u64>,
     /// Period after which a table repeats; without it, the last values hold for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
+    #[serde(rename = "every")]
+    pub period: Option<Duration>,
 }
 
 checked!(Config);
@@ -95,7 +96,7 @@ impl Config {
                 "points",
                 "contradicts `opportunities_ms`: write one or the other",
             )),
-            ([], [_, ..]) if self.every.is_some() => Err(choice::error_at(
+            ([], [_, ..]) if self.period.is_some() => Err(choice::error_at(
                 "every",
                 "belongs to `points`: opportunities come again anyway",
             )),
@@ -132,9 +133,9 @@ impl Config {
             }
         }
         let last = points[points.len() - 1].at;
-        match self.every {
-            Some(every) if every <= last => {
-                let message = format!("{every} is too short: the last point is at {last}");
+        match self.period {
+            Some(period) if period <= last => {
+                let message = format!("{period} is too short: the last point is at {last}");
                 Err(choice::error_at("every", &message))
             }
             Some(_) if first.rate.is_some() && points.iter().all(|point| stalls(point.rate)) => {
@@ -181,7 +182,7 @@ impl Model for Config {
 
     fn build(&self) -> State {
         State {
-            period: self.every.map_or(u64::MAX, Duration::as_nanos),
+            period: self.period.map_or(u64::MAX, Duration::as_nanos),
             config: Self { opportunities_ms: Vec::new(), ..self.clone() },
         }
     }
@@ -191,12 +192,12 @@ impl Model for Config {
         if first.loss.is_none() {
             return Some(0.0);
         }
-        let every = self.every?;
-        let ends = self.points.iter().skip(1).map(|point| point.at).chain([every]);
+        let period = self.period?;
+        let ends = self.points.iter().skip(1).map(|point| point.at).chain([period]);
         let each = self.points.iter().zip(ends).map(|(point, end)| {
             point.loss.unwrap_or_default().value() * (end - point.at).as_secs_f64()
         });
-        Some(each.sum::<f64>() / every.as_secs_f64())
+        Some(each.sum::<f64>() / period.as_secs_f64())
     }
 
     fn mean_burst(&self, _: u32) -> Option<f64> {
@@ -213,7 +214,7 @@ impl Model for Config {
         }
         let steps: Option<Vec<(Duration, Rate)>> =
             self.points.iter().map(|point| Some((point.at, point.rate?))).collect();
-        Some(Rates::Steps { steps: steps?, period: self.every })
+        Some(Rates::Steps { steps: steps?, period: self.period })
     }
 
     fn only_loses(&self) -> bool {
@@ -234,7 +235,7 @@ pub struct State {
 }
 
 impl Channel for State {
-    fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
+    fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         if self.config.points.is_empty() {
             return DELIVER;
         }

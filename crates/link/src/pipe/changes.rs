@@ -2,7 +2,7 @@
 
 use super::{Pipe, Rates};
 use crate::channel::{self, Channel, Model};
-use retx_units::{Duration, Rate, Stream, Time};
+use retx_units::{Duration, RandomStream, Rate, Time};
 
 /// New values that apply from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) struct Changes {
     pub pending: Vec<Change>,
     /// Random streams for additional models, if a later change lists more models than the channel
     /// has now; in reverse order of position.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<RandomStream>,
 }
 
 impl Changes {

@@ -198,7 +198,7 @@ mod tests {
             }
             let mut held = settled.clone();
             let environment = queue::Environment {
-                stream: KEY.stream("queue"),
+                random_stream: KEY.stream("queue"),
                 rate: config.rate,
                 overhead: config.overhead,
             };

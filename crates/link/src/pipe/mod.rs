@@ -161,7 +161,7 @@ impl Pipe {
             queue::Config::droptail(droptail) => (*droptail, None),
             discipline => {
                 let environment = queue::Environment {
-                    stream: key.stream(&format!("{name}.queue")),
+                    random_stream: key.stream(&format!("{name}.queue")),
                     rate: rates.as_ref().map_or(config.rate, Rates::mean),
                     overhead: config.overhead,
                 };

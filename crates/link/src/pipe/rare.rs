@@ -3,14 +3,14 @@
 use super::Pipe;
 use super::statistics::{Bursts, Delays, Drops};
 use crate::channel;
-use retx_units::{Duration, Stream, Time};
+use retx_units::{Duration, RandomStream, Time};
 
 /// State that most pipes never need; allocated with the channels, or when the queue first
 /// overflows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rare {
     pub exceptions: Exceptions,
-    pub channels: Vec<(channel::State, Stream)>,
+    pub channels: Vec<(channel::State, RandomStream)>,
     /// Duplicate made by the channel; it gets its packet id in [`Pipe::add_copy`].
     pub copy: Option<Duplicate>,
     /// Packets that had already passed this pipe ahead of time at the last reset of the maximum,

@@ -128,7 +128,7 @@ impl State {
             law: Law { target, interval, ecn },
             quantum: quantum.into(),
             limit: packets,
-            perturbation: environment.stream.next_u64(),
+            perturbation: environment.random_stream.next_u64(),
             lines: vec![Line::default(); flows as usize],
             new: Ring::default(),
             old: Ring::default(),
@@ -231,9 +231,9 @@ mod tests {
     /// Upper 16 bits of MurmurHash3's 64-bit finaliser (`fmix64`), computed elsewhere.
     #[test]
     fn lines_are_those_of_the_hash() {
-        let stream = StreamKey { seed: 9, replication: 0 }.stream("fq");
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("fq");
         let config = Config { flows: 65_536, ..Config::default() };
-        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        let mut state = State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
         for (perturbation, lines) in [(0, [46_166, 15_039]), (3, [15_039, 46_166])] {
             state.perturbation = perturbation;
             assert_eq!([1, 2].map(|flow| state.line_of(flow)), lines);

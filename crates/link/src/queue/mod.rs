@@ -18,14 +18,14 @@ mod fifo;
 pub(crate) use fifo::Fifo;
 
 use crate::frame::Frame;
-use retx_units::{Rate, Stream, Time};
+use retx_units::{RandomStream, Rate, Time};
 use std::collections::VecDeque;
 
 /// Random stream and link parameters that a queue discipline gets when it is created.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// Random stream of the queue.
-    pub stream: Stream,
+    pub random_stream: RandomStream,
     /// Rate of the transmitter behind the queue; `None` if unlimited.
     pub rate: Option<Rate>,
     /// Link-layer overhead per packet, bytes.

@@ -23,7 +23,7 @@
 
 use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;
-use retx_units::{Duration, Probability, Stream, Time, choice};
+use retx_units::{Duration, Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ fn scale(probability: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
-    stream: Stream,
+    random_stream: RandomStream,
     line: Fifo,
     controller: Controller,
     /// Delay of the last packet that left; zero once the queue is empty.
@@ -166,7 +166,7 @@ impl State {
     pub fn new(config: &Config, environment: Environment) -> Self {
         Self {
             config: *config,
-            stream: environment.stream,
+            random_stream: environment.random_stream,
             line: Fifo::default(),
             controller: Controller::new(config),
             delay: Duration::ZERO,
@@ -216,7 +216,7 @@ impl State {
         if self.accumulated < 0.85 {
             return false;
         }
-        let chosen = self.accumulated >= 8.5 || self.stream.uniform() < probability;
+        let chosen = self.accumulated >= 8.5 || self.random_stream.uniform() < probability;
         if chosen {
             self.accumulated = 0.0;
         }
@@ -269,9 +269,9 @@ mod tests {
     /// 8.5 (RFC 8033 §5.4).
     #[test]
     fn drops_keep_their_distance() {
-        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
         let config = Config::default();
-        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        let mut state = State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
         let gaps = |state: &mut State, p: f64| -> Vec<u32> {
             state.controller.probability = p;
             let mut gap = |_| (1..).find(|_| state.is_chosen()).expect("sooner or later");
@@ -299,9 +299,9 @@ mod tests {
     /// its target and the probability below 20 %, and none with at most two mean packets waiting.
     #[test]
     fn packets_that_are_safe() {
-        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
         let config = Config { mean_packet: 1000, ..Config::default() };
-        let environment = Environment { stream, rate: None, overhead: 0 };
+        let environment = Environment { random_stream, rate: None, overhead: 0 };
         let safe = |bytes: u32, set: &dyn Fn(&mut Controller)| {
             let mut state = State::new(&config, environment.clone());
             state.controller.burst = Duration::ZERO;
@@ -325,9 +325,9 @@ mod tests {
     /// After a pause every update that was due is made, as if each had been made in time.
     #[test]
     fn no_update_is_left_out() {
-        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
         let config = Config::default();
-        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        let mut state = State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
         state.delay = config.target * 3;
         let mut expected = Controller::new(&config);
         (0..40).for_each(|_| expected.update(&config, state.delay));
@@ -342,9 +342,10 @@ mod tests {
     #[test]
     fn marks_replace_drops_under_three_conditions() {
         let outcome = |ecn: bool, ecn_capable: bool, probability: f64| {
-            let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+            let random_stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
             let config = Config { mean_packet: 1000, ecn, ..Config::default() };
-            let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+            let mut state =
+                State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
             let frame = Frame { bytes: 3000, ..Frame::default() };
             let packet = Waiting { id: 7, frame, ecn_capable, to: 0, since: Time::ZERO };
             state.line.push(&packet);

@@ -25,7 +25,7 @@
 
 use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;
-use retx_units::{Duration, Probability, Stream, Time, choice};
+use retx_units::{Duration, Probability, RandomStream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ enum Decision {
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
-    stream: Stream,
+    random_stream: RandomStream,
     /// s: transmission time of a packet of mean size.
     packet_time: Duration,
     line: Fifo,
@@ -128,7 +128,7 @@ impl State {
         let on_wire = config.mean_packet.saturating_add(environment.overhead);
         Self {
             config: *config,
-            stream: environment.stream,
+            random_stream: environment.random_stream,
             packet_time: environment
                 .rate
                 .map_or(Duration::ZERO, |it| it.transmission_time(on_wire)),
@@ -181,7 +181,7 @@ impl State {
     fn is_chosen(&mut self, probability: f64) -> bool {
         let count = self.count.map_or(0, |count| count + 1);
         let left = 1.0 - count as f64 * probability;
-        let chosen = left <= 0.0 || self.stream.uniform() < probability / left;
+        let chosen = left <= 0.0 || self.random_stream.uniform() < probability / left;
         self.count = Some(if chosen { 0 } else { count });
         chosen
     }
@@ -247,9 +247,9 @@ mod tests {
     /// the upper threshold and twice that threshold.
     #[test]
     fn decisions_at_the_thresholds() {
-        let stream = StreamKey { seed: 9, replication: 0 }.stream("red");
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("red");
         let config = Config { min_threshold: 4.0, max_threshold: 8.0, ..Config::default() };
-        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        let mut state = State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
         let most = config.max_probability.value();
         let mut decide = |average: f64, gentle: bool| {
             (state.average, state.config.gentle) = (average, gentle);

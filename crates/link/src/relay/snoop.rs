@@ -214,14 +214,15 @@ impl Snoop {
             return Verdict::Pass;
         }
         let ack = ack as u64;
-        let same_window = std::mem::replace(&mut self.window, segment.window) == segment.window;
+        let same_advertised_window =
+            std::mem::replace(&mut self.window, segment.window) == segment.window;
         if ack > self.acked {
             self.on_new_ack(ack, context);
             return Verdict::Pass;
         }
         // Duplicate ACK as defined in RFC 5681 §2: the window must not have changed. (ns-2 does not
         // check that, because it has no window updates.)
-        let duplicate = segment.seq_len() == 0 && same_window && self.end > ack;
+        let duplicate = segment.seq_len() == 0 && same_advertised_window && self.end > ack;
         if duplicate { self.on_duplicate(context) } else { Verdict::Pass }
     }
 

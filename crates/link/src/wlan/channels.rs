@@ -2,7 +2,7 @@
 
 use super::{Change, Config};
 use crate::channel::{self, Channel, Model};
-use retx_units::{Stream, StreamKey, Time};
+use retx_units::{RandomStream, StreamKey, Time};
 
 /// Channel models of each ordered pair of stations, created on first use.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct Channels {
 pub(super) struct Pair {
     models: Vec<channel::State>,
     /// Random streams, one for each position in the longest list of models so far.
-    streams: Vec<Stream>,
+    streams: Vec<RandomStream>,
     /// Number of changes applied so far.
     changes_seen: usize,
 }
@@ -53,7 +53,7 @@ impl Channels {
         end: Time,
         from: u16,
         to: u16,
-    ) -> impl Iterator<Item = (&mut channel::State, &mut Stream)> {
+    ) -> impl Iterator<Item = (&mut channel::State, &mut RandomStream)> {
         let asked = self.asked[usize::from(from)];
         let turned = self.reciprocal && to < from;
         let (from, to) = if turned { (to, from) } else { (from, to) };
@@ -91,7 +91,7 @@ impl Channels {
 impl Pair {
     /// Replaces the models. A new model of the same kind as the model that it replaces continues
     /// with the state of the old one.
-    fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> Stream) {
+    fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> RandomStream) {
         self.models.truncate(models.len());
         for (index, model) in models.iter().enumerate() {
             match self.models.get_mut(index) {

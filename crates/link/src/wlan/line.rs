@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::station::Head;
 use crate::queue::{self, Environment, Queue, QueueActions, State, Waiting};
 use crate::stage::Packet;
-use retx_units::{QueueLengthHistory, Stream, Time};
+use retx_units::{QueueLengthHistory, RandomStream, Time};
 
 /// Queue of a station.
 #[derive(Debug, Clone)]
@@ -26,11 +26,11 @@ pub(super) struct Line {
 
 /// Environment of the discipline of a station's queue. The time that DCF takes in addition to a
 /// packet's transmission is expressed as additional bytes at the data rate.
-pub(super) fn environment(parameters: &Parameters, stream: Stream) -> Environment {
+pub(super) fn environment(parameters: &Parameters, random_stream: RandomStream) -> Environment {
     let added = parameters.time_around_data().as_nanos();
     let bytes = u128::from(added) * u128::from(parameters.rate.as_bit_s()) / 8_000_000_000;
     let overhead = parameters.mac_overhead.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-    Environment { stream, rate: Some(parameters.rate), overhead }
+    Environment { random_stream, rate: Some(parameters.rate), overhead }
 }
 
 impl Line {

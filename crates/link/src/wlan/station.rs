@@ -5,7 +5,7 @@ use super::statistics::Counters;
 use crate::channel::Frame;
 use crate::queue::QueueActions;
 use crate::stage::Packet;
-use retx_units::{Stream, Time};
+use retx_units::{RandomStream, Time};
 
 /// Value of a station index that stands for no station.
 pub(super) const NOBODY: u16 = u16::MAX;
@@ -138,7 +138,7 @@ pub(super) struct Head {
 pub(super) struct Sender {
     pub cw: u32,
     pub head: Option<Head>,
-    pub stream: Stream,
+    pub backoff_stream: RandomStream,
     pub counters: Counters,
     pub line: Line,
     /// Number of packets that the queue has dropped and whose drops the caller has not fetched yet.
@@ -149,11 +149,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub fn new(line: Line, stream: Stream, cw_min: u32) -> Self {
+    pub fn new(line: Line, backoff_stream: RandomStream, cw_min: u32) -> Self {
         Self {
             cw: cw_min,
             head: None,
-            stream,
+            backoff_stream,
             counters: Counters::default(),
             line,
             unreported_drops: 0,
@@ -195,7 +195,7 @@ impl Sender {
 
     /// Draws a number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
     pub fn draw(&mut self) -> u32 {
-        self.stream.below(u64::from(self.cw) + 1) as u32
+        self.backoff_stream.below(u64::from(self.cw) + 1) as u32
     }
 
     pub fn restart_maxima(&mut self) {

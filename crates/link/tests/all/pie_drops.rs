@@ -10,7 +10,7 @@ const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
 fn build(text: &str) -> queue::State {
     let rate = Some(Rate::from_bit_s(8_000_000));
     let config: queue::Config = serde_json::from_str(text).expect("a queue");
-    config.build(Environment { stream: KEY.stream("queue"), rate, overhead: 0 })
+    config.build(Environment { random_stream: KEY.stream("queue"), rate, overhead: 0 })
 }
 
 fn us(us: u64) -> Time {

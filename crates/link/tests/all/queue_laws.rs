@@ -14,7 +14,7 @@ fn read(text: &str) -> queue::Config {
 
 fn build(text: &str) -> queue::State {
     let rate = Some(Rate::from_bit_s(8_000_000));
-    read(text).build(Environment { stream: KEY.stream("queue"), rate, overhead: 0 })
+    read(text).build(Environment { random_stream: KEY.stream("queue"), rate, overhead: 0 })
 }
 
 fn us(us: u64) -> Time {

@@ -28,7 +28,7 @@ pub struct LongName {
 
 /// Index of a place where packets are seen or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlaceId(u16);
+pub struct ObservationPointId(u16);
 
 /// Index of a flow in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub enum Fate {
     /// Dropped on the way.
     Dropped {
         /// Place of the drop.
-        place: PlaceId,
+        place: ObservationPointId,
         /// Reason why it was dropped.
         reason: DropReason,
     },
@@ -152,16 +152,16 @@ const _: () = assert!(size_of::<Row>() == 48 && size_of::<Sighting>() == 16);
 pub(crate) struct Sighting {
     pub(crate) time: Time,
     pub(crate) packet: PacketId,
-    pub(crate) place: PlaceId,
+    pub(crate) place: ObservationPointId,
     /// ECN field at this place; queues on the path may mark the packet.
     pub(crate) ecn: Ecn,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ObservationPoint {
     pub(crate) name: String,
     /// True if packets are captured at the place; false if it is only a place of drops.
-    pub(crate) interface: bool,
+    pub(crate) is_interface: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -174,7 +174,7 @@ struct Flow {
 /// Packets captured so far.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureBuffer {
-    places: Vec<Place>,
+    points: Vec<ObservationPoint>,
     flows: Vec<Flow>,
     rows: Vec<Row>,
     options: Vec<[u8; 4]>,
@@ -193,21 +193,26 @@ impl CaptureBuffer {
     ///
     /// # Errors
     /// The name is too long.
-    pub fn add_interface(&mut self, name: &str) -> Result<PlaceId, LongName> {
-        self.push_place(name, true)
+    pub fn add_interface(&mut self, name: &str) -> Result<ObservationPointId, LongName> {
+        self.push_point(name, true)
     }
 
     /// Adds a place where packets may be lost, but are not captured.
     ///
     /// # Errors
     /// The name is too long.
-    pub fn add_place(&mut self, name: &str) -> Result<PlaceId, LongName> {
-        self.push_place(name, false)
+    pub fn add_drop_point(&mut self, name: &str) -> Result<ObservationPointId, LongName> {
+        self.push_point(name, false)
     }
 
-    fn push_place(&mut self, name: &str, interface: bool) -> Result<PlaceId, LongName> {
-        let id = PlaceId(u16::try_from(self.places.len()).expect("at most 65,536 places"));
-        self.places.push(Place { name: short(name)?, interface });
+    fn push_point(
+        &mut self,
+        name: &str,
+        is_interface: bool,
+    ) -> Result<ObservationPointId, LongName> {
+        let id =
+            ObservationPointId(u16::try_from(self.points.len()).expect("at most 65,536 places"));
+        self.points.push(ObservationPoint { name: short(name)?, is_interface });
         Ok(id)
     }
 
@@ -277,8 +282,14 @@ impl CaptureBuffer {
     }
 
     /// Records that a packet passes an interface, with this ECN field.
-    pub fn add_sighting(&mut self, time: Time, place: PlaceId, packet: PacketId, ecn: Ecn) {
-        assert!(self.places[usize::from(place.0)].interface, "packets are seen at interfaces");
+    pub fn add_sighting(
+        &mut self,
+        time: Time,
+        place: ObservationPointId,
+        packet: PacketId,
+        ecn: Ecn,
+    ) {
+        assert!(self.points[usize::from(place.0)].is_interface, "packets are seen at interfaces");
         assert!((packet.0 as usize) < self.rows.len());
         self.sightings.push(Sighting { time, packet, place, ecn });
     }
@@ -298,8 +309,8 @@ impl CaptureBuffer {
         self.sightings.len()
     }
 
-    pub(crate) fn places(&self) -> &[Place] {
-        &self.places
+    pub(crate) fn observation_points(&self) -> &[ObservationPoint] {
+        &self.points
     }
 
     /// Sightings in order of time; at equal times in the order of the calls.
@@ -364,7 +375,7 @@ impl CaptureBuffer {
                 format!("delivered at {s}.{ns:09} s")
             }
             Fate::Dropped { place, reason } => {
-                let place = &self.places[usize::from(place.0)].name;
+                let place = &self.points[usize::from(place.0)].name;
                 format!("dropped by {} at {place}", reason.name())
             }
         };
@@ -378,7 +389,7 @@ impl CaptureBuffer {
     }
 }
 
-impl PlaceId {
+impl ObservationPointId {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }

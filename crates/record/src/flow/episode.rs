@@ -46,7 +46,7 @@ pub struct EpisodeStart {
     pub backoff_now: u32,
     /// True if the episode concerns the same window of data as an earlier one. An undo then
     /// restores the congestion window that was in force before the earlier episode.
-    pub same_window: bool,
+    pub same_window_of_data: bool,
     /// True if the timer that has expired was started before the last partial ACK of the previous
     /// recovery: see [`Reduction::timed_recovery`].
     pub timed_recovery: bool,
@@ -71,7 +71,7 @@ impl FlowRecord {
             episode,
             cause,
             by_timer: inference.kind == EpisodeKind::Rto,
-            same_window: start.same_window,
+            same_window_of_data: start.same_window_of_data,
             timed_recovery: start.timed_recovery,
         };
         self.counters.limited_by.reduce(start.at, self.last_data, &reduction);

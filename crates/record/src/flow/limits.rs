@@ -28,7 +28,7 @@ pub struct Reduction {
     /// True if the retransmission timer has fired.
     pub by_timer: bool,
     /// True if an undo also reverts the reduction before this one.
-    pub same_window: bool,
+    pub same_window_of_data: bool,
     /// True if the timer was started before the last partial ACK, which did not restart it. The
     /// timer then measured the previous recovery, so this reduction gets the cause of that
     /// recovery: a recovery from many losses outlasts the timer, whatever the fate of the segment
@@ -39,7 +39,7 @@ pub struct Reduction {
 impl Reduction {
     /// First reduction in its window of data, without an expiry of the timer.
     pub const fn first_in_window(episode: u64, cause: Cause) -> Self {
-        Self { episode, cause, by_timer: false, same_window: false, timed_recovery: false }
+        Self { episode, cause, by_timer: false, same_window_of_data: false, timed_recovery: false }
     }
 }
 
@@ -237,11 +237,11 @@ impl Limits {
     /// the last data is moved to the limit *timeout*.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
-        let Reduction { by_timer, same_window, timed_recovery, .. } = *reduction;
+        let Reduction { by_timer, same_window_of_data, timed_recovery, .. } = *reduction;
         let in_force = self.claims.last().map(|claim| (claim.episode, claim.cause));
         let (episode, cause) =
             in_force.filter(|_| timed_recovery).unwrap_or((reduction.episode, reduction.cause));
-        if !same_window {
+        if !same_window_of_data {
             self.before = in_force;
         }
         let silence = if by_timer { std::mem::take(&mut self.unclaimed) } else { Vec::new() };

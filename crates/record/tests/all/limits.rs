@@ -91,7 +91,7 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     limits.reduce(at(30), at(30), &timer(2));
     limits.set(at(30), FlowLimit::Window(Spurious), at(30));
     // The timer expires again for the same window: one undo reverts both timeouts.
-    limits.reduce(at(40), at(40), &Reduction { same_window: true, ..timer(3) });
+    limits.reduce(at(40), at(40), &Reduction { same_window_of_data: true, ..timer(3) });
     limits.undo(at(50), at(50));
     limits.set(at(50), limits.window(), at(50));
     assert_eq!(limits.limit(), FlowLimit::Window(Congestion));

@@ -3,7 +3,7 @@
 //! The mutations are drawn from a fixed seed; `RETX_FUZZ_ITERATIONS` sets their number.
 
 use retx_scenario::{ScenarioError, Source, from_json, parse};
-use retx_units::{Stream, StreamKey};
+use retx_units::{RandomStream, StreamKey};
 use std::path::Path;
 
 /// Fragments with a meaning to the parser.
@@ -102,7 +102,7 @@ const KEYS: &[&str] = &[
 ];
 
 struct Mutator {
-    stream: Stream,
+    stream: RandomStream,
     seeds: Vec<String>,
 }
 

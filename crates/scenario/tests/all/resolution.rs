@@ -120,7 +120,14 @@ fn every_key_of_a_direction_overrides_the_link() {
         };
         let rate = direction.rate.map(Rate::as_bit_s);
         let delay = direction.delay.as_nanos();
-        (rate, delay, direction.mtu, direction.overhead, queue.packets, channel.every.get())
+        (
+            rate,
+            delay,
+            direction.mtu,
+            direction.overhead,
+            queue.packets,
+            channel.frames_per_loss.get(),
+        )
     };
     let link = &scenario.links[0];
     assert_eq!(values(&link.forward), (Some(1_000_000), 3_000_000, 9000, 1, Some(7), 5));

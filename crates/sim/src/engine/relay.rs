@@ -7,32 +7,36 @@ use std::ops::Range;
 
 /// Legs of one path from a sender to a receiver, connected by proxies.
 #[derive(Debug, Clone)]
-pub struct Chain {
+pub struct LegChain {
     /// Flow index of the leg at the sender.
-    pub first: u32,
+    pub sender_leg: u32,
     /// Flow index of the leg at the receiver.
-    pub last: u32,
+    pub receiver_leg: u32,
     /// Indices of the proxies between the legs, from the sender to the receiver.
     proxies: Range<usize>,
 }
 
 /// Chains of a plan. Records in each leg the chain that it belongs to.
-pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
-    let mut chains: Vec<Chain> = Vec::new();
+pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<LegChain> {
+    let mut chains: Vec<LegChain> = Vec::new();
     for (index, proxy) in plan.proxies.iter().enumerate() {
         let [from, to] = proxy.legs;
         flows[from as usize].end_at_proxy();
         flows[to as usize].begin_at_proxy();
         match chains.last_mut() {
-            Some(chain) if chain.last == from => {
-                chain.last = to;
+            Some(chain) if chain.receiver_leg == from => {
+                chain.receiver_leg = to;
                 chain.proxies.end = index + 1;
             }
-            _ => chains.push(Chain { first: from, last: to, proxies: index..index + 1 }),
+            _ => chains.push(LegChain {
+                sender_leg: from,
+                receiver_leg: to,
+                proxies: index..index + 1,
+            }),
         }
     }
     for (index, chain) in chains.iter().enumerate() {
-        for flow in std::iter::once(chain.first)
+        for flow in std::iter::once(chain.sender_leg)
             .chain(plan.proxies[chain.proxies.clone()].iter().map(|proxy| proxy.legs[1]))
         {
             flows[flow as usize].join_chain(index as u32);
@@ -84,12 +88,12 @@ impl Engine<'_> {
     }
 
     fn note_undelivered(&mut self, chain: u32) {
-        let Chain { first, last, .. } = self.chains[chain as usize];
-        let acked = self.flows[first as usize].acked_bytes();
-        let last = &self.flows[last as usize];
+        let LegChain { sender_leg, receiver_leg, .. } = self.chains[chain as usize];
+        let acked = self.flows[sender_leg as usize].acked_bytes();
+        let last = &self.flows[receiver_leg as usize];
         let delivered = last.read_bytes();
         let is_complete = last.record.finish().is_some();
-        let undelivered = &mut self.flows[first as usize].record.counters.undelivered;
+        let undelivered = &mut self.flows[sender_leg as usize].record.counters.undelivered;
         if is_complete {
             undelivered.unset(self.now);
         } else {

@@ -143,7 +143,7 @@ impl Flow {
             rto: found.rto,
             backoff: found.backoff,
             backoff_now: sender.backoff(),
-            same_window: found.same_window,
+            same_window_of_data: found.same_window_of_data,
             timed_recovery: found.timed_recovery,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);

@@ -6,7 +6,7 @@ use crate::random;
 use retx_record::tables::{LinkSamples, Tables};
 use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
-use retx_units::{Duration, Stream, StreamKey, Time};
+use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 fn outcome(plan: &Plan, reference: bool, tables: bool) -> Outcome {
     let [segments, drops, episodes] = [tables; 3];
@@ -43,7 +43,7 @@ fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
 
 /// Ends the run at a random time, starts its statistics at a random earlier one, and chooses a
 /// random sampling.
-fn cut(plan: &mut Plan, stream: &mut Stream) {
+fn cut(plan: &mut Plan, stream: &mut RandomStream) {
     plan.end = Time::from_nanos(1 + stream.below(3_000_000_000));
     plan.warmup = Time::from_nanos(stream.below(plan.end.as_nanos()));
     plan.sampling = match stream.below(3) {
@@ -112,7 +112,7 @@ fn a_chain_of_hops_is_the_same_hop_by_hop() {
 
 /// Link of a tree. No two links have equal delays, because two packets that arrive over different
 /// links at the same nanosecond may change places when they pass ahead of time.
-fn branch(stream: &mut Stream, alike: bool) -> [PipePlan; 2] {
+fn branch(stream: &mut RandomStream, alike: bool) -> [PipePlan; 2] {
     let mut link = LinkOf::new("branch", ["left", "right"]);
     link.delay = Duration::from_nanos(1_000_000 + stream.below(1_000_000));
     if !alike {

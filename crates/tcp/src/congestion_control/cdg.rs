@@ -29,7 +29,7 @@
 use super::ack_samples::{AckSamples, State as AckState};
 use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
-use retx_units::{Duration, Stream, StreamKey, Time};
+use retx_units::{Duration, RandomStream, StreamKey, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,10 +110,10 @@ pub struct State {
     delay: Delay,
     snd_nxt: u64,
     asks: bool,
-    draws: Stream,
+    draws: RandomStream,
 }
 
-fn draws(identity: u64) -> Stream {
+fn draws(identity: u64) -> RandomStream {
     StreamKey { seed: identity, replication: 0 }.stream("cdg.backoff")
 }
 

@@ -168,13 +168,13 @@ impl DeliveryRate {
 
     /// Evaluates an acknowledgment.
     pub fn on_ack(&mut self, ack: &Delivery) -> AckEvaluation {
-        self.delivered += ack.segments;
+        self.delivered += ack.delivered_segments;
         // All data in flight at the shortage have been delivered.
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
         let newest = self.take_newest(ack);
-        if ack.segments > 0 {
+        if ack.delivered_segments > 0 {
             self.delivered_at = ack.now;
         }
         let Some(newest) = newest else { return AckEvaluation::default() };
@@ -203,7 +203,7 @@ impl DeliveryRate {
             rtt,
             // `FLAG_ACK_MAYBE_DELAYED`: the segment is short, and no other was delivered during its
             // round trip.
-            may_be_delayed: ack.segments == 1
+            may_be_delayed: ack.delivered_segments == 1
                 && ack.is_short
                 && newest.delivered + 1 == self.delivered,
         }
@@ -249,7 +249,7 @@ mod tests {
         Delivery {
             now: at(ms),
             snd_una,
-            segments,
+            delivered_segments: segments,
             is_selective: false,
             newest: None,
             is_short: false,

@@ -28,7 +28,7 @@ use super::jiffies;
 use super::segments::{self, SegmentCounter};
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
 use crate::work;
-use retx_units::{Duration, Stream, StreamKey};
+use retx_units::{Duration, RandomStream, StreamKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -114,10 +114,10 @@ pub struct State {
     /// True if `on_segments_acked` is called; otherwise `latest` is the sample for `on_ack`.
     is_sampled: bool,
     latest: Option<(u64, u64)>,
-    draws: Stream,
+    draws: RandomStream,
 }
 
-fn draws(identity: u64) -> Stream {
+fn draws(identity: u64) -> RandomStream {
     StreamKey { seed: identity, replication: 0 }.stream("nv.renewal")
 }
 

@@ -21,7 +21,7 @@ pub struct Delivery {
     /// First unacknowledged position after this ACK.
     pub snd_una: u64,
     /// Segments newly delivered.
-    pub segments: u64,
+    pub delivered_segments: u64,
     /// True if both ends use SACK.
     pub is_selective: bool,
     /// End of the segment that was sent last among those newly delivered; known with SACK only.

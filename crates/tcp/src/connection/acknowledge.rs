@@ -50,12 +50,12 @@ impl Connection {
         }
         let old_una = sender.snd_una;
         let window = self.scaled_window(segment.window);
-        let same_window = window == self.sender.snd_wnd;
+        let same_advertised_window = window == self.sender.snd_wnd;
         self.update_window(position.max(0) as u64, ack, window);
         if ack > old_una {
             self.on_new_ack(now, segment, ack, selective);
         } else {
-            let duplicate = self.is_duplicate(segment, same_window);
+            let duplicate = self.is_duplicate(segment, same_advertised_window);
             self.take_old_or_duplicate(now, segment, selective, duplicate);
         }
         true
@@ -195,11 +195,11 @@ impl Connection {
     /// True for a duplicate ACK (RFC 5681 §2). The caller has checked that `ack == SND.UNA`. With
     /// SACK, an ACK may be a duplicate even if nothing is outstanding: it may respond to a tail
     /// loss probe (RFC 8985 §7.4.2).
-    fn is_duplicate(&self, segment: &Segment, same_window: bool) -> bool {
+    fn is_duplicate(&self, segment: &Segment, same_advertised_window: bool) -> bool {
         let sender = &self.sender;
         (sender.snd_nxt > sender.snd_una || sender.selective)
             && segment.payload_bytes == 0
-            && same_window
+            && same_advertised_window
             && !segment.flags.contains(Flags::FIN)
     }
 

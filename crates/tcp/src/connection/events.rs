@@ -97,7 +97,7 @@ mod tests {
             cwnd_after: 9_000,
             rto: Duration::from_secs(1),
             backoff: 0,
-            same_window: false,
+            same_window_of_data: false,
             timed_recovery: false,
         };
         let mut events = Events::NONE;

@@ -141,7 +141,7 @@ pub struct Episode {
     pub backoff: u32,
     /// True if the episode concerns the same window of data as an earlier recovery; an undo then
     /// restores the window before that recovery.
-    pub same_window: bool,
+    pub same_window_of_data: bool,
     /// True if the timer that expired had been started before the last partial ACK, which did not
     /// restart the timer (RFC 6582 §4). The timer then limited the duration of the recovery, not
     /// the time until the acknowledgment of a segment.

@@ -203,7 +203,7 @@ impl Connection {
         let delivery = Delivery {
             now: ack.now,
             snd_una: sender.snd_una,
-            segments,
+            delivered_segments: segments,
             is_selective,
             newest,
             is_short: acked < u64::from(sender.window.smss),

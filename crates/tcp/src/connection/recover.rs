@@ -142,7 +142,7 @@ impl Connection {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
-        let same_window = if repaired.is_some() && sender.loss_detection.as_linux() {
+        let same_window_of_data = if repaired.is_some() && sender.loss_detection.as_linux() {
             // `tcp_process_tlp_ack`: the window is not saved for an undo. The `cwnd` that an
             // earlier recovery has saved is replaced by the present one.
             if let Some(undo) = &mut sender.repair.undo {
@@ -157,13 +157,13 @@ impl Connection {
                 after_echo: self.ecn.is_reducing(),
                 recovery_point: self.next_recovery_point(),
             };
-            let same_window = self.sender.begin_recovery(&begins);
+            let same_window_of_data = self.sender.begin_recovery(&begins);
             if self.sender.loss_detection.as_linux() {
                 // `tcp_enter_recovery`: the recovery after a timeout is over, and its reduction is
                 // final.
                 self.sender.timeout_recovery_end = 0;
             }
-            same_window
+            same_window_of_data
         };
         let sender = &mut self.sender;
         let inferred_cause = sender.infer_loss_cause(now, false);
@@ -203,7 +203,7 @@ impl Connection {
             cwnd_after: sender.window.cwnd,
             rto: self.rto(),
             backoff: self.sender.backoff.exponent(),
-            same_window,
+            same_window_of_data,
             timed_recovery: false,
         };
         self.events.push_back(Event::LossFound(episode));

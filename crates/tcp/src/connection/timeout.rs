@@ -104,7 +104,7 @@ impl Connection {
         // data.
         let timed_recovery = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
-        let same_window = sender.begin_recovery(&RecoveryStart {
+        let same_window_of_data = sender.begin_recovery(&RecoveryStart {
             by_timeout: true,
             in_recovery: repeated || in_fast_recovery || after_echo,
             after_echo,
@@ -133,7 +133,7 @@ impl Connection {
             cwnd_after: sender.window.cwnd,
             rto,
             backoff,
-            same_window,
+            same_window_of_data,
             timed_recovery,
         };
         self.events.push_back(Event::TimedOut(episode));

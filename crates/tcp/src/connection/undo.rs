@@ -30,8 +30,8 @@ impl Sender {
         let &RecoveryStart { by_timeout, in_recovery, after_echo, recovery_point } = begins;
         // `consecutive_timeouts` includes the current timeout.
         let repeated = by_timeout && self.consecutive_timeouts > 1;
-        let same_window = in_recovery && self.repair.undo.is_some();
-        if !same_window {
+        let same_window_of_data = in_recovery && self.repair.undo.is_some();
+        if !same_window_of_data {
             let estimator = &self.estimator;
             let rtt = estimator.srtt().zip(estimator.rttvar()).filter(|_| by_timeout);
             let (window, flight_size) = (self.window, self.flight_size());
@@ -50,7 +50,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });
-        same_window
+        same_window_of_data
     }
 }
 

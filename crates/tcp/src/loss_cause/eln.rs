@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 /// State of the rule.
@@ -41,7 +42,7 @@ impl LossCause for State {
     fn on_ack(&mut self, _: &Ack, _: &Window) {}
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         Cause::corruption_if(judged && loss.notified)
     }
 }
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn a_notice_is_believed() {
         for (timeouts, by_timeout) in [(false, Congestion), (true, Corruption)] {
-            let mut state = State::new(&Config { timeouts }, &tcp());
+            let mut state = State::new(&Config { applies_to_timeouts: timeouts }, &tcp());
             assert_eq!(state.cause(&found(1)), Congestion);
             assert_eq!(state.cause(&Loss { notified: true, ..found(1) }), Corruption);
             assert_eq!(state.cause(&timed_out()), Congestion);

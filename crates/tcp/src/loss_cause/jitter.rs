@@ -27,12 +27,13 @@ pub struct Config {
     /// Number of newly queued segments up to which a loss is not due to congestion.
     pub k: NotNegative,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { k: NotNegative::constant(1.0), timeouts: true }
+        Self { k: NotNegative::constant(1.0), applies_to_timeouts: true }
     }
 }
 
@@ -96,7 +97,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let queued = self.newly_queued(loss.window.smss);
         let few = queued.is_some_and(|queued| queued <= self.config.k.value());
         Cause::corruption_if(judged && few)
@@ -140,7 +141,7 @@ mod tests {
             assert_eq!(state.cause(&timed_out()), said);
         }
         let mut tolerant =
-            after(Config { k: NotNegative::constant(2.0), timeouts: false }, 11, 1_200);
+            after(Config { k: NotNegative::constant(2.0), applies_to_timeouts: false }, 11, 1_200);
         assert_eq!(tolerant.cause(&found(1)), Corruption);
         assert_eq!(tolerant.cause(&timed_out()), Congestion);
     }

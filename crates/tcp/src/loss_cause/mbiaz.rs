@@ -30,12 +30,13 @@ pub struct Config {
     /// time.
     pub upper: NotNegative,
     /// Apply the rule to timeouts, too, while there is a gap; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { upper: NotNegative::constant(0.25), timeouts: false }
+        Self { upper: NotNegative::constant(0.25), applies_to_timeouts: false }
     }
 }
 
@@ -59,7 +60,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let (Some(gap), Some(min), true) = (self.spacing.gap(), self.spacing.min(), judged) else {
             return Cause::Congestion;
         };
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn without_a_gap_nothing_is_said() {
-        let judging = Config { timeouts: true, ..Config::default() };
+        let judging = Config { applies_to_timeouts: true, ..Config::default() };
         let mut state = State::new(&judging, &tcp());
         assert_eq!(state.cause(&found(1)), Congestion);
         for micros in [0, 4] {

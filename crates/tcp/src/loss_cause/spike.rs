@@ -30,13 +30,14 @@ pub struct Config {
     /// A spike ends below this share of the range.
     pub end: Probability,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let share = |value| Probability::new(value).expect("a share");
-        Self { start: share(0.5), end: share(1.0 / 3.0), timeouts: false }
+        Self { start: share(0.5), end: share(1.0 / 3.0), applies_to_timeouts: false }
     }
 }
 
@@ -94,7 +95,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         Cause::corruption_if(judged && self.range.is_some() && !self.in_spike)
     }
 }
@@ -137,13 +138,13 @@ mod tests {
     #[test]
     fn other_shares_and_timeouts() {
         let share = |value| Probability::new(value).unwrap();
-        let config = Config { start: share(0.9), end: share(0.1), timeouts: true };
+        let config = Config { start: share(0.9), end: share(0.1), applies_to_timeouts: true };
         let mut state = State::new(&config, &tcp());
         let said = verdicts(&mut state, &[0, 100, 10, 9, 90, 91]);
         assert_eq!(said, [Corruption, Congestion, Congestion, Corruption, Corruption, Congestion]);
         verdicts(&mut state, &[0]);
         assert_eq!(state.cause(&timed_out()), Corruption);
-        let mut state = State::new(&Config { timeouts: false, ..config }, &tcp());
+        let mut state = State::new(&Config { applies_to_timeouts: false, ..config }, &tcp());
         verdicts(&mut state, &[0]);
         assert_eq!(state.cause(&timed_out()), Congestion);
         assert_eq!(Config { start: share(0.2), ..config }.check(), Ok(()));

@@ -32,7 +32,8 @@ pub struct Config {
     /// Tick to which RTTs are rounded before the comparison; 0 s for exact RTTs.
     pub tick: Duration,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 /// RTTs from which the threshold may be counted.
@@ -51,7 +52,7 @@ impl Default for Config {
             threshold: Duration::from_millis(40),
             origin: Origin::BaseRtt,
             tick: Duration::from_millis(10),
-            timeouts: true,
+            applies_to_timeouts: true,
         }
     }
 }
@@ -89,7 +90,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let (Some(base), Some(last), true) = (self.base, self.last, judged) else {
             return Cause::Congestion;
         };
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn timeouts_may_be_left_to_congestion() {
         for (timeouts, said) in [(true, Corruption), (false, Congestion)] {
-            let mut state = State::new(&Config { timeouts, ..Config::default() }, &tcp());
+            let mut state =
+                State::new(&Config { applies_to_timeouts: timeouts, ..Config::default() }, &tcp());
             assert_eq!(state.cause(&timed_out()), Congestion, "no sample yet");
             state.on_ack(&acked(0, MS(500)), &super::super::testing::WINDOW);
             assert_eq!(state.cause(&timed_out()), said);

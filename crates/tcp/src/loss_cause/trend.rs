@@ -29,13 +29,14 @@ pub struct Config {
     /// Share of rising RTTs above which delays count as rising.
     pub threshold: Probability,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let share = |value| Probability::new(value).expect("a share");
-        Self { gain: share(1.0 / 30.0), threshold: share(0.4), timeouts: false }
+        Self { gain: share(1.0 / 30.0), threshold: share(0.4), applies_to_timeouts: false }
     }
 }
 
@@ -70,7 +71,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let rising = self.rising > self.config.threshold.value();
         Cause::corruption_if(judged && self.last.is_some() && !rising)
     }
@@ -112,11 +113,11 @@ mod tests {
     #[test]
     fn other_constants_and_timeouts() {
         let share = |value| Probability::new(value).unwrap();
-        let config = Config { gain: share(0.5), threshold: share(0.7), timeouts: true };
+        let config = Config { gain: share(0.5), threshold: share(0.7), applies_to_timeouts: true };
         assert_eq!(verdict(config, [1, 2]), Corruption);
         assert_eq!(verdict(config, [1, 2, 3]), Congestion);
         for (timeouts, said) in [(true, Corruption), (false, Congestion)] {
-            let mut state = State::new(&Config { timeouts, ..config }, &tcp());
+            let mut state = State::new(&Config { applies_to_timeouts: timeouts, ..config }, &tcp());
             state.on_ack(&acked(0, Duration::from_micros(1)), &WINDOW);
             assert_eq!(state.cause(&timed_out()), said);
         }

@@ -29,12 +29,13 @@ pub struct Config {
     /// Forget the base RTT after each loss.
     pub reset_base_rtt: bool,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { beta: NotNegative::constant(3.0), reset_base_rtt: false, timeouts: false }
+        Self { beta: NotNegative::constant(3.0), reset_base_rtt: false, applies_to_timeouts: false }
     }
 }
 
@@ -76,7 +77,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let few = self.backlog < self.config.beta.value();
         let said = Cause::corruption_if(judged && self.samples >= SAMPLES && few);
         if self.config.reset_base_rtt {
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn timeouts_are_congestion_unless_judged() {
         for (timeouts, said) in [(false, Congestion), (true, Corruption)] {
-            let config = Config { timeouts, ..Config::default() };
+            let config = Config { applies_to_timeouts: timeouts, ..Config::default() };
             assert_eq!(seen(config, &[100; 3], 20).cause(&timed_out()), said);
         }
     }

@@ -210,7 +210,7 @@ mod tests {
     fn timeouts_are_judged_as_the_rule_says() {
         let mut config = Config::default();
         assert_eq!(seen(config, &[1_000; 8], 0).cause(&timed_out()), Congestion);
-        config.spike.timeouts = true;
+        config.spike.applies_to_timeouts = true;
         assert_eq!(seen(config, &[1_000; 8], 0).cause(&timed_out()), Corruption);
         assert_eq!(seen(config, &[], 0).cause(&found(1)), Congestion, "no spacing yet");
     }

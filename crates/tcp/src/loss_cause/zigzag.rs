@@ -30,7 +30,8 @@ pub struct Config {
     /// Thresholds in deviations from the mean, for one, two, three, and more lost segments.
     pub thresholds: [f64; 4],
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
-    pub timeouts: bool,
+    #[serde(rename = "timeouts")]
+    pub applies_to_timeouts: bool,
 }
 
 impl Default for Config {
@@ -38,7 +39,7 @@ impl Default for Config {
         Self {
             gain: Probability::new(1.0 / 32.0).expect("a share"),
             thresholds: [-1.0, -0.5, 0.0, 0.5],
-            timeouts: false,
+            applies_to_timeouts: false,
         }
     }
 }
@@ -98,7 +99,7 @@ impl LossCause for State {
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        let judged = self.config.timeouts || !loss.by_timeout;
+        let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let deviations = self.config.thresholds[loss.lost_segments.clamp(1, 4) as usize - 1];
         let threshold = self.mean + deviations * self.deviation;
         Cause::corruption_if(judged && self.last.is_some_and(|rtt| rtt < threshold))
@@ -157,7 +158,7 @@ mod tests {
     fn timeouts_are_congestion_unless_judged() {
         let mut low = state(0.25, &[140, 140, 100]);
         assert_eq!((low.cause(&found(3)), low.cause(&timed_out())), (Corruption, Congestion));
-        low.config.timeouts = true;
+        low.config.applies_to_timeouts = true;
         low.config.thresholds[0] = 0.0;
         assert_eq!(low.cause(&timed_out()), Corruption);
         assert!(low.config.check().is_ok());

@@ -125,7 +125,7 @@ impl Sender {
         let delivery = Delivery {
             now: self.now,
             snd_una: self.snd_una,
-            segments: segments(ack.delivered),
+            delivered_segments: segments(ack.delivered),
             is_selective: ack.bytes_acked == 0 && short,
             newest: (ack.bytes_acked == 0).then_some(self.snd_nxt),
             is_short: short,

@@ -5,7 +5,7 @@
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use retx_units::{Stream, StreamKey};
+use retx_units::{RandomStream, StreamKey};
 use retx_wire::{Packet, decode_packet, encode_packet, verify_checksums};
 
 const ITERATIONS: u64 = 1_000_000;
@@ -55,7 +55,7 @@ fn check(bytes: &[u8]) -> bool {
     true
 }
 
-fn random_bytes(stream: &mut Stream, len: u64) -> Vec<u8> {
+fn random_bytes(stream: &mut RandomStream, len: u64) -> Vec<u8> {
     (0..len).map(|_| stream.next_u64().to_le_bytes()[0]).collect()
 }
 
@@ -76,7 +76,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// Random bytes after an IPv4 header with a correct length.
-fn plausible(stream: &mut Stream) -> Vec<u8> {
+fn plausible(stream: &mut RandomStream) -> Vec<u8> {
     let len = 20 + stream.below(120);
     let mut bytes = random_bytes(stream, len);
     bytes[0] = 0x40 | (5 + stream.below(2)) as u8;
@@ -96,7 +96,7 @@ fn plausible(stream: &mut Stream) -> Vec<u8> {
 }
 
 /// Options of known and unknown kinds, most with a correct length.
-fn scatter_options(stream: &mut Stream, room: &mut [u8]) {
+fn scatter_options(stream: &mut RandomStream, room: &mut [u8]) {
     const LENGTHS: [(u8, u8); 12] = [
         (0, 1),
         (1, 1),
@@ -129,7 +129,7 @@ fn scatter_options(stream: &mut Stream, room: &mut [u8]) {
 }
 
 /// A valid packet with one to eight bytes changed.
-fn mutated(stream: &mut Stream, seeds: &[Vec<u8>]) -> Vec<u8> {
+fn mutated(stream: &mut RandomStream, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[stream.below(seeds.len() as u64) as usize].clone();
     for _ in 0..=stream.below(8) {
         let place = stream.below(bytes.len() as u64) as usize;
@@ -139,7 +139,7 @@ fn mutated(stream: &mut Stream, seeds: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A valid packet that is cut off; in most cases its total length is adjusted.
-fn truncated(stream: &mut Stream, seeds: &[Vec<u8>]) -> Vec<u8> {
+fn truncated(stream: &mut RandomStream, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[stream.below(seeds.len() as u64) as usize].clone();
     bytes.truncate(stream.below(bytes.len() as u64) as usize);
     if bytes.len() >= 20 && stream.below(8) != 0 {

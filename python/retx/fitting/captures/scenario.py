@@ -87,17 +87,12 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sure(text: str) -> Iterator[str]:
-    """Comment lines of the scenario file that contain this sentence."""
-    yield from comment(text)
-
-
 def _rate(path: Mapping[str, Any]) -> Iterator[str]:
     found = path["rate_bit_s"]
     if found["value"] is None:
-        yield from sure(f"The rate cannot be known from this capture: {found['evidence']}.")
+        yield from comment(f"The rate cannot be known from this capture: {found['evidence']}.")
         return
-    yield from sure(
+    yield from comment(
         f"Rate of frames with {path['overhead_bytes']} bytes beside the IP packet (Ethernet; an "
         f"assumption): {bracketed(found, rate)}: {found['evidence']}."
     )
@@ -108,7 +103,7 @@ def _rate(path: Mapping[str, Any]) -> Iterator[str]:
 def _overhead(path: Mapping[str, Any]) -> Iterator[str]:
     longer = path["ip_header_bytes"] - IPV4_HEADER_BYTES
     if longer > 0:
-        yield from sure(
+        yield from comment(
             f"The capture's packets are IPv6, whose header is {longer} bytes longer than that of "
             "IPv4, which retx simulates."
         )
@@ -126,10 +121,10 @@ def _delay(path: Mapping[str, Any]) -> Iterator[str]:
     found = path["round_trip_s"]
     value = found["value"]
     if value is None:
-        yield from sure(f"An assumption: {found['evidence']}.")
+        yield from comment(f"An assumption: {found['evidence']}.")
         value = ASSUMED_DELAY_S
     else:
-        yield from sure(
+        yield from comment(
             f"Propagation delay of both directions: {bracketed(found, seconds)}: "
             f"{found['evidence']}. How it divides between the directions cannot be known from one "
             "end; half each."
@@ -158,17 +153,17 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
 def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
     path = fit.path
     if fit.policer is not None and not replay:
-        yield from sure("The limit of the queue cannot be known: a policer drops, not a queue.")
+        yield from comment("The limit of the queue cannot be known: a policer drops, not a queue.")
         return
     queue, packets = path["queue"], queue_packets(path)
     found = queue["bytes"]
     if queue["packets"] is not None:
-        yield from sure(
+        yield from comment(
             f"Drop-tail queue of {bracketed(found, size)} on the wire, {queue['packets']:.1f} full "
             f"segments: {found['evidence']}."
         )
     elif queue["kind"] == "early_drops":
-        yield from sure(
+        yield from comment(
             f"Early drops: {found['evidence']}. CoDel with its defaults is assumed; which "
             "discipline it is cannot be known."
         )
@@ -176,7 +171,7 @@ def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
         return
     else:
         bound = "" if found["low"] is None else f"; at least {size(found['low'])} waited"
-        yield from sure(
+        yield from comment(
             f"The limit of the queue cannot be known from this capture: {found['evidence']}{bound}."
         )
     if packets is not None:
@@ -216,32 +211,32 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
     found = channels(fit, replay=replay)
     copies = len(path["copies"]["times_s"])
     if replay:
-        yield from sure(
+        yield from comment(
             f"Replayed: the {len(found[0]['drop_seq'])} segments that the channel lost in the "
             "capture are lost again, as often as there."
         )
     elif fit.policer is not None:
-        yield from sure(fit.policer.sentence)
+        yield from comment(fit.policer.sentence)
     elif losses is None:
-        yield from sure(
+        yield from comment(
             f"No losses of the channel in {copies} segments: below {share(3 / copies)} in 95 of "
             "100 cases."
         )
     else:
         content = losses.content
-        yield from sure(
+        yield from comment(
             f"Losses that no queue made: {content['lost']:.4g} of {content['known']} segments in "
             f"{content['bursts']} bursts. {model_line(losses.used)}."
         )
         if losses.chosen is None:
-            yield from sure(f"The data do not decide between laws: {content['reason']}.")
+            yield from comment(f"The data do not decide between laws: {content['reason']}.")
     if is_reordered(path):
         overtaken = path["reordered"]
-        yield from sure(f"Overtaken: {bracketed(overtaken, share)}: {overtaken['evidence']}.")
+        yield from comment(f"Overtaken: {bracketed(overtaken, share)}: {overtaken['evidence']}.")
     points = list(beyond(path, fit.flow["life_s"]))
     if points:
         most = max(delay for _, delay in points)
-        yield from sure(
+        yield from comment(
             f"Delay beyond the queue: up to {seconds(most)}; the medians of {len(points)} "
             "intervals, as they followed each other."
         )
@@ -254,10 +249,10 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
 def _back(path: Mapping[str, Any]) -> Iterator[str]:
     lost, fast = path["acks_lost"], path["ack_rate_bit_s"]
     if lost["high"] is None:
-        yield from sure(f"Way back: as fast and as long, without losses; {lost['evidence']}.")
+        yield from comment(f"Way back: as fast and as long, without losses; {lost['evidence']}.")
         return
     least = f"at least {rate(fast['low'])}, as " if fast["low"] else ""
-    yield from sure(
+    yield from comment(
         f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most "
         f"{share(lost['high'])}: {lost['evidence']}. None are simulated."
     )
@@ -269,7 +264,7 @@ def _others(path: Mapping[str, Any]) -> Iterator[str]:
     if found["value"] is None or found["low"] < LEAST_OTHERS * bit_s:
         return
     yield ""
-    yield from sure(
+    yield from comment(
         f"Traffic of others: {bracketed(found, rate)} of frames: {found['evidence']}. Packets of "
         f"{OTHERS_BYTES} bytes at random times are assumed."
     )

@@ -66,7 +66,7 @@ impl ObservedFlow {
             rto: loss.rto,
             backoff: loss.backoff,
             backoff_now: loss.backoff_now,
-            same_window: loss.same_window,
+            same_window_of_data: loss.same_window_of_data,
             // Linux restarts the timer at each partial ACK.
             timed_recovery: false,
         };

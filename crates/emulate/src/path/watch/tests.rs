@@ -83,7 +83,7 @@ fn fast_retransmit(at: u64, trigger: u64) -> DetectedLoss {
         rto: Duration::from_millis(240),
         backoff: 0,
         backoff_now: 0,
-        same_window: false,
+        same_window_of_data: false,
     }
 }
 
@@ -100,7 +100,7 @@ fn fast_recovery_begins_with_its_first_retransmission() {
     assert_eq!(it.ack(recovery(), 20_001), []);
     let second = DetectedLoss {
         cwnd_before_bytes: 19 * MSS,
-        same_window: true,
+        same_window_of_data: true,
         ..fast_retransmit(6, 20_001)
     };
     // Its retransmissions are not seen before it ends.
@@ -138,7 +138,7 @@ fn each_timeout_is_an_episode() {
         cwnd_after_bytes: MSS,
         backoff: before.backoff,
         backoff_now,
-        same_window: before.is_recovering(),
+        same_window_of_data: before.is_recovering(),
         ..fast_retransmit(at, 1)
     };
     let [first, second] = [lost(1, 1), lost(2, 2)];

@@ -3,7 +3,7 @@
 use super::{Law, ModelProperties, Parameter};
 use crate::loss::chain::Chain;
 use crate::loss::series::Series;
-use retx_units::Stream;
+use retx_units::RandomStream;
 use serde_json::Value;
 
 /// Number of packets on which Baum–Welch improves the starting points.
@@ -74,7 +74,7 @@ impl<const N: usize> Law for DiscreteChain<N> {
         (self.starting_points)(series).into_iter().map(improved).collect()
     }
 
-    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut RandomStream) -> Vec<bool> {
         self.checked(values).draw(series.copies(), stream)
     }
 

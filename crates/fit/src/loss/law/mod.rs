@@ -12,7 +12,7 @@ pub use discrete::DiscreteChain;
 
 use super::series::Series;
 use crate::numeric::{LOGIT_MAX, logistic, logit};
-use retx_units::Stream;
+use retx_units::RandomStream;
 use serde_json::Value;
 
 /// Range of a parameter.
@@ -104,7 +104,7 @@ pub trait Law {
     fn starts(&self, series: &Series) -> Vec<Vec<f64>>;
 
     /// Draws the fates of the copies of a series.
-    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool>;
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut RandomStream) -> Vec<bool>;
 
     /// Loss rate, burst length and number of visits.
     fn consequences(&self, values: &[f64], series: &Series) -> ModelProperties;

@@ -13,7 +13,7 @@ use super::{
     Law, ModelProperties, Parameter, SearchResult, probability, rounded, seconds, time_text,
 };
 use crate::loss::series::Series;
-use retx_units::Stream;
+use retx_units::RandomStream;
 use serde_json::{Value, json};
 
 /// Outages on a schedule.
@@ -310,7 +310,7 @@ impl Law for Outages {
         explains.then(|| schedule.searched(&fates))
     }
 
-    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut RandomStream) -> Vec<bool> {
         let first = series.times_s[0];
         let draw = |time: &f64| stream.uniform() < values[3] || is_out(values, time - first);
         series.times_s.iter().map(draw).collect()

@@ -15,7 +15,7 @@
 use super::bucket::{Buckets, Copies};
 use super::{Law, ModelProperties, Parameter, Scale, SearchResult, probability, rounded};
 use crate::loss::series::Series;
-use retx_units::Stream;
+use retx_units::RandomStream;
 use serde_json::{Value, json};
 
 /// Token bucket.
@@ -257,7 +257,7 @@ impl Law for Policer {
         Some(approximate(&copies, refined(&copies, first, largest)))
     }
 
-    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut RandomStream) -> Vec<bool> {
         let (rate, bucket) = (values[0] / 8.0, values[1]);
         let mut tokens = bucket;
         let mut before = series.times_s[0];

@@ -10,7 +10,7 @@ use super::{Law, ModelProperties, Parameter, probability, rounded, seconds, time
 use crate::loss::chain::weight_and_scale;
 use crate::loss::law::chains::{PairCounts, clamp_interior};
 use crate::loss::series::{Evidence, Series};
-use retx_units::Stream;
+use retx_units::RandomStream;
 use serde_json::{Value, json};
 
 /// Two-state chain in continuous time.
@@ -110,7 +110,7 @@ impl Law for ContinuousTimeChain {
         tries.iter().map(|longer| start(*longer)).collect()
     }
 
-    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut RandomStream) -> Vec<bool> {
         let states = States::of(values);
         let mut bad = stream.uniform() < states.bad_share;
         let mut before = series.times_s[0];

@@ -9,7 +9,7 @@ use super::rig::{Rig, config, packet};
 use crate::queue::{Config as QueueConfig, Environment, Queue, QueueAction, QueueActions, Waiting};
 use crate::stage::{Departure, Entry};
 use crate::wlan::{Config, Packet, line};
-use retx_units::{Stream, StreamKey, Time};
+use retx_units::{RandomStream, StreamKey, Time};
 
 const BYTES: u32 = 1464;
 const SERVICE: u64 = 1284 + 10 + 249;
@@ -30,7 +30,7 @@ fn cell(queue: QueueConfig) -> Config {
 fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     let mut stream = StreamKey { seed, replication: 1 }.stream("arrivals");
     let mut at = 1000;
-    let mut arrival = |id: u32, stream: &mut Stream| {
+    let mut arrival = |id: u32, stream: &mut RandomStream| {
         at += stream.below(2 * SERVICE);
         let mut packet = packet(id, BYTES);
         packet.frame.flow = stream.below(3) as u32;

@@ -1,8 +1,8 @@
 //! Connections written packet by packet, for the tests of capture files.
 
 use retx_record::capture::{
-    CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, PacketId, PlaceId, Side,
-    Transmission,
+    CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, ObservationPointId,
+    PacketId, Side, Transmission,
 };
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock, Segment, Timestamps};
@@ -19,7 +19,7 @@ pub const DATA: u32 = 1448;
 /// one.
 pub struct Hand<'a> {
     pub capture: &'a mut CaptureBuffer,
-    pub place: PlaceId,
+    pub place: ObservationPointId,
     pub flow: FlowId,
     /// Initial sequence numbers of the opener and the listener.
     pub initial: [SeqNr; 2],
@@ -144,7 +144,7 @@ pub const fn start(n: u64) -> u64 {
 /// and 4 is retransmitted unnecessarily.
 pub fn download(capture: &mut CaptureBuffer) {
     let place = capture.add_interface("cloud forward in").unwrap();
-    let lossy = capture.add_place("wan forward").unwrap();
+    let lossy = capture.add_drop_point("wan forward").unwrap();
     let flow = capture.add_flow("download", FlowNodes { opener: 1, listener: 0 }).unwrap();
     let initial = [SeqNr(u32::MAX), SeqNr(u32::MAX - 2_000)];
     let mut hand = Hand { capture, place, flow, initial, now: Time::ZERO };

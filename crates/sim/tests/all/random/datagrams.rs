@@ -2,10 +2,10 @@
 
 use super::pick;
 use retx_sim::plan::{DatagramPlan, Limits, Pace, PacketSizes, Plan};
-use retx_units::{Duration, Law, Rate, Stream, Time};
+use retx_units::{Duration, Law, RandomStream, Rate, Time};
 
 /// Adds up to three UDP flows, each of them finite.
-pub fn add(stream: &mut Stream, plan: &mut Plan) {
+pub fn add(stream: &mut RandomStream, plan: &mut Plan) {
     for index in 0..stream.below(4) {
         let rate = Rate::from_bit_s(10_000 + stream.below(3_000_000));
         let [on, off] = [Law::Exponential(0.2), Law::Pareto(0.1, 1.2)];

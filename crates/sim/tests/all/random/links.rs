@@ -7,10 +7,10 @@ use retx_link::pipe::repair::{Config as Repair, arq, fec};
 use retx_link::wlan::{self, Geometry};
 use retx_link::{channel, queue};
 use retx_sim::plan::Plan;
-use retx_units::{Duration, Rate, Stream, Time};
+use retx_units::{Duration, RandomStream, Rate, Time};
 
 /// A random link whose channels lose up to the share `worst` in each direction.
-pub fn link(stream: &mut Stream, worst: f64) -> LinkOf {
+pub fn link(stream: &mut RandomStream, worst: f64) -> LinkOf {
     let mut link = LinkOf::new("link", ["left", "right"]);
     link.mbit_s = pick(stream, &[None, Some(1), Some(10), Some(1000)]);
     link.delay = Duration::from_micros(pick(stream, &[0, 100, 10_000, 300_000]));
@@ -25,7 +25,7 @@ fn model(text: &str) -> channel::Config {
 }
 
 /// A random channel that only loses packets, up to the share `worst`.
-fn losses(stream: &mut Stream, worst: f64) -> channel::Config {
+fn losses(stream: &mut RandomStream, worst: f64) -> channel::Config {
     // At least a small share, so that the channel is random: one that is not can stay in step with
     // a sender for ever.
     let loss = worst * (0.05 + 0.95 * stream.uniform());
@@ -44,7 +44,7 @@ fn losses(stream: &mut Stream, worst: f64) -> channel::Config {
 
 /// A channel with losses, followed by up to two that duplicate, delay, reorder or periodically lose
 /// packets.
-fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
+fn channels(stream: &mut RandomStream, worst: f64) -> Vec<channel::Config> {
     let strange = [
         r#"{"model":"periodic","every":23}"#,
         r#"{"model":"duplicate","p":0.2,"after":"3 ms"}"#,
@@ -62,7 +62,7 @@ fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
 
 /// A cell of two to four stations in a row, which may or may not hear each other, with random frame
 /// losses.
-pub fn cell(stream: &mut Stream, worst: f64) -> wlan::Config {
+pub fn cell(stream: &mut RandomStream, worst: f64) -> wlan::Config {
     let stations = 2 + stream.below(3) as usize;
     let mut config = plans::cell(stations);
     config.short_retry_limit = pick(stream, &[None, Some(7), Some(4)]);
@@ -93,7 +93,7 @@ pub fn cell(stream: &mut Stream, worst: f64) -> wlan::Config {
 }
 
 /// A random discipline, with parameters that make it act soon on a short queue.
-fn queue(stream: &mut Stream) -> queue::Config {
+fn queue(stream: &mut RandomStream) -> queue::Config {
     let ecn = once_in(stream, 2);
     let common = pick(
         stream,
@@ -109,7 +109,7 @@ fn queue(stream: &mut Stream) -> queue::Config {
 }
 
 /// Gives half of the links a queue discipline other than droptail.
-pub fn vary_queues(stream: &mut Stream, plan: &mut Plan) {
+pub fn vary_queues(stream: &mut RandomStream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let other = queue(stream);
         if once_in(stream, 2) {
@@ -120,7 +120,7 @@ pub fn vary_queues(stream: &mut Stream, plan: &mut Plan) {
 
 /// Adds ARQ or FEC to some links that have a droptail queue, and replaces their channels by one
 /// that only loses packets.
-pub fn repair_some(stream: &mut Stream, plan: &mut Plan) {
+pub fn repair_some(stream: &mut RandomStream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let config = &mut pipe.config;
         let repair = random_repair(stream);
@@ -132,7 +132,7 @@ pub fn repair_some(stream: &mut Stream, plan: &mut Plan) {
     }
 }
 
-fn random_repair(stream: &mut Stream) -> Repair {
+fn random_repair(stream: &mut RandomStream) -> Repair {
     let millis = Duration::from_millis(pick(stream, &[0, 2, 30]));
     let in_order = once_in(stream, 2);
     let k = 1 + stream.below(8) as u32;
@@ -145,7 +145,7 @@ fn random_repair(stream: &mut Stream) -> Repair {
 }
 
 /// Adds scheduled changes of rate, delay and losses to some links.
-pub fn change_some(stream: &mut Stream, plan: &mut Plan) {
+pub fn change_some(stream: &mut RandomStream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let config = &mut pipe.config;
         let count = stream.below(6);

@@ -13,15 +13,15 @@ pub mod traffic;
 
 use crate::plans::{one_flow, tcp};
 use retx_sim::plan::{Plan, Work};
-use retx_units::{Duration, Stream, StreamKey, Time};
+use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 /// Picks an element at random.
-pub fn pick<T: Clone>(stream: &mut Stream, of: &[T]) -> T {
+pub fn pick<T: Clone>(stream: &mut RandomStream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize].clone()
 }
 
 /// True with probability one in `times`.
-pub fn once_in(stream: &mut Stream, times: u64) -> bool {
+pub fn once_in(stream: &mut RandomStream, times: u64) -> bool {
     stream.below(times) == 0
 }
 

@@ -4,7 +4,7 @@ use super::{links, pick};
 use crate::plans::LinkOf;
 use retx_link::wlan;
 use retx_sim::plan::{Hop, Plan, Port, StagePlan, WlanPlan};
-use retx_units::Stream;
+use retx_units::RandomStream;
 
 /// A part of a network: the hops through it in the direction of the data, and those back.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Way {
 }
 
 /// Adds a random network to the plan; returns the ways that flows may take.
-pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+pub fn network(stream: &mut RandomStream, plan: &mut Plan) -> Vec<Way> {
     match stream.below(4) {
         0 => dumbbell(stream, plan),
         1 => parking_lot(stream, plan),
@@ -41,13 +41,13 @@ pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
 }
 
 /// Parts in a row; all flows pass all of them.
-fn chain(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+fn chain(stream: &mut RandomStream, plan: &mut Plan) -> Vec<Way> {
     let parts = row(stream, plan, 1, 4);
     vec![Way::through(&parts)]
 }
 
 /// Parts in a row; some flows pass all of them, others only a few or one.
-fn parking_lot(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+fn parking_lot(stream: &mut RandomStream, plan: &mut Plan) -> Vec<Way> {
     let parts = row(stream, plan, 2, 4);
     let mut ways = vec![Way::through(&parts)];
     for first in 0..parts.len() {
@@ -58,7 +58,7 @@ fn parking_lot(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
 }
 
 /// Flows that share a bottleneck, which each reaches over links of its own.
-fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
+fn dumbbell(stream: &mut RandomStream, plan: &mut Plan) -> Vec<Way> {
     let shared = part(stream, plan, 0.15);
     (0..1 + stream.below(3))
         .map(|_| {
@@ -70,18 +70,18 @@ fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
 
 /// Parts in a row, from `least` to `most` of them, each with losses of up to 40 % in each
 /// direction.
-fn row(stream: &mut Stream, plan: &mut Plan, least: u64, most: u64) -> Vec<Part> {
+fn row(stream: &mut RandomStream, plan: &mut Plan, least: u64, most: u64) -> Vec<Part> {
     let count = least + stream.below(most - least + 1);
     (0..count).map(|_| part(stream, plan, 0.4 / count as f64)).collect()
 }
 
 /// A random part: more often a link than a cell.
-fn part(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+fn part(stream: &mut RandomStream, plan: &mut Plan, worst: f64) -> Part {
     let kinds = [add_link, add_link, add_cell];
-    pick::<fn(&mut Stream, &mut Plan, f64) -> Part>(stream, &kinds)(stream, plan, worst)
+    pick::<fn(&mut RandomStream, &mut Plan, f64) -> Part>(stream, &kinds)(stream, plan, worst)
 }
 
-fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+fn add_link(stream: &mut RandomStream, plan: &mut Plan, worst: f64) -> Part {
     let first = plan.pipes.len() as u32;
     let link: LinkOf = links::link(stream, worst);
     let mut pipes = link.pipes();
@@ -93,7 +93,7 @@ fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
 }
 
 /// Adds a cell, which packets pass from its first station to its last over all stations in between.
-fn add_cell(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
+fn add_cell(stream: &mut RandomStream, plan: &mut Plan, worst: f64) -> Part {
     let config: wlan::Config = links::cell(stream, worst);
     let stage = plan.stages.len() as u32;
     let hops = config.stations.len() as u16 - 1;

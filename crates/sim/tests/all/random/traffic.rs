@@ -6,14 +6,14 @@ use crate::plans::tcp;
 use retx_sim::plan::{Amounts, ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
-use retx_units::{Duration, Law, Rate, Stream, Time};
+use retx_units::{Duration, Law, RandomStream, Rate, Time};
 
 /// Adds up to three presets, each with some of its fields changed at random.
-pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
+pub fn tcps(stream: &mut RandomStream, plan: &mut Plan) {
     plan.tcps = (0..1 + stream.below(3)).map(|_| random_tcp(stream)).collect();
 }
 
-fn random_tcp(stream: &mut Stream) -> TcpPlan {
+fn random_tcp(stream: &mut RandomStream) -> TcpPlan {
     let mut plan = tcp(pick(stream, PRESETS).name);
     let config = &mut plan.config;
     // Connections never give up, because such a flow would not finish.
@@ -59,7 +59,7 @@ fn backs_off(config: &Config) -> bool {
 }
 
 /// Adds up to four flows, each over one of the ways, some of them in reverse direction.
-pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
+pub fn flows(stream: &mut RandomStream, plan: &mut Plan, ways: &[Way]) {
     for index in 0..1 + stream.below(4) {
         let way = pick(stream, ways);
         let there = plan.routes.len() as u32;
@@ -86,14 +86,14 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
 }
 
 /// Makes the receivers of some flows read slowly.
-pub fn slow_readers(stream: &mut Stream, plan: &mut Plan) {
+pub fn slow_readers(stream: &mut RandomStream, plan: &mut Plan) {
     for flow in &mut plan.flows {
         let rate = Rate::from_bit_s(pick(stream, &[20_000, 1_000_000, 30_000_000]));
         flow.read_rate = once_in(stream, 4).then_some(rate);
     }
 }
 
-fn work(stream: &mut Stream) -> Work {
+fn work(stream: &mut RandomStream) -> Work {
     match stream.below(5) {
         0 => Work::transfer(stream.below(200_000)),
         1 => Work::transfer(stream.below(3) * 1460),

@@ -27,7 +27,7 @@ pub(super) struct Aggregation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
     pub at: Time,
-    pub segments: u64,
+    pub delivered_segments: u64,
     pub round_start: bool,
     pub bandwidth: Bandwidth,
     /// Congestion window in segments.
@@ -55,11 +55,11 @@ impl Aggregation {
         let elapsed = ack.at.since(self.epoch);
         let mut expected = ack.bandwidth.segments_in(elapsed, ack.smss);
         // ACKs no longer run ahead of the estimated rate: a new epoch begins.
-        if self.acked <= expected || self.acked + ack.segments >= LONGEST_EPOCH {
+        if self.acked <= expected || self.acked + ack.delivered_segments >= LONGEST_EPOCH {
             self.restart(ack.at);
             expected = 0;
         }
-        self.acked = (self.acked + ack.segments).min(LONGEST_EPOCH - 1);
+        self.acked = (self.acked + ack.delivered_segments).min(LONGEST_EPOCH - 1);
         // A bundle of ACKs cannot acknowledge more than a window.
         let excess = self.acked.saturating_sub(expected).min(ack.cwnd);
         self.excess[self.half] = self.excess[self.half].max(excess);
@@ -80,7 +80,7 @@ mod tests {
     fn feed(aggregation: &mut Aggregation, ms: u64, segments: u64, round_start: bool) {
         aggregation.on_ack(&Acked {
             at: Time::ZERO + Duration::from_millis(ms),
-            segments,
+            delivered_segments: segments,
             round_start,
             bandwidth: RATE,
             cwnd: 500,

@@ -61,12 +61,12 @@ impl Bbr {
     }
 
     fn update_aggregation(&mut self, reading: &AckEvaluation, delivery: &Delivery, cwnd: u64) {
-        if delivery.segments == 0 || reading.sample.is_none() {
+        if delivery.delivered_segments == 0 || reading.sample.is_none() {
             return;
         }
         self.aggregation.on_ack(&Acked {
             at: self.rate.delivered_at,
-            segments: delivery.segments,
+            delivered_segments: delivery.delivered_segments,
             round_start: self.rounds.start,
             bandwidth: self.bandwidth(),
             cwnd,
@@ -195,10 +195,10 @@ impl Bbr {
     /// Sets the window (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
         let mut cwnd = segments::cwnd(window);
-        if delivery.segments > 0 {
+        if delivery.delivered_segments > 0 {
             cwnd = self.recover_or_restore(cwnd, delivery);
             if !self.conserves {
-                cwnd = self.grow(cwnd, delivery.segments).max(LEAST_CWND);
+                cwnd = self.grow(cwnd, delivery.delivered_segments).max(LEAST_CWND);
             }
         }
         if self.mode == Mode::ProbeRtt {
@@ -216,7 +216,7 @@ impl Bbr {
             // in flight.
             cwnd = cwnd.saturating_sub(delivery.lost).max(1);
         }
-        let conserved = delivery.flight + delivery.segments;
+        let conserved = delivery.flight + delivery.delivered_segments;
         if delivery.phase == Phase::Recovery && self.losses != Phase::Recovery {
             self.conserves = true;
             self.rounds.begin_at(self.rate.delivered);
@@ -274,7 +274,7 @@ mod tests {
         Delivery {
             now: at(0),
             snd_una: 1,
-            segments: 1,
+            delivered_segments: 1,
             is_selective: false,
             newest: None,
             is_short: false,
@@ -373,7 +373,7 @@ mod tests {
     fn only_a_delivery_changes_the_window() {
         for (segments, cwnd) in [(0, 2), (1, 4)] {
             let (mut bbr, mut window) = (bbr(), window(2, 99));
-            bbr.set_cwnd(&mut window, &Delivery { segments, ..delivery() });
+            bbr.set_cwnd(&mut window, &Delivery { delivered_segments: segments, ..delivery() });
             assert_eq!(window.cwnd, cwnd * 1000, "{segments}");
         }
     }
@@ -431,7 +431,11 @@ mod tests {
         let invalid = AckEvaluation { sample: None, ..sampled() };
         for (reading, segments, excess) in [(sampled(), 5, 5), (sampled(), 0, 0), (invalid, 5, 0)] {
             let mut bbr = bbr();
-            bbr.update_aggregation(&reading, &Delivery { segments, ..delivery() }, 20);
+            bbr.update_aggregation(
+                &reading,
+                &Delivery { delivered_segments: segments, ..delivery() },
+                20,
+            );
             assert_eq!(bbr.aggregation.allowance(Bandwidth(1_000_000), 1000), excess);
         }
     }

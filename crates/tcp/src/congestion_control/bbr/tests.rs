@@ -41,7 +41,7 @@ impl Path {
             let delivery = Delivery {
                 now: at(self.now),
                 snd_una: 1 + self.acked * SMSS,
-                segments: 1,
+                delivered_segments: 1,
                 is_selective: false,
                 newest: None,
                 is_short: false,

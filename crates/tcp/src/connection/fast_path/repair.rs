@@ -68,9 +68,9 @@ impl Connection {
         let sacked = board.mark_block(left, right);
         board.note_sack(&segment.options.sack);
         let window = self.scaled_window(segment.window);
-        let same_window = window == self.sender.snd_wnd;
+        let same_advertised_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
-        if sacked || same_window {
+        if sacked || same_advertised_window {
             self.sender.dupacks += 1;
             self.mark_lost(now);
         }

@@ -10,7 +10,7 @@ use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
-use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
+use retx_units::{Duration, RandomStream, SeqNr, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
 
 const SEEDS: u64 = 1_000;
@@ -28,7 +28,7 @@ struct Flight {
 
 struct World {
     seed: u64,
-    stream: Stream,
+    stream: RandomStream,
     now: Time,
     ends: [End; 2],
     flights: Vec<Flight>,
@@ -62,12 +62,12 @@ fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     }
 }
 
-fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
+fn pick<T: Copy>(stream: &mut RandomStream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize]
 }
 
 /// Preset with some of its values changed at random.
-fn config(stream: &mut Stream) -> Config {
+fn config(stream: &mut RandomStream) -> Config {
     let name = match stream.below(8) {
         0 => "newreno",
         1..=2 => "sack",

@@ -115,7 +115,7 @@ pub struct Verdict {
 #[derive(Debug, Clone)]
 pub struct Observed {
     /// Packets of both directions.
-    pub watch: PacketLog,
+    pub packet_log: PacketLog,
     /// Verdicts, by the index in [`CapturedData::record`].
     pub verdicts: Vec<Verdict>,
     /// Options of the SYN of the data's sender, and of the SYN of the receiver; none if not
@@ -143,17 +143,17 @@ impl Observed {
 
 impl Direction {
     /// Keeps a packet with data, a SYN or a FIN, if the flow is watched.
-    pub(super) fn watch(
+    pub(super) fn log_packet(
         &mut self,
         packet: &Packet,
         (start, end): (i64, i64),
         relation: Relation,
         now: &PacketContext,
     ) {
-        let Some(watch) = &mut self.watch else { return };
+        let Some(log) = &mut self.packet_log else { return };
         // If the packet is a retransmission, its record is the one that was added last.
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
-        watch.sent.push(CapturedData {
+        log.sent.push(CapturedData {
             packet: now.packet,
             time_ns: now.time_ns,
             sent_ns: now.sent_ns,
@@ -168,9 +168,9 @@ impl Direction {
 
     /// Keeps the state of the sender after an acknowledgment, if the flow is watched.
     pub(super) fn log_sender_state(&mut self, ack: &Ack) {
-        if let Some(mut watch) = self.watch.take() {
-            watch.samples.push(self.sample(ack));
-            self.watch = Some(watch);
+        if let Some(mut log) = self.packet_log.take() {
+            log.samples.push(self.sample(ack));
+            self.packet_log = Some(log);
         }
     }
 
