@@ -6,7 +6,7 @@
 //! channel at cloud forward; retransmission, necessary; flow download`. Headers are complete, and
 //! checksums are those of the whole packet, even if its payload is truncated.
 
-use crate::capture::{CaptureBuffer, ObservationPointId};
+use crate::capture::{CaptureBuffer, PointId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
@@ -148,7 +148,7 @@ impl Interfaces {
         self.count += 1;
     }
 
-    fn number(&self, place: ObservationPointId) -> u32 {
+    fn number(&self, place: PointId) -> u32 {
         self.numbers[place.index()].expect("packets are seen at interfaces alone")
     }
 }

@@ -4,8 +4,7 @@ use crate::drop::Drop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
 use crate::plan::{PipePlan, Plan, Side};
 use retx_record::capture::{
-    self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, ObservationPointId,
-    PacketId,
+    self, CaptureBuffer, CapturedPacket, Fate, FlowId, FlowNodes, LongName, PacketId, PointId,
 };
 use retx_units::Time;
 use retx_wire::Segment;
@@ -35,10 +34,10 @@ pub enum CapturePoint {
 /// Capture places of one pipe, or of one place (such as a station) of another stage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sights {
-    entering: Option<ObservationPointId>,
-    leaving: Option<ObservationPointId>,
+    entering: Option<PointId>,
+    leaving: Option<PointId>,
     /// Place of drops in this pipe or stage; created at the first drop.
-    drops: Option<ObservationPointId>,
+    drops: Option<PointId>,
 }
 
 /// Capture in progress.
@@ -136,7 +135,7 @@ impl Capture {
         }
     }
 
-    fn see(&mut self, (now, place): (Time, ObservationPointId), id: u32, packets: &mut Packets) {
+    fn see(&mut self, (now, place): (Time, PointId), id: u32, packets: &mut Packets) {
         if packets.get(id).flow() as usize >= self.flows.len() {
             // An external packet that belongs to no flow of the scenario.
             return;

@@ -15,6 +15,8 @@
 //! full, or the same policer drops, causes losses at regular intervals. This holds even if other
 //! flows keep the RTT constant, or if the queue is too short to be visible.
 
+use super::half::EpisodeRecord;
+
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
 const WIDTH: f64 = 0.02;
@@ -100,17 +102,15 @@ pub struct LossEvidence {
 }
 
 impl LossEvidence {
-    /// Combines this judgment with the share of shorter RTTs since the previous episode, and
-    /// with the number of segments lost.
-    pub fn with_episode(self, shorter_rtt_share: Option<f64>, lost: u32) -> Self {
+    /// Combines this judgment with the share of shorter RTTs before the episode, and with the
+    /// number of segments lost.
+    pub fn with_episode(self, episode: &EpisodeRecord, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
         // A number of lost segments above this maximum may also be due to an outage, so it is no
         // further evidence of a queue.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
-        let log_odds = OFFSET
-            + BY_RTT * by_rtt
-            + BY_SHORTER_RTTS * shorter_rtt_share.unwrap_or(0.5)
-            + BY_LOST * by_lost;
+        let share = episode.shorter_rtt_share.unwrap_or(0.5);
+        let log_odds = OFFSET + BY_RTT * by_rtt + BY_SHORTER_RTTS * share + BY_LOST * by_lost;
         Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }
     }
 }

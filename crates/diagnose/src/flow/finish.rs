@@ -285,9 +285,7 @@ impl Direction {
             let trigger = &self.records.all[episode.trigger as usize];
             let is_known = !self.hides_queues && trigger.needless != Needless::Yes;
             let judgment = is_known.then(|| self.sender.rtts.evaluate(episode.rtt_ns)).flatten();
-            judgment.map(|it| {
-                it.with_episode(episode.shorter_rtt_share, counts.sent - counts.unnecessary)
-            })
+            judgment.map(|it| it.with_episode(episode, counts.sent - counts.unnecessary))
         };
         let mut judgments: Vec<_> = self.episodes.iter().zip(counts).map(one).collect();
         let is_known = |(judgment, _): &(&Option<LossEvidence>, _)| judgment.is_some();

@@ -28,7 +28,7 @@ pub struct LongName {
 
 /// Index of a place where packets are seen or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ObservationPointId(u16);
+pub struct PointId(u16);
 
 /// Index of a flow in the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub enum Fate {
     /// Dropped on the way.
     Dropped {
         /// Place of the drop.
-        place: ObservationPointId,
+        place: PointId,
         /// Reason why it was dropped.
         reason: DropReason,
     },
@@ -152,7 +152,7 @@ const _: () = assert!(size_of::<Row>() == 48 && size_of::<Sighting>() == 16);
 pub(crate) struct Sighting {
     pub(crate) time: Time,
     pub(crate) packet: PacketId,
-    pub(crate) place: ObservationPointId,
+    pub(crate) place: PointId,
     /// ECN field at this place; queues on the path may mark the packet.
     pub(crate) ecn: Ecn,
 }
@@ -193,7 +193,7 @@ impl CaptureBuffer {
     ///
     /// # Errors
     /// The name is too long.
-    pub fn add_interface(&mut self, name: &str) -> Result<ObservationPointId, LongName> {
+    pub fn add_interface(&mut self, name: &str) -> Result<PointId, LongName> {
         self.push_point(name, true)
     }
 
@@ -201,17 +201,12 @@ impl CaptureBuffer {
     ///
     /// # Errors
     /// The name is too long.
-    pub fn add_drop_point(&mut self, name: &str) -> Result<ObservationPointId, LongName> {
+    pub fn add_drop_point(&mut self, name: &str) -> Result<PointId, LongName> {
         self.push_point(name, false)
     }
 
-    fn push_point(
-        &mut self,
-        name: &str,
-        is_interface: bool,
-    ) -> Result<ObservationPointId, LongName> {
-        let id =
-            ObservationPointId(u16::try_from(self.points.len()).expect("at most 65,536 places"));
+    fn push_point(&mut self, name: &str, is_interface: bool) -> Result<PointId, LongName> {
+        let id = PointId(u16::try_from(self.points.len()).expect("at most 65,536 places"));
         self.points.push(ObservationPoint { name: short(name)?, is_interface });
         Ok(id)
     }
@@ -282,13 +277,7 @@ impl CaptureBuffer {
     }
 
     /// Records that a packet passes an interface, with this ECN field.
-    pub fn add_sighting(
-        &mut self,
-        time: Time,
-        place: ObservationPointId,
-        packet: PacketId,
-        ecn: Ecn,
-    ) {
+    pub fn add_sighting(&mut self, time: Time, place: PointId, packet: PacketId, ecn: Ecn) {
         assert!(self.points[usize::from(place.0)].is_interface, "packets are seen at interfaces");
         assert!((packet.0 as usize) < self.rows.len());
         self.sightings.push(Sighting { time, packet, place, ecn });
@@ -389,7 +378,7 @@ impl CaptureBuffer {
     }
 }
 
-impl ObservationPointId {
+impl PointId {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }

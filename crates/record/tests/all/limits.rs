@@ -126,7 +126,7 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     limits.set(at(10), limits.recovery(), at(10));
     let timer = Reduction {
         by_timer: true,
-        timed_recovery: true,
+        timer_predates_partial_ack: true,
         ..Reduction::first_in_window(2, Spurious)
     };
     limits.reduce(at(30), at(20), &timer);

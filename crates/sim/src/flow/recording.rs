@@ -144,7 +144,7 @@ impl Flow {
             backoff: found.backoff,
             backoff_now: sender.backoff(),
             same_window_of_data: found.same_window_of_data,
-            timed_recovery: found.timed_recovery,
+            timer_predates_partial_ack: found.timer_predates_partial_ack,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
         self.forget_standing_limit();

@@ -68,7 +68,7 @@ impl ObservedFlow {
             backoff_now: loss.backoff_now,
             same_window_of_data: loss.same_window_of_data,
             // Linux restarts the timer at each partial ACK.
-            timed_recovery: false,
+            timer_predates_partial_ack: false,
         };
         self.record.begin_episode(start, &self.open.received, tables);
     }

@@ -1,8 +1,8 @@
 //! Connections written packet by packet, for the tests of capture files.
 
 use retx_record::capture::{
-    CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, ObservationPointId,
-    PacketId, Side, Transmission,
+    CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, PacketId, PointId, Side,
+    Transmission,
 };
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock, Segment, Timestamps};
@@ -19,7 +19,7 @@ pub const DATA: u32 = 1448;
 /// one.
 pub struct Hand<'a> {
     pub capture: &'a mut CaptureBuffer,
-    pub place: ObservationPointId,
+    pub place: PointId,
     pub flow: FlowId,
     /// Initial sequence numbers of the opener and the listener.
     pub initial: [SeqNr; 2],
