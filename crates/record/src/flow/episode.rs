@@ -48,8 +48,8 @@ pub struct EpisodeStart {
     /// restores the congestion window that was in force before the earlier episode.
     pub same_window_of_data: bool,
     /// True if the timer that has expired was started before the last partial ACK of the previous
-    /// recovery: see [`Reduction::timer_predates_partial_ack`].
-    pub timer_predates_partial_ack: bool,
+    /// recovery: see [`Reduction::stale_timer`].
+    pub stale_timer: bool,
 }
 
 impl FlowRecord {
@@ -72,7 +72,7 @@ impl FlowRecord {
             cause,
             by_timer: inference.kind == EpisodeKind::Rto,
             same_window_of_data: start.same_window_of_data,
-            timer_predates_partial_ack: start.timer_predates_partial_ack,
+            stale_timer: start.stale_timer,
         };
         self.counters.limited_by.reduce(start.at, self.last_data, &reduction);
         if inference.kind == EpisodeKind::Rto {

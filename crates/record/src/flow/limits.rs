@@ -33,19 +33,13 @@ pub struct Reduction {
     /// timer then measured the previous recovery, so this reduction gets the cause of that
     /// recovery: a recovery from many losses outlasts the timer, whatever the fate of the segment
     /// that is retransmitted first.
-    pub timer_predates_partial_ack: bool,
+    pub stale_timer: bool,
 }
 
 impl Reduction {
     /// First reduction in its window of data, without an expiry of the timer.
     pub const fn first_in_window(episode: u64, cause: Cause) -> Self {
-        Self {
-            episode,
-            cause,
-            by_timer: false,
-            same_window_of_data: false,
-            timer_predates_partial_ack: false,
-        }
+        Self { episode, cause, by_timer: false, same_window_of_data: false, stale_timer: false }
     }
 }
 
@@ -243,12 +237,10 @@ impl Limits {
     /// the last data is moved to the limit *timeout*.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
-        let Reduction { by_timer, same_window_of_data, timer_predates_partial_ack, .. } =
-            *reduction;
+        let Reduction { by_timer, same_window_of_data, stale_timer, .. } = *reduction;
         let in_force = self.claims.last().map(|claim| (claim.episode, claim.cause));
-        let (episode, cause) = in_force
-            .filter(|_| timer_predates_partial_ack)
-            .unwrap_or((reduction.episode, reduction.cause));
+        let (episode, cause) =
+            in_force.filter(|_| stale_timer).unwrap_or((reduction.episode, reduction.cause));
         if !same_window_of_data {
             self.before = in_force;
         }

@@ -124,11 +124,8 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     limits.set(at(0), FlowLimit::SlowStart, at(0));
     limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Congestion));
     limits.set(at(10), limits.recovery(), at(10));
-    let timer = Reduction {
-        by_timer: true,
-        timer_predates_partial_ack: true,
-        ..Reduction::first_in_window(2, Spurious)
-    };
+    let timer =
+        Reduction { by_timer: true, stale_timer: true, ..Reduction::first_in_window(2, Spurious) };
     limits.reduce(at(30), at(20), &timer);
     limits.set(at(30), limits.window(), at(30));
     limits.end(at(90));

@@ -144,7 +144,7 @@ impl Flow {
             backoff: found.backoff,
             backoff_now: sender.backoff(),
             same_window_of_data: found.same_window_of_data,
-            timer_predates_partial_ack: found.timer_predates_partial_ack,
+            stale_timer: found.stale_timer,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
         self.forget_standing_limit();

@@ -98,7 +98,7 @@ mod tests {
             rto: Duration::from_secs(1),
             backoff: 0,
             same_window_of_data: false,
-            timer_predates_partial_ack: false,
+            stale_timer: false,
         };
         let mut events = Events::NONE;
         let timeout = Event::TimedOut(episode);

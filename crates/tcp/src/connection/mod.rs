@@ -145,7 +145,7 @@ pub struct Episode {
     /// True if the timer that expired had been started before the last partial ACK, which did not
     /// restart the timer (RFC 6582 §4). The timer then limited the duration of the recovery, not
     /// the time until the acknowledgment of a segment.
-    pub timer_predates_partial_ack: bool,
+    pub stale_timer: bool,
 }
 
 /// Endpoint of a TCP connection, without a clock and without I/O.

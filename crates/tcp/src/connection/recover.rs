@@ -204,7 +204,7 @@ impl Connection {
             rto: self.rto(),
             backoff: self.sender.backoff.exponent(),
             same_window_of_data,
-            timer_predates_partial_ack: false,
+            stale_timer: false,
         };
         self.events.push_back(Event::LossFound(episode));
     }

@@ -102,7 +102,7 @@ impl Connection {
         let in_fast_recovery = sender.loss_detection.in_recovery();
         // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window of
         // data.
-        let timer_predates_partial_ack = sender.loss_detection.left_timer_running();
+        let stale_timer = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
         let same_window_of_data = sender.begin_recovery(&RecoveryStart {
             by_timeout: true,
@@ -134,7 +134,7 @@ impl Connection {
             rto,
             backoff,
             same_window_of_data,
-            timer_predates_partial_ack,
+            stale_timer,
         };
         self.events.push_back(Event::TimedOut(episode));
     }

@@ -68,7 +68,7 @@ impl ObservedFlow {
             backoff_now: loss.backoff_now,
             same_window_of_data: loss.same_window_of_data,
             // Linux restarts the timer at each partial ACK.
-            timer_predates_partial_ack: false,
+            stale_timer: false,
         };
         self.record.begin_episode(start, &self.open.received, tables);
     }
