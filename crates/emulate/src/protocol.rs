@@ -226,7 +226,7 @@ pub struct Program {
     pub background: bool,
 }
 
-/// Commands of the emulator after the setup.
+/// Commands that the emulator sends to a worker after the setup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Command {
     /// Starts the run.

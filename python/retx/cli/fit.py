@@ -18,7 +18,8 @@ Captures = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="[A.pcapng [B.pcapng]]",
-        help="A capture of a TCP flow, or one of each end: pcap or pcapng, plain or compressed.",
+        help="A capture of a TCP flow, or two captures, one at each of its ends: pcap or pcapng, "
+        "plain or compressed.",
         show_default=False,
     ),
 ]

@@ -38,7 +38,7 @@ class Stored(Result):
 
 
 def kept(attempts: Sequence[Emulated]) -> list[dict[str, Any]]:
-    """Emulations as JSON values, in their order."""
+    """Emulations as JSON values, in the order of `attempts`."""
     return [{"faults": it.faults, "run": _run(it.result)} for it in attempts]
 
 

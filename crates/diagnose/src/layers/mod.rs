@@ -38,7 +38,7 @@ struct View<'a> {
     original: u32,
     /// Encapsulations so far.
     depth: u32,
-    /// Fingerprint of the headers so far.
+    /// Hash of the headers parsed so far, which tells the links of a capture apart.
     link: u32,
 }
 

@@ -20,7 +20,8 @@ const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
 /// Samples that must lie near the greatest length: their number, and their maximum distance from it
 /// in segments.
 const SUPPORT: (usize, f64) = (3, 2.0);
-/// Maximum probability that losses of the channel look like those of a full queue.
+/// Significance level: losses are attributed to a full queue only if losses that are independent of
+/// the queue would look like this with at most this probability.
 const SIGNIFICANT: f64 = 0.01;
 
 /// Quantiles of the queue length that are tried as the length at which early drops begin.

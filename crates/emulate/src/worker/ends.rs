@@ -133,7 +133,7 @@ pub enum Establishment {
 }
 
 impl FlowEnd {
-    /// Creates an end that has not begun.
+    /// Creates one end of a flow, which is not started yet.
     pub fn new(
         (flow, setup): (u32, FlowSetup),
         establishment: Establishment,

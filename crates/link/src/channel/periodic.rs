@@ -67,7 +67,7 @@ impl Channel for State {
         Fate::Lose(Reason::Channel)
     }
 
-    /// Keeps the count of frames.
+    /// Takes the period of `new`, but continues its own count of frames.
     fn adopt(&mut self, new: Self) {
         self.frames_per_loss = new.frames_per_loss;
     }

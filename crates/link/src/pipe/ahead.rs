@@ -260,7 +260,7 @@ impl Pipe {
 pub struct HeldPacket {
     /// Index of the pipe at whose far end the packet arrives.
     pub pipe: u32,
-    /// Time at which the packet arrives there.
+    /// Time at which the packet arrives at the far end of that pipe.
     pub arrival: Time,
     /// Length of the IP packet, bytes.
     pub bytes: u32,

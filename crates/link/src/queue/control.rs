@@ -180,7 +180,8 @@ mod tests {
         // A delay 1 ns below the target does not start the interval.
         let below = Time::from_nanos(4_999_999);
         assert_eq!(ok(&[1000; 9], &[below, ms(105), ms(204), ms(205)])[1..], [false, false, true]);
-        // After a packet of 1000 bytes, 1000 or 1001 bytes remain.
+        // When the first packet leaves, as many bytes remain in the queue as the longest packet has
+        // (1000), or one more (1001).
         assert_eq!(ok(&[1000, 1000, 1000], &[ms(5), ms(105)]), [false, false]);
         assert_eq!(ok(&[1000, 1000, 1001], &[ms(5), ms(105)]), [false, true]);
         // An empty queue ends the time above the target.

@@ -44,7 +44,7 @@ pub struct PassingSegment<'a> {
 pub enum Verdict {
     /// Forward the segment.
     Pass,
-    /// Forward the segment, and report the id of a copy.
+    /// Forward the segment, keep a copy of it, and tell the relay the id of the copy.
     Keep,
     /// Forward the acknowledgment with a mark: the segment that it asks for was lost on the hop.
     Mark,

@@ -208,7 +208,8 @@ impl Limits {
         }
     }
 
-    /// Stores a span of time under the current limit, in case the timer expires.
+    /// Remembers a span of time and its current limit. If the timer expires, the span is attributed
+    /// to the wait for the timer instead.
     fn leave_to_timer(&mut self, from: Time, to: Time) {
         if to > from {
             let reduction = self.claims.last().map_or(0, |claim| claim.number);

@@ -102,7 +102,8 @@ mod tests {
         assert_eq!(spacing.min(), Some(2e6));
     }
 
-    /// The first duplicate determines the gap; an ACK of new data closes it.
+    /// The gap is the time between the last ACK of new data and the first duplicate ACK after it.
+    /// The next ACK of new data ends it.
     #[test]
     fn the_first_duplicate_tells_of_the_gap() {
         let mut acks = vec![unsampled(0), unsampled(1_000), duplicate(3_100), duplicate(9_000)];

@@ -140,7 +140,7 @@ impl State {
         if self.frto.sees_original(ack) {
             return self.undo(UndoScope { losses: true, ends: reopens });
         }
-        // Linux waits for an ACK that advances, with or without SACK.
+        // Linux starts F-RTO at the first ACK that advances SND.UNA, with or without SACK.
         let waits = !ack.advances() && !self.frto.is_waiting();
         let verdict = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
         if verdict == Verdict::Undecided && ack.snd_una >= self.recovery_point && self.may_undo(ack)

@@ -41,7 +41,7 @@ pub(super) struct ConnectionTotals {
     pub lost: u64,
 }
 
-/// Result of an acknowledgment.
+/// Conclusion from an acknowledgment: whether a policer limits the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
