@@ -159,6 +159,7 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::config;
     use super::*;
     use retx_units::SeqNr;
     use retx_wire::{Flags, Options, Segment};
@@ -179,6 +180,13 @@ mod tests {
             assert_eq!(pacer.closed_until(at(5)), None);
         }
         pacer
+    }
+
+    #[test]
+    fn senders_pace_by_choice_or_by_their_congestion_control() {
+        let paces = |pacing| Config { pacing, ..config("newreno") }.paces();
+        assert_eq!([false, true].map(paces), [false, true]);
+        assert!(config("linux_bbr").paces() && !config("linux").paces());
     }
 
     #[test]

@@ -152,6 +152,8 @@ fn the_rtt_comes_from_echoes_or_from_windows() {
     assert_eq!((memory.rtt8, memory.rtt()), (7 * 50_000 + 90_000, Some(MS(55))));
     memory.on_echo(7, Some(MS(10)), &place(128_177));
     assert_eq!(memory.rtt8, 7 * 50_000 + 90_000, "each echo once");
+    memory.sample(MS(20), false);
+    assert_eq!(memory.rtt(), Some(MS(20)), "a shorter one replaces the mean");
 }
 
 /// `__tcp_select_window` without window scaling: an offer within one MSS of the free space is kept.

@@ -76,6 +76,9 @@ fn throughput_is_averaged_per_round() {
     htcp.throughput.packets = 180;
     htcp.measure_throughput(210, 100);
     assert_eq!((htcp.throughput.average, htcp.throughput.max), (487, 500), "(3·500 + 450)/4");
+    (htcp.last_congestion, htcp.throughput.packets) = (200, 400);
+    htcp.measure_throughput(310, 100);
+    assert_eq!((htcp.throughput.average, htcp.throughput.max), (1000, 1000), "2 RTTs after a loss");
 }
 
 #[test]

@@ -164,3 +164,32 @@ fn the_fine_timer_follows_the_rtt() {
     timer.sample(1000);
     assert_eq!(timer.timeout, 8000 + 2 * 4625 + (8000 + 2 * 4625) / 16);
 }
+
+/// The measurements of a round in which a loss occurred include the loss. A new round begins.
+#[test]
+fn a_loss_or_timeout_ends_the_measurement_of_a_round() {
+    let after = |timeout: bool| {
+        let (mut vegas, mut window) = (vegas(), window(10, 2));
+        vegas.round = Some(Round { tag: 5, began: at(1), sum: MS, samples: 1 });
+        (vegas.growth, vegas.credit) = (Growth::Linear, 700);
+        if timeout {
+            vegas.on_timeout(&mut window, &loss(at(2), 10), false);
+        } else {
+            vegas.on_loss(&mut window, &loss(at(2), 10));
+        }
+        (vegas.round.is_none(), vegas.growth, vegas.credit)
+    };
+    assert_eq!([after(false), after(true)], [(true, Growth::Hold, 0); 2]);
+}
+
+/// The timeout grows by an eighth after the loss of a first copy, and doubles after that of a later
+/// one.
+#[test]
+fn the_fine_timer_backs_off_slowly_at_first() {
+    let mut timer = FineTimer::new(800);
+    assert_eq!(timer.timeout, 1_275, "800 + 2·200, and a sixteenth");
+    timer.back_off(1);
+    assert_eq!(timer.timeout, 1_434);
+    timer.back_off(2);
+    assert_eq!(timer.timeout, 2_868);
+}
