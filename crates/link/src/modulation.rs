@@ -187,8 +187,8 @@ mod tests {
                 let symbols = 8.0 * 1500.0 / modulation.symbol_bits();
                 let exact = -libm::expm1(symbols * libm::log1p(-exact));
                 let tabled = modulation.frame_error_rate(snr, 1500);
-                // The error of linear interpolation is due to the curvature within a step of 0.05
-                // dB.
+                // The tolerance is that of linear interpolation, whose error is due to the
+                // curvature within a step of 0.05 dB.
                 let off = (tabled - exact).abs();
                 assert!(off < 2e-3 * exact + 1e-12, "{modulation:?} at {db} dB: {tabled} {exact}");
             }

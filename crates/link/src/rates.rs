@@ -252,11 +252,13 @@ mod tests {
         assert_eq!(send(0, false, 600), 2);
         // This packet uses the rest of the first opportunity, and 300 bytes of the second.
         assert_eq!(send(2, true, 1200), 2);
-        // No packet waited: both opportunities are lost.
+        // The next packet has not waited, so the unused bytes of the opportunities at 2 ms are
+        // lost.
         assert_eq!(send(2, false, 100), 5);
         assert_eq!(send(5, false, 1500), 7);
         assert_eq!(send(7, true, 1501), 10);
-        // Three periods later.
+        // The opportunities up to 20 ms are lost; the next one, in the fifth period of 5 ms, is at
+        // 22 ms.
         assert_eq!(send(21, false, 1500), 22);
         assert_eq!(send(22, true, 4500), 27);
     }

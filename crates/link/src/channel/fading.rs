@@ -140,7 +140,8 @@ impl Model for Config {
     }
 
     fn loss_rate(&self, bytes: u32) -> Option<f64> {
-        // The power exceeds 60 times its mean with probability e^−60.
+        // Range of the power for the whole law: a power above 60 times the mean has probability
+        // e^−60.
         const ALL: (f64, f64) = (0.0, 60.0);
         let uneven = match self.process {
             _ if self.rician_k > 0.0 => return None,
@@ -326,7 +327,8 @@ impl Chain {
 }
 
 impl State {
-    /// Signal-to-noise ratio at `now`, in dB; for a chain, the middle of its state.
+    /// Signal-to-noise ratio at `now`, in dB; for a chain, the middle of the 2 dB of its current
+    /// state.
     pub fn snr_db(&mut self, now: Time, stream: &mut RandomStream) -> f64 {
         let power = match &mut self.source {
             Source::Sinusoids(sinusoids) => {
@@ -371,8 +373,8 @@ impl Channel for State {
         }
     }
 
-    /// Keeps the trajectory of the old channel. If the Doppler shift changes, the phases of the
-    /// sinusoids jump.
+    /// Takes over the parameters of `new`, but keeps this channel's trajectory. If the Doppler
+    /// shift changes, the phases of the sinusoids jump.
     fn adopt(&mut self, new: Self) {
         let old = std::mem::replace(self, new);
         let same_pace = self.config.doppler_hz.to_bits() == old.config.doppler_hz.to_bits();

@@ -110,8 +110,8 @@ impl Config {
 
     /// Chain of this configuration.
     ///
-    /// # Panics
-    /// If the parameters are invalid, which reading a scenario refuses.
+    /// # Panics If the parameters are invalid; a scenario with such parameters is refused when it
+    /// is read.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
@@ -123,7 +123,8 @@ fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
         let message = format!("{burst} is refused: a burst has at least 1 frame");
         return Err(choice::error_at("mean_burst", &message));
     }
-    // p ≤ 1, since at least one frame survives between two bursts.
+    // Largest possible loss rate: it follows from p ≤ 1, since at least one frame survives between
+    // two bursts.
     let most = burst / (1.0 + burst);
     if loss > most {
         let message = format!(

@@ -127,8 +127,8 @@ impl Config {
 
     /// Chain of this configuration.
     ///
-    /// # Panics
-    /// If the parameters are invalid, which reading a scenario refuses.
+    /// # Panics If the parameters are invalid; a scenario with such parameters is refused when it
+    /// is read.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }

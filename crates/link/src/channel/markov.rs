@@ -173,14 +173,14 @@ impl Channel for State {
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
     }
 
-    /// Keeps the state if the new chain also has it.
+    /// Takes over the chain of `new`, but keeps the current state if the new chain also has it.
     fn adopt(&mut self, new: Self) {
         let state = self.state.filter(|state| *state < new.law.len());
         *self = Self { state, ..new };
     }
 }
 
-/// State that a uniform number selects.
+/// State drawn from the distribution `law` by a number that is uniform in [0, 1).
 fn drawn(law: &[f64], uniform: f64) -> usize {
     let mut left = uniform;
     let within = |share: &f64| {

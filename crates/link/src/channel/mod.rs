@@ -22,8 +22,8 @@ retx_units::registry! { $
 /// Fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// The frame arrives `extra_delay` later than after the propagation delay alone, and in order:
-    /// frames sent after it do not arrive before it.
+    /// The frame arrives in order, `extra_delay` after the end of the propagation delay. Frames
+    /// sent after it do not arrive before it.
     Deliver {
         /// Delay on top of the propagation delay.
         extra_delay: Duration,
@@ -39,7 +39,7 @@ pub enum Fate {
     HoldBack {
         /// Number of frames that overtake this frame, at least 1.
         packets: u32,
-        /// Longest time to wait for those frames.
+        /// Longest time to wait for `packets` frames.
         at_most: Duration,
     },
     /// The frame arrives in order, and a copy of it arrives `after` later, out of order.
@@ -71,8 +71,8 @@ pub trait Channel: Sized {
     /// frames may have different rates.
     fn tune(&mut self, _: Rate) {}
 
-    /// Takes over the parameters of `new`, a model that has seen no frame yet, when a schedule
-    /// changes them. Keeps the state of this model where possible.
+    /// Takes over the parameters of `new`, a model that has seen no frame yet, but keeps the state
+    /// of this model where possible. Called when a schedule changes the parameters.
     fn adopt(&mut self, new: Self) {
         *self = new;
     }

@@ -2,7 +2,7 @@
 //! number of them at random times.
 //!
 //! *Reference.* The faults of Park, Chung & Ahn 2012 ("faults … 0/5/15/30/45/60/75 times in 200
-//! s"). The paper does not say how long a fault lasts; here `duration` does.
+//! s"). The paper does not say how long a fault lasts; here a fault lasts for `duration`.
 //!
 //! *Equations.* Random: each span of length `within` contains exactly n outages of length d that do
 //! not overlap. To find their starts, n uniform draws from 0 to within − n·d are sorted, and the
@@ -32,7 +32,7 @@ pub struct Config {
     /// Number of outages in each span of `within`, at random instants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Length of the spans in which `count` outages occur; spans follow each other.
+    /// Length of the spans in which `count` outages occur; spans follow each other without a gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Duration>,
     /// Length of each random outage.
@@ -245,7 +245,8 @@ impl Channel for State {
         }
     }
 
-    /// Keeps the seed, so the outages keep their times if the new parameters are equal.
+    /// Takes over the parameters of `new`, but keeps the seed. If the parameters have not changed,
+    /// the outages therefore keep their times.
     fn adopt(&mut self, new: Self) {
         let key = self.random.and_then(|random| random.key);
         *self = new;

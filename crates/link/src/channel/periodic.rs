@@ -2,7 +2,7 @@
 //!
 //! *Reference.* The periodic losses that eq. 1 of Mathis et al. 1997 assumes.
 //!
-//! *Equations.* Loss rate 1/n, bursts of one.
+//! *Equations.* Loss rate 1/n; each burst is a single frame (n > 1).
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason};
 use retx_units::{RandomStream, Time};

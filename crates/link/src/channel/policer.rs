@@ -81,7 +81,7 @@ impl Channel for State {
         DELIVER
     }
 
-    /// Keeps the tokens that fit into the new bucket.
+    /// Takes over the parameters of `new`, and keeps the tokens that fit into the new bucket.
     fn adopt(&mut self, new: Self) {
         let tokens = self.tokens.min(new.full);
         *self = Self { tokens, at: self.at, ..new };

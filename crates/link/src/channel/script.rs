@@ -95,7 +95,8 @@ impl Channel for State {
         if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
     }
 
-    /// Keeps the count of frames. Entries of `new` for frames that have passed have no effect.
+    /// Takes over the lists of `new`, but continues its own count of frames. Entries of `new` for
+    /// frames that have passed have no effect.
     fn adopt(&mut self, new: Self) {
         let count = self.count;
         *self = Self { count, ..new };

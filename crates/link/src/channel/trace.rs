@@ -11,8 +11,8 @@
 //! frame in transmission continues at the new rate. The loss rate is the mean over `every`.
 //!
 //! *Where we differ.* mm-link adds 4 bytes of tunnel header to each packet, and an opportunity has
-//! 1504 bytes there. Here an opportunity has 1500 bytes, of which a packet uses the length of its
-//! IP packet, without the link's overhead.
+//! 1504 bytes there. Here an opportunity has 1500 bytes, and the length of the IP packet is
+//! subtracted from them, without the link's overhead.
 //!
 //! When a scenario is read, `file` is replaced by the table that the file contains, so a resolved
 //! scenario needs no other file.

@@ -9,7 +9,7 @@
 //!
 //! *Which packets.* All packets but those that the queue would drop, or that would make the queue
 //! longer than ever before. These effects must not show before the packet arrives, so it enters the
-//! follower by an event. Later packets then do so as well, until that packet has entered; otherwise
+//! follower by an event. Until it has entered, later packets enter by events as well; otherwise
 //! they would overtake it.
 //!
 //! *Counters* must describe the present, but a packet is counted in a follower before it gets
@@ -192,8 +192,8 @@ impl Pipe {
         } else {
             self.transmitter.start_waiting((now, at), bytes)
         };
-        // Later packets must not overtake this one, so they enter by events, too, until it has
-        // entered.
+        // If this packet must enter by an event, later packets must do so as well until it has
+        // entered; otherwise they would overtake it.
         let Some(end) = end else {
             (self.awaits, self.by_event) = (true, at);
             return None;

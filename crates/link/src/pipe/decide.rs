@@ -58,8 +58,8 @@ impl Pipe {
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
-            // No further transmission starts until the copy has its id, because ids must be
-            // allocated in the order of transmission.
+            // If the channel duplicates the packet, no further transmission starts until the copy
+            // has an id, because ids must be allocated in the order of transmission.
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
                 && let Some(twin) = self.rare_mut().copy.take()
             {
@@ -75,7 +75,7 @@ impl Pipe {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
             let due = line.due(busy_until);
-            // A departure before that event must be handled first.
+            // A packet that leaves the pipe before the queue's event must be handled first.
             if due > now || due == Time::NEVER || self.delay_line.next() < due {
                 return None;
             }
@@ -134,8 +134,8 @@ mod tests {
             }
             let full = entry == Entry::QueueFull;
             let statistics = pipe.statistics(Time::from_nanos(at));
-            // The two pipes differ in these counters: one determines fates at arrival, the other at
-            // dequeue.
+            // These counters are not compared. They differ between the two pipes, because one
+            // determines fates at arrival, the other at dequeue.
             let statistics = super::super::Statistics {
                 copies: 0,
                 in_transit: 0,

@@ -30,7 +30,7 @@ pub(super) struct DelayLine {
 /// appended to the line.
 #[derive(Debug, Clone, Default)]
 struct Impairments {
-    /// Latest arrival of any packet in the line so far.
+    /// Latest arrival of all packets that have been in the line.
     last: Time,
     /// Arrival of the last in-order packet; in-order packets sent after it do not arrive earlier.
     line: Time,

@@ -60,7 +60,7 @@ impl Pipe {
             }
             _ => self.delay_line.send(own, packet.id),
         };
-        // A held frame waits by the choice of the channel, and not to keep order.
+        // Only waits for earlier frames are counted; a held frame waits to be overtaken.
         let waited = if journey.held.is_some() { Duration::ZERO } else { arrival.since(own) };
         self.rare_mut().exceptions.delays.count(journey.extra, waited);
         let Some(after) = journey.copy else { return Entry::Accepted };

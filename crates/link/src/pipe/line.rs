@@ -1,8 +1,9 @@
-//! Queue of a pipe whose discipline decides at dequeue.
+//! Queue of a pipe whose discipline decides at dequeue which packets to drop, mark or send.
 //!
-//! While packets wait, such a pipe has a second deadline: the end of the current transmission, at
-//! which the discipline chooses the next packet. If no packet waits then, the discipline is
-//! informed only at the next arrival that the transmitter has become idle, and since when.
+//! While packets wait, such a pipe has two deadlines: the departure of its first packet, and the
+//! end of the current transmission, at which the discipline chooses the next packet. If no packet
+//! waits at the end of a transmission, the discipline learns only at the next arrival that the
+//! transmitter has become idle, and since when.
 
 use super::rare::Duplicate;
 use crate::queue::{Queue, QueueAction, QueueActions, State, Waiting};

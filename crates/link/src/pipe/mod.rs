@@ -97,7 +97,8 @@ pub struct Pipe {
     /// Latest arrival of a packet that enters by an event ([`ahead`]).
     by_event: Time,
     rare: Option<Box<Rare>>,
-    /// Queue of a discipline that decides at dequeue.
+    /// Queue whose discipline decides at dequeue which packets to drop, mark or send; otherwise
+    /// `None`.
     line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
     changes: Option<Box<Changes>>,
@@ -131,7 +132,8 @@ const _: () = {
     let transmitter = std::mem::offset_of!(Pipe, transmitter);
     assert!(transmitter + Transmitter::HOT_BYTES == 64);
     assert!(transmitter + Transmitter::WARM_BYTES <= 128);
-    // A flow with access links at both ends has four pipes.
+    // The size is limited because there are many pipes: a flow with access links at both ends has
+    // four.
     assert!(size_of::<Pipe>() <= 256);
 };
 

@@ -61,7 +61,7 @@ impl Bursts {
         self.run = 0;
     }
 
-    /// Resets the maximum and ends the current burst, so that the next loss begins another one.
+    /// Resets the maximum and ends the current burst, so that the next loss begins a new burst.
     pub(super) const fn restart_maximum(&mut self) {
         self.longest = 0;
         self.run = 0;
@@ -72,7 +72,7 @@ impl Bursts {
 /// waits for an earlier frame because order is kept. Links with `arq` or `fec` count no delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// Number of frames.
+    /// Number of frames that were delayed.
     frames: u64,
     /// Sum of the delays that the channels add to these frames, in nanoseconds.
     drawn_ns: u128,
@@ -90,7 +90,7 @@ impl Delays {
         (frames > 0).then(|| (mean(totals.0), mean(totals.1)))
     }
 
-    /// Counts a frame.
+    /// Counts a frame with the delay that the channels add to it, and its wait for earlier frames.
     #[inline]
     pub(super) fn count(&mut self, drawn: Duration, waited: Duration) {
         let [drawn, waited] = [drawn, waited].map(|it| u128::from(it.as_nanos()));

@@ -73,7 +73,8 @@ impl Known {
 #[repr(C, packed(8))]
 struct Nanoseconds(u128);
 
-/// Number of waiting packets above which a queue is assumed not to stay in the cache.
+/// Number of waiting packets above which slots are prefetched, because such a long queue is assumed
+/// not to stay in the cache.
 const MANY: usize = 1000;
 
 impl Transmitter {
@@ -154,7 +155,8 @@ impl Transmitter {
         self.room
     }
 
-    /// Updates the maximum for a packet that has to wait at `now`; `None` if the queue is full.
+    /// Updates the maximum queue length for a packet that has to wait at `now`; `None` if the queue
+    /// is full.
     #[inline(never)]
     fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
         let packets = self.advance_to(now);
@@ -184,7 +186,8 @@ impl Transmitter {
         self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
     }
 
-    /// Maximum number of packets that waited at once, which is stored in one of two places.
+    /// Maximum number of packets that waited at once; stored in `kept` if that is present,
+    /// otherwise in this struct.
     fn most(&mut self) -> &mut u32 {
         self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }

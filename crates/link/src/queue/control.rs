@@ -143,10 +143,11 @@ mod tests {
             assert_eq!(control.last_count, control.count);
             (control.count, control.drop_next.since(now).as_nanos() / 1_000_000)
         };
-        // Six drops: 100 ms/√6 = 40.8 ms.
+        // The count grew by six in the previous dropping state: 100 ms/√6 = 40.8 ms.
         assert_eq!(begun(10, 4, -1), (6, 40));
         assert_eq!(begun(10, 4, 0), (1, 100), "16 intervals are not recent");
-        // Two drops: 100 ms/√2 = 70.7 ms.
+        // If the count grew by two: 100 ms/√2 = 70.7 ms. If it grew by only one, the new count is
+        // 1.
         assert_eq!([begun(6, 4, -1), begun(5, 4, -1)], [(2, 70), (1, 100)]);
         assert_eq!(begun(4, 4, -1), (1, 100));
     }
@@ -180,11 +181,11 @@ mod tests {
         // A delay 1 ns below the target does not start the interval.
         let below = Time::from_nanos(4_999_999);
         assert_eq!(ok(&[1000; 9], &[below, ms(105), ms(204), ms(205)])[1..], [false, false, true]);
-        // When the first packet leaves, as many bytes remain in the queue as the longest packet has
-        // (1000), or one more (1001).
+        // When the second packet leaves, as many bytes remain in the queue as the largest packet so
+        // far has (1000), or one more (1001). Only the latter are a standing queue.
         assert_eq!(ok(&[1000, 1000, 1000], &[ms(5), ms(105)]), [false, false]);
         assert_eq!(ok(&[1000, 1000, 1001], &[ms(5), ms(105)]), [false, true]);
-        // An empty queue ends the time above the target.
+        // An empty queue has no packet to drop.
         assert_eq!(ok(&[], &[ms(5), ms(105)]), [false, false]);
     }
 }

@@ -50,8 +50,8 @@ impl Limits {
     }
 }
 
-/// Running queue. Pipes do not use it: with droptail they check only the limits, because everything
-/// else follows from a packet's arrival.
+/// Running queue. Pipes do not use it: with droptail they check only the limits, because the
+/// departure of an admitted packet is known when it arrives.
 #[derive(Debug, Clone)]
 pub struct State {
     limits: Limits,

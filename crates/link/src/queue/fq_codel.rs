@@ -115,7 +115,7 @@ pub struct State {
     lines: Vec<Line>,
     /// Queues of new flows.
     new: Ring<u32>,
-    /// Other queues with packets.
+    /// Queues whose flows are no longer new.
     old: Ring<u32>,
     all: Occupancy,
 }
@@ -207,8 +207,8 @@ impl Queue for State {
                 line.credit -= i64::from(packet.frame.bytes);
                 return Some(packet);
             }
-            // An empty queue leaves its list. A new queue moves to the end of the old queues first;
-            // otherwise its flow could become new again at once.
+            // An empty queue leaves its list. From the list of new queues it first moves to the end
+            // of the old ones; otherwise its flow could become new again at once.
             list.pop_front();
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);
@@ -228,7 +228,8 @@ mod tests {
     use super::*;
     use retx_units::StreamKey;
 
-    /// Upper 16 bits of MurmurHash3's 64-bit finaliser (`fmix64`), computed elsewhere.
+    /// The expected numbers are the upper 16 bits of MurmurHash3's 64-bit finaliser (`fmix64`),
+    /// computed independently of this code.
     #[test]
     fn lines_are_those_of_the_hash() {
         let random_stream = StreamKey { seed: 9, replication: 0 }.stream("fq");

@@ -73,12 +73,12 @@ pub struct QueueActions {
 }
 
 impl QueueActions {
-    /// Reports the drop of a packet that has waited.
+    /// Appends the drop of a packet that has waited.
     pub fn drop(&mut self, id: u32) {
         self.list.push_back(QueueAction::Dropped(id));
     }
 
-    /// Reports the marking of a packet.
+    /// Appends the marking of a packet.
     pub fn mark(&mut self, id: u32) {
         self.list.push_back(QueueAction::Marked(id));
     }

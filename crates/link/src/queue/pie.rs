@@ -286,10 +286,10 @@ mod tests {
         assert_eq!(found.iter().max(), Some(&272));
         assert_eq!(gaps(&mut state, 0.85).iter().min(), Some(&1), "a sum of 0.85 is enough");
         let at_the_latest = found.iter().filter(|gap| **gap == 272).count() as f64;
-        // A gap of 272 means that 244 draws, for the packets before the 272nd, chose no drop.
+        // A gap of 272 means that none of the 244 draws for packets 28 to 271 chose a drop.
         let share = (1.0 - p).powi(244);
         assert!((at_the_latest - n * share).abs() < 4.0 * (n * share).sqrt());
-        // The mean of 27 plus a geometric variable that is truncated at 245.
+        // Expected gap: 27 plus the mean of a geometric variable that is truncated at 245.
         let mean = 27.0 + (1.0 - (1.0 - p).powi(245)) / p;
         let measured = found.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n;
         assert!((measured - mean).abs() < 4.0 * (1.0 / p) / n.sqrt(), "{measured} for {mean}");
@@ -351,7 +351,7 @@ mod tests {
             state.line.push(&packet);
             state.controller =
                 Controller { probability, old_delay: config.target, burst: Duration::ZERO };
-            // The next packet is chosen in any case.
+            // A sum of 8.5 means that the next packet is chosen in any case.
             state.accumulated = 8.5;
             let mut actions = QueueActions::default();
             let admitted = state.enqueue(Time::ZERO, &packet, &mut actions);

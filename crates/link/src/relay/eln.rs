@@ -140,7 +140,8 @@ impl ElnObserver {
         }
     }
 
-    /// Reports that the hop's queue has dropped a data segment.
+    /// Records that the hop's queue has dropped a data segment, which therefore does not count as
+    /// lost on the hop.
     pub fn on_queue_drop(&mut self, segment: &Segment) {
         let (Side::Toward, Some((from, to))) = (self.side, self.span(segment)) else { return };
         let first = self.runs.partition_point(|run| run.1 <= from);

@@ -87,7 +87,7 @@ pub struct Occupancy {
     pub bytes: u64,
     /// Maximum number of bytes held.
     pub max: u64,
-    /// Integral over time up to the last update, in byte-nanoseconds.
+    /// Integral of the bytes held over time, up to the last update, in byte-nanoseconds.
     pub integral: u128,
     since: Time,
 }
@@ -129,7 +129,8 @@ pub struct Relay {
     /// more is ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     actions: VecDeque<CopyAction>,
-    /// Flow of the segment for which the caller must report the id of a copy.
+    /// Flow of the segment that the caller must copy; the caller then passes the copy's id to
+    /// [`Relay::keep`].
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,
@@ -188,7 +189,7 @@ impl Relay {
         verdict
     }
 
-    /// Reports the id of the copy that [`Verdict::Keep`] requested.
+    /// Passes to the relay the id of the copy that [`Verdict::Keep`] requested.
     ///
     /// # Panics
     /// If no copy was requested.
@@ -204,8 +205,9 @@ impl Relay {
         self.flows.get_mut(flow as usize)?.as_mut().map(|served| &mut served.agent)
     }
 
-    /// Reports that the hop's queue has dropped a segment. For a data segment the agent must then
-    /// not repair or report the loss, because the sender has to learn of the congestion.
+    /// Tells the relay that the hop's queue has dropped a segment. The agent must not repair or
+    /// report the loss of a data segment in this case, because the sender has to learn of the
+    /// congestion.
     pub fn on_queue_drop(&mut self, now: Time, passing: &PassingSegment<'_>) {
         if !passing.with_data {
             return;

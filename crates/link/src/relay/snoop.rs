@@ -73,7 +73,7 @@ struct Held {
     bytes: u32,
     /// Time at which the segment, or the last copy of it, was sent over the hop.
     sent: Time,
-    /// Number of that transmission in the order of all transmissions over the hop.
+    /// Number of the segment's last transmission, in the order of all transmissions over the hop.
     number: u64,
     /// Number of copies sent.
     repeats: u32,
@@ -96,7 +96,8 @@ pub struct Snoop {
     /// Copies in order of position.
     cache: VecDeque<Held>,
     held_bytes: u64,
-    /// Index in `cache` of the requested copy, whose id the caller will report.
+    /// Index in `cache` of the copy that the agent has requested; the caller will pass its id to
+    /// [`Self::keep`].
     asked: usize,
     /// Number of transmissions of segments and copies over the hop.
     passed: u64,
@@ -221,7 +222,7 @@ impl Snoop {
             return Verdict::Pass;
         }
         // Duplicate ACK as defined in RFC 5681 §2: the window must not have changed. (ns-2 does not
-        // check that, because it has no window updates.)
+        // check the window, because it has no window updates.)
         let duplicate = segment.seq_len() == 0 && same_advertised_window && self.end > ack;
         if duplicate { self.on_duplicate(context) } else { Verdict::Pass }
     }
@@ -286,7 +287,7 @@ impl Snoop {
         true
     }
 
-    /// Handles the timer, which may not have expired yet.
+    /// Handles the expiry of the timer; does nothing if the timer has not expired yet.
     pub fn on_timer(&mut self, context: &mut Context<'_>) {
         if self.deadline > context.now {
             return;

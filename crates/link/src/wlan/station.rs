@@ -87,8 +87,8 @@ impl Radio {
         self.nav.min(self.nav_timeout)
     }
 
-    /// Extends the reservation to `until`. If an RTS made it, it lapses at `in_vain` unless a frame
-    /// begins; otherwise `in_vain` is [`Time::NEVER`].
+    /// Extends the reservation to `until`. A reservation by an RTS lapses at `in_vain` unless a
+    /// frame begins before then; for other frames `in_vain` is [`Time::NEVER`].
     #[inline]
     pub fn update_nav(&mut self, until: Time, in_vain: Time) {
         if until > self.reserved_until() {

@@ -15,7 +15,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Counts the next item; `bad` if it failed.
+    /// Counts the next frame or packet; `bad` is true if it failed.
     pub fn note(&mut self, bad: bool) {
         if !bad {
             self.current = 0;

@@ -6,7 +6,8 @@ use super::*;
 fn each_sinusoid_has_a_sector_of_directions() {
     const DRAWS: u64 = 2_000;
     let count = SINUSOIDS as f64;
-    // The share of each sector that lies below its direction is uniform in [0, 1).
+    // Position of each direction in its sector, as a share of the sector's width: uniform in [0,
+    // 1).
     let mut shares = Vec::new();
     for seed in 0..DRAWS {
         let mut sinusoids = Sinusoids::default();
@@ -14,8 +15,8 @@ fn each_sinusoid_has_a_sector_of_directions() {
         for (index, cosine) in sinusoids.direction.into_iter().enumerate() {
             let middle = TAU * (index + 1) as f64 / count;
             let (first, last) = (middle - PI / count, middle + PI / count);
-            // Only cosines are kept. They determine the angle, except in the two sectors that
-            // contain 0 and π.
+            // The channel stores only the cosines of the directions. A cosine determines the angle,
+            // except in the two sectors that contain 0 and π.
             let angle = libm::acos(cosine);
             let angle = if middle > PI { TAU - angle } else { angle };
             let is_folded = index + 1 == SINUSOIDS || index + 1 == SINUSOIDS / 2;

@@ -7,12 +7,12 @@
 //!
 //! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
 //! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
-//! (Reed-Solomon codes) gives one.
+//! (Reed-Solomon codes) specifies such a code.
 //!
 //! *Equations.* With independent losses of probability p, a packet of a full block is lost with
 //! probability p · P(at least n − k of the other n − 1 frames are lost), a binomial tail. The
 //! probability that a block cannot be reconstructed is P(more than n − k of its n frames are lost).
-//! Packets of equal size take n/k times their own rate.
+//! With packets of equal size, the frames need n/k times the rate of the packets.
 //!
 //! *Where we differ.* Blocks are not interleaved, so the losses of a burst fall on one block.
 //! Coding takes no time.
@@ -151,7 +151,7 @@ impl State {
                 exit.deliver((job.number, job.packet.id), block.last);
             }
         }
-        // The last parity frame has been sent, so packets that are still missing remain lost.
+        // After the last parity frame of the block, packets that are still missing remain lost.
         if block.parity_sent == self.parity {
             for (job, reason) in block.lost.drain(..) {
                 exit.give_up((job.number, job.packet.id), (end, arrival), reason);

@@ -2,11 +2,11 @@
 //! or sends parity frames from which lost frames are reconstructed ([`fec`]).
 //!
 //! Both schemes choose the next frame only when its transmission begins. Packets therefore wait in
-//! a queue here, and the pipe has an event at the start of the next transmission. The queue has the
-//! limits of `droptail`; a packet leaves it when its first transmission begins.
+//! a queue of the repair scheme, and the pipe has an event at the start of the next transmission.
+//! The queue has the limits of `droptail`; a packet leaves it when its first transmission begins.
 //!
 //! *In order.* Packets behind a missing frame wait at the far end until it has arrived or is known
-//! to be lost. Without `in_order`, each packet leaves on arrival.
+//! to be lost. Without `in_order`, each packet leaves the link when it arrives at the far end.
 
 pub mod arq;
 pub mod fec;

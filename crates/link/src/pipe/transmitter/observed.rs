@@ -24,8 +24,8 @@ impl Transmitter {
     pub fn queued(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|packet| packet.start <= now);
         let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
-        // Packets that pass ahead of time are in `waiting` before they arrive; they are not counted
-        // until then.
+        // Packets that pass ahead of time are in `waiting` before they arrive; they are counted
+        // only from their arrival on.
         here.saturating_sub(begun) as u64
     }
 

@@ -99,9 +99,9 @@ fn both(parameters: &Parameters, n: u32, bytes: u32) -> [f64; 2] {
         .map(|bit_s| bit_s / 1e6)
 }
 
-/// Tolerance. The remaining deviation comes from stations that draw a backoff of 0 after their own
-/// transmission: they have the first slot to themselves, which the model ignores (Tinnirello,
-/// Bianchi & Xiao 2010).
+/// Relative tolerance. The remaining deviation comes from stations that draw a backoff of 0 after
+/// their own transmission: they have the first slot to themselves, which the model ignores
+/// (Tinnirello, Bianchi & Xiao 2010).
 const WITHIN: f64 = 0.03;
 
 #[test]

@@ -5,8 +5,8 @@ use super::rig::{Rig, config, packet};
 use crate::wlan::{Config, Departure};
 
 const BYTES: u32 = 1464;
-/// Airtime of a data frame, and the time from its start to that of the next frame without backoff,
-/// in µs.
+/// Time from the start of a data frame to its arrival, in µs. `ROUND` is the time from its start to
+/// the start of the next frame, without backoff.
 const DATA: u64 = 1284;
 const ROUND: u64 = DATA + 10 + 249 + 50;
 

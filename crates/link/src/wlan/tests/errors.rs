@@ -5,8 +5,8 @@ use crate::modulation::Modulation;
 use crate::wlan::{Counters, Standard, parameters};
 use retx_units::Rate;
 
-/// A short packet, so that at the same ratio the error rate of frames of 14 bytes is measurable,
-/// too.
+/// A short packet, so that the error rate of ACKs (14 bytes) is measurable at the same
+/// signal-to-noise ratio.
 const BYTES: u32 = 40;
 
 /// Counters of a cell whose channel has this signal-to-noise ratio and practically no fading: the
@@ -32,11 +32,11 @@ fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
     rig.cell.counters()
 }
 
-/// Tolerance for the scattered millionth of the power, which makes the ratio vary by 0.02 dB, and
-/// the error rates by less than 0.01.
+/// Tolerance for the remaining fading: a millionth of the power is scattered, so the
+/// signal-to-noise ratio varies by 0.02 dB, and the error rates by less than 0.01.
 const SCATTER: f64 = 0.01;
 
-/// Signal-to-noise ratio in dB at which about a third of the data frames are lost.
+/// Signal-to-noise ratio in dB at which about 30 % of the data frames are lost.
 fn middle(modulation: Modulation) -> f64 {
     let error = |db: &f64| modulation.frame_error_rate(ratio(*db), BYTES + 36);
     let mut grid = (-2000..2000).map(|it| f64::from(it) / 100.0);

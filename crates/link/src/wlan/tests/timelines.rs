@@ -27,8 +27,8 @@ fn given_up(at_us: u64, id: u32) -> (u64, Departure) {
     (at_us, Departure::Lost { id, at, reason: Reason::RetryLimit })
 }
 
-/// A station's airtime in µs: data frames, those in error, those that collided, ACKs, and RTS and
-/// CTS.
+/// A station's airtime in µs: data frames received intact, lost by the channel, and lost in
+/// collisions; ACKs; RTS and CTS.
 fn airtimes(rig: &Rig, station: u16) -> [u64; 5] {
     let on_air = rig.cell.statistics(rig.now, station).counters.airtime;
     let Airtime { data, erroneous, collided, ack, rts_cts } = on_air;
@@ -67,7 +67,8 @@ fn a_frame_on_an_idle_medium_goes_at_once() {
     let _ = rig.send(1000, (0, 1), &packet(7, BYTES));
     rig.run_to(10_000);
     assert_eq!(rig.left, [(1000 + DATA, DELIVERED(7))]);
-    // Events are start and end of the frame and of the ACK; the backoff afterwards is none.
+    // The four events are start and end of the frame and of the ACK; the backoff after them is not
+    // an event.
     assert_eq!(rig.events, 4);
     // If the medium has not yet been idle for DIFS, the frame waits for the rest of it.
     let mut rig = Rig::new(&config(2), 1);
@@ -109,7 +110,8 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     let mut rig = Rig::new(&Config { channel: losing(&[0, 1]), ..eager(2) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
-    // As no ACK comes, backoff begins with the timeout, when DIFS is over.
+    // Without an ACK, the backoff of zero slots begins at the timeout, when DIFS has already
+    // passed.
     assert_eq!(rig.left, [(1000 + 2 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
     let counters = rig.cell.counters();
     // The script also loses the first two ACKs.
@@ -127,14 +129,14 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
 
 #[test]
 fn a_lost_ack_makes_a_duplicate_that_the_receiver_filters() {
-    // Station 0's first frame is lost, and station 1's first frame, an ACK.
+    // The first frame of each station is lost: a data frame of station 0, and an ACK of station 1.
     let config = Config { channel: losing(&[0]), ..eager(2) };
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
     rig.run_to(20_000);
     let counters = rig.cell.counters();
-    // Packet 0 is lost; repeated, with its ACK lost; repeated as a duplicate; then packet 1.
+    // Data frames: packet 0, lost; packet 0, whose ACK is lost; packet 0 as a duplicate; packet 1.
     assert_eq!((counters.frames_sent, counters.acks_lost, counters.retries), (4, 1, 2));
     let second = 1000 + DATA + ACK_TIMEOUT + DATA;
     // The sender waits EIFS after the damaged ACK.
@@ -206,10 +208,10 @@ fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
     let mut config = eager(4);
     config.short_retry_limit = Some(1);
     let mut rig = Rig::new(&config, 1);
-    // Both stations find the medium idle at the same time.
+    // Stations 0 and 1 find the medium idle, and transmit at the same time.
     let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
     let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
-    // A third station gets a packet while these are on the air.
+    // Station 3 gets a packet while the two frames are on the air.
     let _ = rig.send(1500, (3, 2), &packet(3, BYTES));
     rig.run_to(20_000);
     let end = 1000 + DATA;
@@ -233,7 +235,7 @@ fn rts_and_cts_go_before_long_frames() {
     let counters = rig.cell.counters();
     // A frame of 1500 bytes has an RTS, one of 1499 has none; the latter collides with the RTS.
     assert_eq!((counters.rts_sent, counters.rts_failed), (2, 1));
-    // Alone:
+    // Without a second station that sends, the data frame follows RTS and CTS.
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
@@ -251,12 +253,14 @@ fn announced_frames_have_their_own_limit() {
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
-    // The first RTS is lost, and the CTS of the second: two short retries …
+    // The first RTS is lost, and so is the CTS for the second RTS: the short retry limit of 2 is
+    // reached.
     let counters = rig.cell.counters();
     assert_eq!((counters.rts_sent, counters.rts_failed), (2, 2));
     let end = 1000 + RTS + ACK_TIMEOUT + RTS + SIFS + ACK;
     assert_eq!(rig.left, [given_up(end, 0)]);
-    // … whereas with one more RTS the data frame is lost.
+    // With a higher short retry limit the third RTS succeeds, but the data frame is lost, which
+    // reaches the long retry limit of 1.
     config.short_retry_limit = Some(7);
     config.channel = losing(&[0, 3]);
     let mut rig = Rig::new(&config, 1);
@@ -286,12 +290,12 @@ fn row(stations: usize, metres: i64, sense_m: u64) -> Config {
 fn hidden_stations_collide_at_the_receiver() {
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
-    // This station cannot hear the other one's frame, and sends in the middle of it.
+    // Station 2 cannot hear the frame of station 0, and sends in the middle of it.
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     let lost = |start, id| given_up(start + DATA + ACK_TIMEOUT, id);
     assert_eq!(rig.left, [lost(1000, 0), lost(1600, 2)]);
-    // Stations that hear each other take turns instead.
+    // If the two stations sense each other, they take turns instead.
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 450) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
@@ -313,8 +317,7 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
     let _ = rig.send(data_start + 600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     assert_eq!(rig.left[0], (data_start + DATA, DELIVERED(0)));
-    // The hidden station also receives the ACK, whose end is a propagation delay after that of the
-    // NAV.
+    // The hidden station also receives the ACK, which ends one propagation delay after the NAV.
     let start = data_start + DATA + SIFS + ACK + DIFS;
     assert_eq!(rig.left[1], (start + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(2)));
     assert_eq!(rig.cell.counters().rts_failed, 0);
@@ -322,8 +325,8 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
 
 #[test]
 fn a_station_whose_nav_is_set_answers_no_rts() {
-    // Station 2 has received the CTS of 1, and does not answer the RTS of 3, which has heard
-    // nothing.
+    // Station 2 has received the CTS of station 1, so it does not answer the RTS of station 3,
+    // which has not heard the CTS.
     let mut config = row(4, 200, 250);
     config.rts_threshold = 100;
     config.short_retry_limit = Some(1);
@@ -456,7 +459,7 @@ fn a_medium_that_becomes_busy_within_eifs_calls_for_backoff() {
         let (first, second) = (rig.left[0].0, rig.left[1]);
         if first - DATA < end + EIFS && second.1 == DELIVERED(3) {
             let start = second.0 - DATA;
-            // Runs with a further collision in between are left out.
+            // Runs with a further collision between the two deliveries are left out.
             if let Some(waited) = start.checked_sub(first + SIFS + ACK + DIFS)
                 && waited <= 31 * SLOT
             {
@@ -464,7 +467,7 @@ fn a_medium_that_becomes_busy_within_eifs_calls_for_backoff() {
             }
         }
     }
-    // Without a backoff the packet would always be sent at once.
+    // Without a backoff the packet would always be sent after 0 slots.
     assert!(seen.len() > 16, "{seen:?}");
 }
 
@@ -477,14 +480,15 @@ fn the_nav_of_data_covers_an_ack_that_cannot_be_heard() {
     rig.run_to(20_000);
     let data_end = 1000 + DATA;
     assert_eq!(rig.left[0], (data_end, DELIVERED(1)));
-    // Its NAV ends with the ACK's last bit, without the propagation delay of 1.
+    // The NAV of station 0 ends with the ACK's last bit, without the propagation delay of 1 µs.
     let start = data_end + SIFS + ACK - 1 + DIFS;
     assert_eq!(rig.left[1], (start + DATA, DELIVERED(0)));
 }
 
 #[test]
 fn exposed_stations_wait_though_they_need_not() {
-    // Packets from 1 to 0 and 2 to 3: the senders sense each other, the receivers only their own.
+    // Packets from 1 to 0 and 2 to 3: the senders sense each other, but each receiver senses only
+    // its own sender.
     let both = |sense| {
         let mut rig = Rig::new(&row(4, 200, sense), 1);
         let _ = rig.send(1000, (1, 0), &packet(1, BYTES));
@@ -512,7 +516,7 @@ fn backoff_stands_still_while_others_send() {
     for seed in 0..200 {
         let alone = second_start(seed, None);
         let slots = (alone - 1000 - DATA - SIFS - ACK - DIFS) / SLOT;
-        // The other station's packet comes half way through slot 5 and is sent at once.
+        // Station 1's packet comes halfway through slot 5 and is sent at once.
         let other = 1000 + DATA + SIFS + ACK + DIFS + 5 * SLOT + SLOT / 2;
         let held_up = second_start(seed, Some(other));
         if slots > 5 {
@@ -551,7 +555,8 @@ fn first_lost(config: Config) -> [u64; 3] {
 
 #[test]
 fn a_channel_for_each_direction_or_one_for_both() {
-    // Lost are the first data frame and, in the other direction, the ACK of its repetition.
+    // Each channel loses its first frame: a data frame and, in the other direction, the ACK of its
+    // retransmission.
     assert_eq!(first_lost(eager(2)), [4, 1, 1]);
     // With one channel for both directions, only the very first frame is lost.
     assert_eq!(first_lost(Config { channel_reciprocal: true, ..eager(2) }), [3, 1, 0]);

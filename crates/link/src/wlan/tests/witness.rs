@@ -3,7 +3,7 @@
 //!
 //! In ns-3, stations of an ad-hoc 802.11b network at 11 Mbit/s send packets of 1500 bytes, with
 //! ACKs at 11 Mbit/s, the long preamble, 1 µs of propagation delay and equal path losses
-//! (`YansWifiPhy`, `MatrixPropagationLossModel`). The tests imitate two of its properties: its
+//! (`YansWifiPhy`, `MatrixPropagationLossModel`). The tests imitate two properties of ns-3: its
 //! retry limit of 7 counts retransmissions, so that there are 8 attempts; and it detects no
 //! preamble of frames that collide with equal power, so that no station waits EIFS after them.
 
@@ -13,7 +13,8 @@ use retx_units::Rate;
 
 const BYTES: u32 = 1500;
 const SECONDS: u64 = 60;
-/// The standard error of ns-3's means is 0.5 % with four hops, and up to 0.2 % in the other cases.
+/// Relative tolerance. The standard error of ns-3's means is 0.5 % with four hops, and up to 0.2 %
+/// in the other cases.
 const WITHIN: f64 = 0.01;
 
 fn cell(stations: usize) -> Config {
