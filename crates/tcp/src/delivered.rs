@@ -11,11 +11,11 @@ pub struct Delivered {
     pub bytes: u64,
     /// Part of `bytes` that is newly acknowledged selectively.
     pub sacked: u64,
-    /// Number of segments in these bytes.
+    /// Number of segments newly delivered.
     pub segments: u64,
-    /// Most recently sent of these segments (RFC 8985 §6.2, step 2).
+    /// Most recently sent segment among those newly delivered (RFC 8985 §6.2, step 2).
     pub newest: Option<Newest>,
-    /// Most recently sent of those segments that were never retransmitted.
+    /// Most recently sent segment among those newly delivered and never retransmitted.
     pub newest_original: Option<Newest>,
     /// True if `newest` had been retransmitted, but the timestamp echo shows that its original
     /// arrived.

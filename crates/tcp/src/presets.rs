@@ -255,7 +255,7 @@ fn riverbed_reno() -> Config {
         // 3,425 delayed ACKs without a loss) fits congestion avoidance (RFC 5681 eq. 3) from 64 KB
         // on, but not slow start without limit.
         initial_ssthresh: Some(Size::Bytes(65_535)),
-        // In the same figure the window grows far beyond the receiver's limit of 8760 bytes.
+        // In the paper's figure 2 the window grows far beyond the receiver's limit of 8760 bytes.
         cwnd_validation: CwndValidation::None,
         receive_buffer: Size::Bytes(8760),
         window_scaling: false,
@@ -302,7 +302,8 @@ mod tests {
         assert_eq!(config("cubic").initial_window, InitialWindow::Rfc6928);
     }
 
-    /// The kernel's modules: those with a paper of another form here have a form of their own.
+    /// Names of the kernel's modules. If a congestion control here follows the paper, the kernel's
+    /// form of it has a name of its own.
     #[test]
     fn modules_of_linux_have_names() {
         let own = ["cubic", "bbr", "htcp", "illinois", "bic", "highspeed", "scalable"];

@@ -59,7 +59,7 @@ pub(crate) struct SendMemory {
     pub unwritten: u64,
     /// Position at which the last block begins.
     pub tail: u64,
-    /// Position after the last forced push (`pushed_seq`).
+    /// Position after the last byte that was pushed (`pushed_seq`).
     pub pushed: u64,
     /// Start of the current period in which a waiting write is the sender's only limit.
     limits_since: Option<Time>,

@@ -9,7 +9,7 @@ use super::send_times::SendTimes;
 use super::{Ack, Loss, Sent, Start};
 use retx_units::Duration;
 
-/// State of the sender when an acknowledgment arrives (`icsk_ca_state`).
+/// State of the sender when an acknowledgment arrives, before its evaluation (`icsk_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
@@ -26,7 +26,7 @@ pub(crate) struct AckSample {
     pub packets: u64,
     /// RTT of the last segment delivered; `None` if it was retransmitted.
     pub rtt: Option<Duration>,
-    /// State before the acknowledgment.
+    /// State of the sender before the acknowledgment.
     pub state: State,
 }
 

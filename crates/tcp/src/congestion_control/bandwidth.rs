@@ -96,11 +96,12 @@ impl Bandwidth {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
             return ack.delivered;
         }
-        // The ACK covers only the missing segment, for which no duplicate ACK has been credited.
+        // The ACK covers only the missing segment, which caused no duplicate ACK and so has not
+        // been credited.
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }
-        // Duplicate ACKs have been credited with all but the missing segment.
+        // Duplicate ACKs have been credited with all segments but the missing one.
         if self.by_duplicates >= ack.bytes_acked {
             self.by_duplicates -= ack.bytes_acked;
             return smss;
@@ -154,7 +155,7 @@ mod tests {
         // Three duplicate ACKs, then the ACK of the hole and of the data beyond it.
         let hole = [(0, 1000), (0, 1000), (0, 1000), (4000, 4000)];
         assert_eq!(credits(&hole), [1000, 1000, 1000, 1000]);
-        // A partial ACK that covers less than the credit of the duplicates.
+        // A partial ACK covers fewer bytes than were credited to the duplicate ACKs.
         let partial = [(0, 2000), (0, 2000), (2000, 0), (4000, 0)];
         assert_eq!(credits(&partial), [2000, 2000, 1000, 2000]);
     }
@@ -167,7 +168,7 @@ mod tests {
         assert!(RttRange { least: ms(10), largest: ms(10) }.position(ms(10)).abs() < 1e-12);
     }
 
-    /// An acknowledgment that delivers nothing is no sample: it must not begin an interval.
+    /// An acknowledgment that delivers nothing is no sample, so no interval begins with it.
     #[test]
     fn nothing_delivered_is_no_sample() {
         let filter = || {

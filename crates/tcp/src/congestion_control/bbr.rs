@@ -113,7 +113,7 @@ struct Bbr {
     restarted: bool,
     /// End of the minimum RTT probe; `None` until few enough data are in flight.
     probe_end: Option<Time>,
-    /// True once the probe has lasted a round.
+    /// True once the probe has lasted a whole round.
     probe_round: bool,
     /// Window to restore after a recovery or a minimum RTT probe, in segments.
     prior_cwnd: u64,
@@ -206,8 +206,8 @@ impl Bbr {
     fn with_budget(&self, cwnd: u64) -> u64 {
         // The number is even, because a receiver that delays ACKs acknowledges segments in pairs.
         let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
-        // Two more segments while probing: with a small bandwidth-delay product, the gain of 5/4
-        // may add less than a segment.
+        // Two more segments while probing for bandwidth: if the bandwidth-delay product is small,
+        // the gain of 5/4 may add less than a segment.
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even.saturating_add(if probes { 2 } else { 0 })
     }
@@ -240,7 +240,7 @@ impl CongestionControl for State {
     /// Sets the initial pacing rate from the handshake's RTT (`bbr_init`).
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         let bbr = &mut *self.0;
-        // The handshake may have lowered the MSS.
+        // The MSS of the peer may be smaller than the configured one.
         bbr.smss = window.smss.into();
         bbr.identity = start.identity;
         bbr.rate.on_connected(start.now, start.rtt);

@@ -68,7 +68,7 @@ pub struct State {
     samples: AckSamples,
     /// Number of acknowledged segments per segment of growth (`cnt`).
     per: u64,
-    /// Window of the last loss, in segments; 0 before the first (`last_max_cwnd`).
+    /// Window at the last loss, in segments; 0 before the first loss (`last_max_cwnd`).
     last_max: u64,
     /// Window and tick of the last computation.
     computed: Option<(u64, u64)>,

@@ -52,7 +52,8 @@ const EFFECTUAL: i64 = -32;
 const DELAYED_MOST: u32 = 5;
 /// Longest time between two ACKs of a train.
 const TRAIN_GAP: Duration = Duration::from_millis(3);
-/// Smallest threshold of HyStart, in µs, and number of samples before it compares the RTT.
+/// Smallest RTT growth that ends slow start in HyStart, in µs, and number of samples before it
+/// compares the RTT.
 const THRESHOLD_MIN: i64 = 125;
 const SAMPLES: u32 = 8;
 
@@ -96,7 +97,7 @@ struct Delay {
     /// Number of reductions by delay since the delay last fell.
     ineffectual: u32,
     samples: u32,
-    /// Least RTT in slow start, in µs.
+    /// Least RTT measured in slow start, in µs.
     least: i64,
     /// Start of the train of ACKs, and its last one.
     train: Option<(Time, Time)>,

@@ -183,7 +183,7 @@ impl State {
 }
 
 impl Avoidance {
-    /// True in the first second of congestion avoidance, whose RTT samples Linux ignores.
+    /// True in the first second of congestion avoidance, in which Linux ignores RTT samples.
     fn began_recently(&self, ack: &Ack) -> bool {
         matches!(self, Self::Linux(curve) if curve.is_in_first_second(ack.now))
     }

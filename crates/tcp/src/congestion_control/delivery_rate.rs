@@ -65,7 +65,7 @@ pub(crate) struct Sample {
 /// Evaluation of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AckEvaluation {
-    /// True if the acknowledgment delivers a segment with known stamps.
+    /// True if the acknowledgment delivers a segment whose stamps are known.
     pub delivers: bool,
     /// Valid sample, if any.
     pub sample: Option<Sample>,

@@ -320,7 +320,7 @@ mod tests {
             (window.cwnd, window.ssthresh)
         };
         let second = Config::default();
-        // ABW 100,000 bytes; 1 loss in 1000 segments is 0.1 %, in 100 it is 1 %.
+        // ABW is 100,000 bytes. One loss in 1000 segments is 0.1 %; one in 100 is 1 %.
         assert_eq!(after(&second, 1000), (22_000, 100_000));
         assert_eq!(after(&second, 100), (10_000, 100_000));
         // ABW 4,000 bytes.

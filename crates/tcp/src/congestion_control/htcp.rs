@@ -61,7 +61,7 @@ pub struct State {
     /// RTTs in ticks; 0 before the first.
     min_rtt: u64,
     max_rtt: u64,
-    /// Start of the current congestion, or end of the last one, in ticks.
+    /// Start of the current congestion event, or end of the last one, in ticks.
     last_congestion: u64,
     undo: Option<Undo>,
     throughput: Throughput,
@@ -85,7 +85,7 @@ struct Throughput {
     began: Option<u64>,
     average: u64,
     max: u64,
-    /// Maximum before the previous reduction.
+    /// Largest throughput before the previous reduction.
     previous_max: u64,
 }
 

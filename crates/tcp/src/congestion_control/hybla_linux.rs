@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Sets the smallest SRTT, and recomputes ρ (`hybla_recalc_param`).
+    /// Records a new smallest SRTT, and recomputes ρ (`hybla_recalc_param`).
     fn take(&mut self, srtt: Duration) {
         self.least = srtt;
         let eighths = srtt.as_nanos().saturating_mul(8) / RTT0.as_nanos();

@@ -212,7 +212,8 @@ impl CongestionControl for State {
             window.ssthresh = segments::bytes(window, ssthresh);
         }
         self.samples.on_reduction(loss);
-        // The threshold above is still that of the old β (`tcp_enter_loss` sets the state last).
+        // The threshold above is computed with the old β, because `tcp_enter_loss` sets the state
+        // last.
         (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
         (self.was_above, self.rounds_below) = (false, 0);
         self.begin_round(loss.snd_max);

@@ -82,7 +82,7 @@ impl State {
     /// Bytes newly queued, w·Jr; `None` if no time has passed between the first and the last
     /// arrival.
     fn newly_queued(&self) -> Option<f64> {
-        // Until a whole window is known, the measurement begins with the current one.
+        // Until a whole window has been acknowledged, the measurement starts at the current window.
         let first = self.marks[0].or(self.marks[1])?;
         let last = self.last?;
         let arriving = last.arrived.saturating_sub(first.arrived).as_nanos() as f64;

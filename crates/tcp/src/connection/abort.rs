@@ -121,8 +121,8 @@ impl Connection {
             && self.note_received_data(now).probes >= abort_limits.retransmissions
     }
 
-    /// Treats new data of the peer as a response. Data that arrive on a fast path are not reported,
-    /// so `RCV.NXT` is compared here.
+    /// Treats new data from the peer as a response. Fast paths do not record such arrivals here, so
+    /// `RCV.NXT` is compared with its value at the last response.
     fn note_received_data(&mut self, now: Time) -> &UnresponsivePeer {
         let received = self.receiver.rcv_nxt;
         let peer = &mut self.sender.repair.unresponsive_peer;
@@ -148,7 +148,8 @@ impl Connection {
         sender.probes_in_row
     }
 
-    /// Handles any acknowledgment without data: the peer responds.
+    /// Handles an acknowledgment without data: it is a response if one was awaited, after a timeout
+    /// or a probe.
     pub(super) fn note_response(&mut self, now: Time) {
         let sender = &mut self.sender;
         let waits = sender.consecutive_timeouts | sender.probes_in_row > 0;
@@ -189,7 +190,8 @@ mod tests {
         near
     }
 
-    /// The number of retransmissions may reach the limit. A SYN has a limit of its own.
+    /// The connection ends with the first timeout after as many retransmissions as the limit
+    /// allows. A SYN has a limit of its own.
     #[test]
     fn the_count_ends_a_connection() {
         let ends = |state, again| {
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!((near.unanswered_probes(), near.gives_up_probing(at(1))), (0, false));
     }
 
-    /// An acknowledgment counts as a response if one was awaited.
+    /// An acknowledgment counts as a response only after a timeout or a zero-window probe.
     #[test]
     fn an_awaited_acknowledgment_is_a_response() {
         let after = |timeouts, probes| {

@@ -167,8 +167,8 @@ impl Connection {
         true
     }
 
-    /// Updates the window at the end of the fifth step: an older segment must not put an older
-    /// window in force.
+    /// Updates the send window at the end of the fifth step (RFC 9293 §3.10.7.4), unless a newer
+    /// segment has set the window already.
     #[inline(always)]
     pub(super) fn update_window(&mut self, position: u64, ack: u64, window: u64) {
         let sender = &mut self.sender;

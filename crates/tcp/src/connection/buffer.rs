@@ -41,7 +41,7 @@ struct WriteQueue {
     room: u64,
     /// Position at which the last block begins.
     tail: u64,
-    /// Position after the last forced push.
+    /// Position after the last byte that was pushed (`pushed_seq`).
     pushed: u64,
     holds_short: bool,
     nagle: bool,
@@ -78,7 +78,7 @@ impl WriteQueue {
         self.pushed = self.written;
     }
 
-    /// Free bytes in the last block, in which only unsent bytes take space; 0 if all bytes have
+    /// Free bytes in the last block, in which bytes already sent take no space; 0 if all bytes have
     /// been sent.
     fn room_of_tail(&self) -> u64 {
         let begin = self.tail.max(self.written - self.unsent);
@@ -334,7 +334,7 @@ mod tests {
         assert!(!queue.holds_short, "without Nagle's algorithm nothing is held back");
     }
 
-    /// A block that waits takes the overhead of a packet, as does a burst in flight.
+    /// Each waiting block takes the memory overhead of a packet, and so does each burst in flight.
     #[test]
     fn waiting_blocks_and_bursts_take_memory() {
         let taken = |unsent| WriteQueue { bursts: 2, ..queue(unsent, 0) }.taken();
@@ -347,8 +347,9 @@ mod tests {
         assert_eq!(free, [0, 2_000, 0, 1_499]);
     }
 
-    /// `forced_push`: after more than half of the largest window, while the write goes on.
-    /// `tcp_push_one`: otherwise, a block at the head of the queue is sent, one burst of it.
+    /// While the write goes on, data are pushed once more than half of the largest window has been
+    /// written since the last push (`forced_push`). Otherwise one burst is sent of a block that is
+    /// at the head of the queue (`tcp_push_one`).
     #[test]
     fn a_long_write_is_sent_block_by_block() {
         let memory = SendMemory::fixed(1 << 20);
@@ -357,15 +358,17 @@ mod tests {
             assert_eq!(queue.fill(bytes, &memory), bytes);
             (queue.unsent, queue.pushed, queue.bursts)
         };
-        // All in one block: a push at its end.
+        // The write fits into one block and is pushed at its end, in two bursts.
         assert_eq!(filled(3_000, 90_000, 50_000), (0, 3_001, 2));
-        // A burst of the first block, then the rest of it with the second block: 4000 bytes.
+        // Each burst of 2000 bytes leaves room in the block for as many more: three bursts.
         assert_eq!(filled(6_000, 90_000, 50_000), (0, 6_001, 3));
-        // The write ends with the first block, and one more byte opens a second.
+        // One byte more than a block: after a burst of the first block, the rest is one burst.
         assert_eq!(filled(3_001, 90_000, 50_000), (0, 3_001 + 1, 1 + 1));
-        // The first block exceeds half of the window: it is pushed as a whole.
+        // The first block alone exceeds half of the window, so it is pushed as a whole.
         assert_eq!(filled(6_000, 90_000, 2_999), (0, 6_001, 4));
-        // After a burst, the second block of 3000 ends at 5001, beyond half of the window or not.
+        // A burst of 2000 bytes leaves room for 2000 more in the block, so that the block is full
+        // again at 5001: 5000 bytes after the last push, which is more than half of the window, or
+        // not.
         assert_eq!(filled(6_000, 90_000, 4_999), (0, 6_001, 4));
         assert_eq!(filled(6_000, 90_000, 5_000), (0, 6_001, 3));
         // Without room nothing is sent, however much is pushed.
@@ -395,7 +398,7 @@ mod tests {
         assert_eq!((usable(1_000, 9_000), usable(9_000, 1_000)), (0, 0));
     }
 
-    /// No data are taken after the FIN, and in the states that send none.
+    /// No data are accepted after the FIN, nor in states in which this end may not send.
     #[test]
     fn a_closed_direction_takes_no_data() {
         let taken = |state, fin_queued| {

@@ -128,7 +128,7 @@ fn backwards(rig: &mut Rig, segments: u64) {
     rig.ack(segments, &[]);
 }
 
-/// Loses everything, twice in a row; then everything arrives in order, a segment at a time.
+/// Lets the timer expire twice in a row; then all segments arrive in order, one at a time.
 fn timed_out(rig: &mut Rig, segments: u64) {
     rig.expire();
     rig.expire();

@@ -62,8 +62,8 @@ impl Burst {
         self.continues
     }
 
-    /// Bytes left of the burst; `None` if they are more than the `length` bytes that the windows
-    /// allow.
+    /// Bytes left of an open burst; `None` if no burst is open, or if the windows allow fewer bytes
+    /// (`length`) than are left.
     pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
         (self.is_open(now) && self.bytes <= length).then_some(self.bytes as u32)
     }
@@ -215,7 +215,7 @@ impl Connection {
         if self.waits_for_more(now, last_sent, &end, goal) { room - rest } else { room }
     }
 
-    /// Departure of the last data.
+    /// Departure time of the data sent last, which may lie in the future if they are paced.
     fn last_departure(&self) -> Time {
         let sender = &self.sender;
         // `tcp_wstamp_ns`, which pacing may set ahead of the clock.
@@ -271,8 +271,8 @@ mod tests {
         assert!(sender.forced_push(later, 4_001), "the burst was that of an earlier instant");
     }
 
-    /// A segment belongs to the burst of this instant if it fits into the rest; the last one uses
-    /// up the burst.
+    /// A segment belongs to the burst of the same instant if it fits into the bytes left of this
+    /// burst; the last segment uses up the burst.
     #[test]
     fn a_burst_is_taken_segment_by_segment() {
         let (now, later) = (at(5), at(6));

@@ -27,8 +27,9 @@ impl Sender {
         bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
     }
 
-    /// Evaluates a DSACK. If more segments arrived twice than were retransmitted, or the range
-    /// exceeds any window, the sender is not the cause (RFC 3708 §2; Linux `tcp_dsack_seen`).
+    /// Evaluates a DSACK. If more segments arrived twice than were retransmitted, or the range is
+    /// longer than any window of the peer, the sender is not the cause (RFC 3708 §2; Linux
+    /// `tcp_dsack_seen`).
     #[inline(never)]
     pub fn evaluate_dsack(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
         if right - left > self.max_snd_wnd {
@@ -66,13 +67,14 @@ mod tests {
     use super::*;
     use crate::connection::testing::{config, open};
 
-    /// RFC 9937 §6: without SACK, a duplicate ACK counts for a segment, which a later
-    /// acknowledgment does not count again; that one counts for a segment at least.
+    /// RFC 9937 §6: without SACK, a duplicate ACK counts for a segment, which the next
+    /// acknowledgment of new data does not count again. Such an acknowledgment counts for at least
+    /// one segment.
     #[test]
     fn duplicate_acks_are_counted_once() {
         let mut sender = open(&config("newreno"))[0].sender.clone();
         assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
-        // The first of the 6000 bytes filled the gap, three of the others were counted.
+        // Of the six segments acknowledged, three have been counted at the duplicate ACKs.
         assert_eq!(sender.delivered(6_000, None), 3_000);
         assert_eq!((sender.delivered_by_dupacks, sender.delivered(2_000, None)), (0, 2_000));
         assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
@@ -99,7 +101,8 @@ mod tests {
     }
 
     /// RFC 3708 §2, `tcp_dsack_seen`: a DSACK shows an unnecessary retransmission unless its range
-    /// exceeds any window, or more segments arrived twice than were retransmitted.
+    /// is longer than any window of the peer, or more segments arrived twice than were
+    /// retransmitted.
     #[test]
     fn a_dsack_needs_retransmissions() {
         let seen = |range: (u64, u64), retransmissions| {
@@ -119,7 +122,7 @@ mod tests {
         assert_eq!(seen((1_001, 2_002), 1), (Some(2_002), None, 2));
     }
 
-    /// A scoreboard without SACK counts duplicate ACKs, and nothing for other acknowledgments.
+    /// With a scoreboard but without SACK, only duplicate ACKs count as arrivals.
     #[test]
     fn only_a_duplicate_ack_counts_as_an_arrival() {
         let mut config = config("linux");

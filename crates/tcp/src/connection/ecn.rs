@@ -125,7 +125,7 @@ impl EcnState {
         // reflect both bits (RFC 3168 §6.1.1).
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
-        // The marks of a peer whose SYN is ECN-capable itself have another meaning (Linux
+        // If the SYN itself is ECN-capable, the peer's marks have another meaning (Linux
         // `tcp_ecn_create_request`).
         let is_capable = !flags.contains(Flags::ACK) && !matches!(self.arriving, Ecn::NotEct);
         self.enabled = asks_or_agrees
@@ -199,7 +199,7 @@ impl EcnState {
         self.reductions.echo_recover
     }
 
-    /// Ends the reduction, because something else sets the window from now on.
+    /// Ends the reduction by ECN-Echo, because another event sets the window from now on.
     pub const fn leave_reduction(&mut self) {
         self.reducing = false;
     }

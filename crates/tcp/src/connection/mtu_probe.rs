@@ -9,13 +9,13 @@
 //!
 //! *Equations.* The size of a probe is the mean of the largest size known to pass (at first
 //! `tcp_base_mss`) and the largest size that may pass (at first the peer's MSS). The search ends
-//! when they differ by less than 8 bytes. A probe requires a window of at least eleven segments
-//! with space for two, and no missing segments. Enough unsent data must follow for the detection of
-//! its loss.
+//! when they differ by less than 8 bytes. A probe requires a window of at least eleven segments, of
+//! which two are unused, and no missing segments. Enough unsent data must follow for the detection
+//! of its loss.
 //!
-//! *Where we differ.* When the segment size changes, `cwnd` keeps its bytes; Linux keeps segments
-//! and rescales. A completed search is not repeated after ten minutes, and black holes are not
-//! detected (`tcp_mtu_probing` = 1).
+//! *Where we differ.* When the segment size changes, `cwnd` stays the same in bytes; Linux counts
+//! `cwnd` in segments and rescales it. A completed search is not repeated after ten minutes, and
+//! black holes are not detected (`tcp_mtu_probing` = 1).
 
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;

@@ -137,7 +137,7 @@ pub(crate) struct Sender {
     pub zero_window_probe_due: bool,
     /// True if a tail loss probe is due.
     pub tail_probe_due: bool,
-    /// True if the order of transmissions is not needed.
+    /// True if loss detection does not need the order in which segments were sent.
     pub without_times: bool,
     /// True if the data in flight are counted by the scoreboard with Linux's rules.
     pub counts_as_linux: bool,

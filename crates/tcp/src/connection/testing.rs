@@ -21,7 +21,7 @@ pub(super) fn open(config: &Config) -> [Connection; 2] {
     open_as(&config.into())
 }
 
-/// Both ends after a handshake from 0 to 30 ms. The client has the first place.
+/// Both ends after a handshake from 0 to 30 ms, the client first.
 pub(super) fn open_as(shared: &SharedConfig) -> [Connection; 2] {
     let mut near = Connection::connect_as(shared, SeqNr(1_000));
     let mut far = Connection::listen_as(shared, SeqNr(2_000));

@@ -342,7 +342,8 @@ fn short_segments_wait() {
     assert_eq!(sendable((999, 5_000, 9_000), fin), Some(999), "the last data, with a FIN");
     let no_nagle = |it: &mut Connection| it.set_nagle(false);
     assert_eq!(sendable((999, 5_000, 9_000), no_nagle), Some(999));
-    // Half of the largest window: with Nagle's algorithm only if nothing is in flight.
+    // A segment of half of the largest window (800 bytes) is sent; with Nagle's algorithm only if
+    // nothing is in flight.
     assert_eq!(sendable((5_000, 0, 799), nothing), None);
     assert_eq!(sendable((5_000, 0, 800), nothing), Some(800));
     assert_eq!(sendable((5_000, 5_000, 800), nothing), None);

@@ -59,8 +59,8 @@ impl LinuxAckState {
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
-            // After so long a gap, the sender has apparently failed to restart its window, and
-            // needs ACKs quickly.
+            // After a gap longer than the RTO, the sender has apparently failed to restart its
+            // window, and needs ACKs quickly.
             self.enter_quickack(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;

@@ -67,7 +67,7 @@ fn the_wait_follows_the_arrivals() {
         assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
         pending.on_ack_sent(full(at).now, false);
     }
-    // The expiry of the timer shows that a second segment does not arrive so soon.
+    // The timer expired before a second segment arrived, so the wait doubles.
     pending.on_timer(ms(300));
     pending.on_timer(ms(300));
     assert_eq!(pending.linux.unwrap().wait, ms(300), "at most the RTO");
@@ -86,7 +86,8 @@ fn quick_again_after_a_pause_repeated_data_and_growth() {
     assert_eq!(take(&mut pending, &full(17)), AckTiming::Within(ms(40)), "one for each");
 }
 
-/// Data sent soon after received data are a response, and further ACKs wait for the next one.
+/// Data sent soon after received data are a response; the following ACKs wait for the next
+/// response.
 #[test]
 fn who_answers_does_not_acknowledge_at_once() {
     let mut pending = linux();
@@ -169,7 +170,7 @@ fn gaps_are_measured_from_the_last_arrival() {
 }
 
 /// `tcp_fin` enters the pingpong mode, in which quick ACKs do not count. The ACK of a FIN may wait
-/// for this end's own.
+/// for this end's own FIN.
 #[test]
 fn a_fin_makes_this_end_interactive() {
     let mut pending = linux();
@@ -239,8 +240,8 @@ fn more_than_a_full_segment_is_acknowledged() {
     }
 }
 
-/// `tcp_send_delayed_ack`: HZ/2 bounds the delay of one-way data, TCP_DELACK_MAX (700 ms here) that
-/// of messages.
+/// `tcp_send_delayed_ack`: an ACK of one-way data is delayed by at most HZ/2, an ACK of messages by
+/// at most TCP_DELACK_MAX (700 ms here).
 #[test]
 fn messages_and_one_way_data_wait_differently() {
     let config = DelayedAck { timeout: ms(700), ..LINUX };

@@ -39,8 +39,8 @@ pub struct Ack<'a> {
     pub defers_marking: bool,
     /// Number of duplicate ACKs that indicate a loss.
     pub dupack_threshold: u32,
-    /// True if the congestion control considers the first segment in flight lost, whatever the
-    /// count.
+    /// True if the congestion control considers the first segment in flight lost, however many
+    /// duplicate ACKs have arrived.
     pub overdue: bool,
     /// Payload of a full segment, bytes.
     pub smss: u32,

@@ -6,7 +6,8 @@ fn detector(name: &str) -> State {
     config.build(&(crate::presets::find("reno").expect("a preset").config)())
 }
 
-/// Takes duplicate ACKs of this position, on a connection without SACK, with 10,000 bytes sent.
+/// Passes duplicate ACKs of this position to an algorithm, on a connection without SACK, with
+/// 10,000 bytes sent.
 fn duplicates<const N: usize>(state: &mut State, snd_una: u64) -> [Reaction; N] {
     let board = &mut Scoreboard::default();
     [(); N].map(|()| state.on_ack(&testing::ack(0, snd_una, 10_001), board))
@@ -17,9 +18,10 @@ fn all(test: impl Fn(&str) -> bool) -> Vec<&'static str> {
     Config::NAMES.iter().copied().filter(|name| test(name)).collect()
 }
 
-/// The papers and RFCs: SACK belongs to `sack` and `rack`; the order of transmission and
-/// proportional rate reduction to `rack` (RFC 8985, RFC 9937), `NextSeg` rules 3 and 4 to `sack`
-/// (RFC 6675 §4); only `rack` measures reordering and has timers of its own.
+/// Parts that the papers and RFCs give to each algorithm: SACK belongs to `sack` and `rack`; the
+/// order of transmission and proportional rate reduction to `rack` (RFC 8985, RFC 9937), `NextSeg`
+/// rules 3 and 4 to `sack` (RFC 6675 §4); only `rack` measures reordering and has timers of its
+/// own.
 #[test]
 fn each_algorithm_has_the_parts_of_its_source() {
     assert_eq!(all(|name| detector(name).is_selective()), ["sack", "rack"]);

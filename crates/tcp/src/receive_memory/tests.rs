@@ -61,7 +61,8 @@ fn starts_as_linux_does() {
     assert_eq!(windows, [67_584, 70_656, 73_728, 76_800, 79_872, 80_896, 80_896]);
 }
 
-/// `SO_RCVBUF` of 16 kB: 11 segments of the SYN's MSS, then 13 full ones.
+/// `SO_RCVBUF` of 16 kB: the window is 11 segments of the SYN's MSS at first, then 13 full
+/// segments.
 #[test]
 fn a_fixed_buffer_is_doubled() {
     let mut memory = ReceiveMemory::fixed(16_384, 1460);
@@ -211,7 +212,7 @@ fn timestamps_leave_at_least_a_byte() {
     assert_eq!([12, 13, 15].map(first), [10_000, 10_000, 9_999]);
 }
 
-/// `tcp_init_buffer_space`: one segment is reserved only if more than two fit.
+/// `tcp_init_buffer_space`: one segment is reserved only if the window holds more than two.
 #[test]
 fn a_small_window_is_not_reduced() {
     let clamp = |bytes| {
@@ -242,8 +243,9 @@ fn the_last_echo_is_known() {
     assert_eq!([6, 7, 8].map(|echo| memory.is_last_echo(echo)), [false, true, false]);
 }
 
-/// `tcp_set_window_clamp` does nothing if the clamp stays; a larger clamp lifts the window to the
-/// one offered, a smaller one limits it. A full packet permits 20,480 bytes of window here.
+/// `tcp_set_window_clamp` does nothing if the clamp is unchanged; a larger clamp raises the window
+/// to the one advertised, a smaller clamp limits it. A full packet permits 20,480 bytes of window
+/// here.
 #[test]
 fn a_new_ratio_moves_the_window_with_the_clamp() {
     let window = |clamp, window| {

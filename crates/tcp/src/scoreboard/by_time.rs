@@ -92,8 +92,7 @@ impl Scoreboard {
     fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];
-        // An entry with another time is that of an earlier transmission, which the last one has
-        // replaced.
+        // If the times differ, the segment has been retransmitted since this entry was made.
         (record.sent == sent && !record.sacked && !record.lost).then_some(index)
     }
 }

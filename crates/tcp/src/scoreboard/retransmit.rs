@@ -86,8 +86,8 @@ mod tests {
         board.bursts_in_flight()
     }
 
-    /// The second segment splits its burst in three; its neighbours join it, and finally the next
-    /// burst.
+    /// A selective acknowledgment of the second segment splits its burst in three packets. Its
+    /// neighbours join it when they are selectively acknowledged, and finally the next burst.
     #[test]
     fn selectively_acknowledged_segments_are_one_packet() {
         let mut board = board();

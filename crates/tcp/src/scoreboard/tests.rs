@@ -83,7 +83,7 @@ fn an_acknowledged_original_below_a_block_was_overtaken() {
     acknowledge(&mut second, 1, &[(1_001, 2_001)]);
     second.mark_first_lost();
     second.mark_retransmitted(MS(1), 1);
-    // 1 was retransmitted, 2001 and the following lie above the block.
+    // The segment at 1 was retransmitted; those from 2001 on lie above the block.
     assert_eq!(acknowledge(&mut second, 4_001, &[]).reordered, None);
 }
 
@@ -246,7 +246,7 @@ fn marked_and_retransmitted_segments_are_found() {
     assert_eq!(board.first_marked_lost(), Some(2_001));
     board.mark_retransmitted(MS(1), 2_001);
     board.mark_retransmitted(MS(1), 1_001);
-    // The second was retransmitted without being marked lost.
+    // The second segment was retransmitted without being marked lost.
     assert_eq!(board.first_marked_lost(), Some(2_001));
     let within = [(1, 5_001), (1_001, 3_001), (1_001, 3_000), (2_001, 5_001), (1, 1_001)];
     let within = within.map(|(left, right)| board.retransmitted_within(left, right));
@@ -266,7 +266,8 @@ fn the_loss_of_an_original_is_counted() {
     assert_eq!(board.losses, 2);
 }
 
-/// `tcp_check_reno_reordering`: `tp->packets_out + addend`, with the segments just acknowledged.
+/// `tcp_check_reno_reordering`: reordering is `tp->packets_out + addend`, and addend is the number
+/// of segments just acknowledged.
 #[test]
 fn reordering_without_sack_includes_what_was_acknowledged() {
     let mut board = board(5);

@@ -41,9 +41,9 @@ impl Detector for State {
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
-            // The timestamp is also kept if retransmissions of an earlier recovery are in flight:
-            // the ACK of one of them echoes a time before this recovery, although it is not for an
-            // original.
+            // If retransmissions of an earlier recovery are in flight, the timestamp of that
+            // recovery is kept: an ACK of one of them echoes a time before this recovery, although
+            // it is not for an original.
             if begin.retransmitted == 0 && !begin.first_retransmitted {
                 self.retransmit_ts = None;
             }
@@ -94,7 +94,7 @@ mod tests {
         state
     }
 
-    /// ACK of everything before `snd_una`, which was 1, with this echoed timestamp.
+    /// ACK that moves SND.UNA from 1 to `snd_una`, with this echoed timestamp.
     fn ack(snd_una: u64, echo: u32) -> Ack {
         Ack { sacked: Some(0), echo: Some(echo), ..testing::ack(1, snd_una) }
     }

@@ -304,7 +304,7 @@ mod tests {
     }
 
     /// `tcp_try_undo_partial`: a partial ACK of an original undoes the recovery, unless copies are
-    /// in flight. Both show reordering.
+    /// in flight. In both cases the ACK shows reordering.
     #[test]
     fn a_partial_ack_of_an_original() {
         let at = |retransmitted| {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     /// `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: the timeout is undone. Without SACK the loss state
-    /// lasts at its last position.
+    /// continues when its recovery point is acknowledged.
     #[test]
     fn an_original_undoes_a_timeout() {
         let at = |snd_una, sacked| {

@@ -93,9 +93,9 @@ pub struct Ack {
     /// Lowest end of the delivered segments that were sent once, if these are known. Without SACK:
     /// `None` if the ACK also covers retransmitted segments.
     pub lowest_original_end: Option<u64>,
-    /// Range reported by a DSACK, if the sender may have caused it.
+    /// Range that a DSACK reports, if a retransmission may have caused the duplicate.
     pub dsack: Option<(u64, u64)>,
-    /// Retransmitted segments within that range that were in flight before this ACK.
+    /// Retransmitted segments within the range of the DSACK that were in flight before this ACK.
     pub dsacked_in_flight: u64,
     /// TSecr; `None` without timestamps.
     pub echo: Option<u32>,

@@ -5,10 +5,10 @@ use retx_units::{Duration, Time};
 
 /// Assumed resolution of the clock: shorter gaps do not end a burst.
 const CLOCK: Duration = Duration::from_millis(1);
-/// A gap of more than this many spacings ends a burst.
+/// A gap ends a burst if it exceeds this multiple of the mean gap within bursts.
 const GAP: u64 = 4;
 
-/// Largest gap that is taken into account.
+/// Upper bound of a gap between ACKs; a longer one counts as this long.
 const LONGEST: Duration = Duration::from_secs(100_000_000);
 
 /// Current burst of ACKs, and the bandwidth estimated from bursts.
@@ -54,11 +54,12 @@ impl Bursts {
         }
     }
 
-    /// Evaluates a burst that ended `gap` before this ACK. Returns false if the burst took no time;
-    /// such a burst continues.
+    /// Evaluates a burst that ended `gap` before this ACK. Returns false if the burst lasted no
+    /// time; it then continues.
     fn take_sample(&mut self, gap: Duration, ack: &AckObservation) -> bool {
         let Some(burst) = self.burst else { return false };
-        // The last ACK of a burst takes one spacing as well; the rest of the gap is the off period.
+        // The last ACK of a burst takes one spacing as well; the rest of the gap is the pause
+        // between the bursts.
         let own = self.spacing.unwrap_or(gap).min(gap);
         let on = burst.last.since(burst.first).min(LONGEST) + own;
         let congestion = match (ack.range, ack.rtt) {

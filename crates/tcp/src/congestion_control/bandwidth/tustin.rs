@@ -105,7 +105,7 @@ mod tests {
         filter.on_ack(&AckObservation { now, bytes, rtt: None, range: None });
     }
 
-    /// INET's TcpWestwood uses these two numbers in place of the formula.
+    /// INET's TcpWestwood uses these two constants for every interval; they are those of Δ = τ/10.
     #[test]
     fn a_tenth_of_tau_gives_inets_constants() {
         let (a, w) = coefficients(0.5, 0.05);

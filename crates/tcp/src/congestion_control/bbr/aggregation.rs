@@ -6,7 +6,7 @@
 use super::Bandwidth;
 use retx_units::{Duration, Time};
 
-/// Length of each half of the filter's window, in rounds.
+/// Length of each half of the window over which the largest excess is taken, in rounds.
 const HALF_WINDOW: u32 = 5;
 /// Number of acknowledged segments after which an epoch ends.
 const LONGEST_EPOCH: u64 = 1 << 20;
@@ -17,7 +17,7 @@ const MOST: Duration = Duration::from_millis(100);
 pub(super) struct Aggregation {
     epoch: Time,
     acked: u64,
-    /// Largest excess in each half of the filter's window, in segments.
+    /// Largest excess in each half of the window of the last rounds, in segments.
     excess: [u64; 2],
     half: usize,
     rounds: u32,
@@ -45,7 +45,7 @@ impl Aggregation {
     pub fn on_ack(&mut self, ack: &Acked) {
         if ack.round_start {
             self.rounds += 1;
-            // Two maxima that are cleared in turn cover the last five to ten rounds.
+            // Two maxima that are reset in turn cover the last five to ten rounds.
             if self.rounds >= HALF_WINDOW {
                 self.rounds = 0;
                 self.half ^= 1;
@@ -65,7 +65,7 @@ impl Aggregation {
         self.excess[self.half] = self.excess[self.half].max(excess);
     }
 
-    /// Segments that may be in flight in addition to those of the model.
+    /// Segments that ACK aggregation allows in flight beyond the window of the model.
     pub fn allowance(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(bandwidth.segments_in(MOST, smss))
     }
@@ -105,8 +105,8 @@ mod tests {
         assert!((5..=10).contains(&rounds), "{rounds}");
     }
 
-    /// Twenty segments twice, a millisecond apart: 40 segments where one was expected. The epoch
-    /// ends before it has 2^20 segments.
+    /// Two ACKs of twenty segments, a millisecond apart: 40 segments are acknowledged, and one was
+    /// expected. The epoch ends before it has 2^20 segments.
     #[test]
     fn an_epoch_adds_up_until_it_is_the_longest() {
         let mut aggregation = Aggregation::default();

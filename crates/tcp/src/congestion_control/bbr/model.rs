@@ -152,7 +152,7 @@ impl FullPipe {
         self.full_bandwidth = Bandwidth(0);
     }
 
-    /// Restarts the detection; a pipe found to be full stays so.
+    /// Restarts the detection; a pipe that was found full still counts as full.
     pub const fn restart(&mut self) {
         self.reset_full_bandwidth();
         self.rounds = 0;
@@ -191,8 +191,8 @@ mod tests {
         assert!(rounds.on_sample(11, 21));
     }
 
-    /// As in Linux since the end of 2020: even a sender that never builds a queue probes for the
-    /// minimum RTT.
+    /// As in Linux since the end of 2020: an equal RTT does not extend the period of the minimum,
+    /// so that even a sender that never builds a queue probes for the minimum RTT.
     #[test]
     fn the_same_rtt_again_does_not_put_off_the_end_of_the_least() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);

@@ -9,13 +9,13 @@
 use super::{Bandwidth, UNIT};
 use retx_units::{Duration, Time};
 
-/// Rounds of the shortest interval; the longest has four times as many.
+/// Length of the shortest interval, in rounds; the longest has four times as many.
 const SHORTEST: u32 = 4;
 /// Ratio of lost to delivered segments, in units of 1/256, from which an interval counts as lossy.
 const LOSSY: u64 = 50;
 /// Number of rounds for which the policed rate is used.
 const HOLDS: u32 = 48;
-/// Difference up to which rates count as equal, in bytes per second.
+/// Two rates count as equal if they differ by at most this, in bytes per second.
 const SAME: u64 = 4000 / 8;
 
 /// Progress of the connection at an acknowledgment.

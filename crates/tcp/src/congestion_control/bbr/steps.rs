@@ -202,7 +202,7 @@ impl Bbr {
             }
         }
         if self.mode == Mode::ProbeRtt {
-            // The queue drains while the minimum RTT is measured.
+            // While the minimum RTT is measured, a small window lets the queue drain.
             cwnd = cwnd.min(LEAST_CWND);
         }
         window.cwnd = segments::bytes(window, cwnd);
@@ -337,7 +337,7 @@ mod tests {
         }
     }
 
-    /// `bbr_check_probe_rtt_done`: the time must be over, not just reached.
+    /// `bbr_check_probe_rtt_done`: the probe ends only after its end time, not at this time.
     #[test]
     fn the_rtt_probe_ends_after_its_time() {
         for (probe_end, now, mode, cwnd) in [
@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    /// `bbr_set_cwnd`: nothing delivered, nothing changed.
+    /// `bbr_set_cwnd`: an acknowledgment that delivers nothing leaves the window unchanged.
     #[test]
     fn only_a_delivery_changes_the_window() {
         for (segments, cwnd) in [(0, 2), (1, 4)] {

@@ -132,8 +132,8 @@ fn a_timeout_leaves_one_segment() {
     assert!(path.cwnd() >= before - 2, "{}", path.cwnd());
 }
 
-/// If the RTT probe begins while the window is being restored, the window later returns to the
-/// larger one that was saved before.
+/// If the RTT probe begins with a small window, the larger window that was saved before remains the
+/// one to restore.
 #[test]
 fn an_rtt_probe_forgets_no_better_window() {
     let mut path = Path::new();
@@ -161,7 +161,7 @@ fn the_window_grows_below_its_target_and_at_the_start() {
     assert_eq!([bbr.grow(1, 1), bbr.grow(1_000_000, 1)], [2, 1_000_000]);
 }
 
-/// `bbr_cwnd_event`: only a pause for want of data is a restart.
+/// `bbr_cwnd_event`: sending restarts only after a pause in which the application had no data.
 #[test]
 fn a_pause_restarts_only_without_data() {
     let mut path = Path::new();
@@ -261,7 +261,7 @@ fn the_first_rtt_sets_the_rate() {
     }
     let rate = Some(Rate::from_bit_s(8 * of_rtt(20)));
     assert_eq!(state.pacing_rate(&window, None), rate);
-    // The handshake's RTT is as good.
+    // The RTT of the handshake sets the rate as well.
     let mut path = Path::new();
     assert!(path.state.0.has_seen_rtt);
     path.state.0.set_pacing_rate(UNIT, 10, Some(Duration::from_millis(40)));

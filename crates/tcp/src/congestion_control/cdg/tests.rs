@@ -117,7 +117,7 @@ fn delayed_acks_count_for_the_minimum_alone() {
 #[test]
 fn slow_start_ends_by_delay_or_by_a_train() {
     let limited = |ms| ack(at(ms), 1000);
-    // Samples 4 ms apart are no train; the ninth sees 113 ms after 100 ms.
+    // Samples 4 ms apart are no train; the ninth sample finds a rise from 100 to 113 ms.
     let mut delay =
         Delay { least: 100_000, rtt: MinMax { min: 113_000, max: 0 }, ..Delay::default() };
     let ends: Vec<bool> = (0..9).map(|n| delay.ends_slow_start(&limited(4 * n))).collect();
@@ -144,8 +144,8 @@ fn an_idle_restart_forgets_the_path() {
     assert_eq!((delay.shadow, delay.round_end), (30, 5001));
 }
 
-/// `tcp_cdg_acked`: up to five ACKs of several segments allow as many of single ones to count as
-/// delayed.
+/// `tcp_cdg_acked`: each ACK of several segments, up to five, allows one later ACK of a single
+/// segment to count as delayed.
 #[test]
 fn acks_of_several_segments_allow_for_delayed_ones() {
     for (packets, acks, delayed) in [(1, 3, 0), (2, 1, 1), (3, 1, 1), (2, 5, 5), (2, 6, 5)] {
@@ -197,7 +197,8 @@ fn a_fall_of_either_rtt_shows_an_effect() {
     }
 }
 
-/// An RTT counts once, and its round ends when more than its data are acknowledged.
+/// Each RTT sample is used once, and its round ends when more than the data of this round are
+/// acknowledged.
 #[test]
 fn a_round_ends_beyond_its_data() {
     for (snd_una, ends) in [(9_000, false), (9_001, false), (9_002, true), (20_001, true)] {

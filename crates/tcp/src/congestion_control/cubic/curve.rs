@@ -13,11 +13,11 @@ pub(super) struct Curve {
     alpha: f64,
     fast_convergence: bool,
     shape: Shape,
-    /// Shape before the last reduction.
+    /// Shape of the cubic function before the last reduction, for an undo.
     before: Option<Shape>,
     /// Fractional part of the window's growth, in bytes.
     fraction: f64,
-    /// End of the time that has already been counted into the epoch, or excluded from it.
+    /// End of the time that the epoch already includes or excludes.
     seen: Time,
 }
 
@@ -187,8 +187,8 @@ mod tests {
         Time::from_nanos(now)
     }
 
-    /// The rule follows its target with the time constant RTT, and hence lags W_cubic(t) by
-    /// RTT²·W''/2, here at most 0.05 segments.
+    /// The growth by (target − cwnd)/cwnd follows W_cubic with the time constant RTT, and hence
+    /// lags it by RTT²·W''/2, here at most 0.05 segments.
     #[test]
     fn the_window_follows_the_curve() {
         let (mut curve, mut window) = curve(1000);
@@ -283,7 +283,8 @@ mod tests {
         assert!(grown(2000).abs_diff(476) <= 3, "{}", grown(2000));
     }
 
-    /// RFC 9438 §4.7: W_max is lowered only if the window is below the former one.
+    /// RFC 9438 §4.7: a loss at the former W_max does not lower it; a loss at a smaller window
+    /// does.
     #[test]
     fn a_maximum_reached_again_stays() {
         for (cwnd, w_max) in [(99, 99.0 * 0.85), (100, 100.0), (101, 101.0)] {

@@ -9,7 +9,8 @@ const LOW_WINDOW: u64 = 16;
 const TRAIN: Duration = Duration::from_millis(2);
 /// Number of samples that determine the smallest RTT of a round.
 const SAMPLES: u32 = 8;
-/// Minimum and maximum of the required RTT growth, which is otherwise an eighth.
+/// Minimum and maximum of the RTT growth that ends slow start, which is otherwise an eighth of the
+/// RTT.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
 /// Allowance for segments sent in bursts: the time that these bytes (four times 64 KiB) take at
 /// Linux's pacing rate.
@@ -183,7 +184,8 @@ mod tests {
         assert_eq!(exit(32, 3, |_| 90), None);
         // The smallest RTT of the round counts.
         assert_eq!(exit(32, 3, |n| if n == 5 { 85 } else { 99 }), None);
-        // The smallest RTT of the connection may have been measured in congestion avoidance.
+        // The comparison uses the smallest RTT of the connection, here one measured in congestion
+        // avoidance.
         let mut known = Hystart::default();
         known.sample(MS * 70);
         assert_eq!(exit_of(known, 32, 3, |_| 80), Some(8));

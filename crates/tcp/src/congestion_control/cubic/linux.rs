@@ -66,7 +66,7 @@ impl LinuxCurve {
         }
     }
 
-    /// Excludes a pause that ends now: data are sent while none were in flight.
+    /// Excludes from the epoch a pause with nothing in flight, which ends now with new data.
     pub fn exclude_until(&mut self, now: Time, last_sent: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + now.since(last_sent)).min(now);
@@ -299,7 +299,8 @@ mod tests {
         }
     }
 
-    /// `bictcp_update`: at least as fast as Reno, cnt = cwnd/(tcp_cwnd − cwnd), and never below 2.
+    /// `bictcp_update`: cnt is at most cwnd/(tcp_cwnd − cwnd), so that the window keeps up with
+    /// Reno's, and never below 2.
     #[test]
     fn the_distance_to_reno_limits_the_count() {
         for (reno, per) in [(90, 1000), (100, 1000), (101, 100), (110, 10), (190, 2)] {

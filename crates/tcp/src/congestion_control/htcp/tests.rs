@@ -38,7 +38,7 @@ fn slow_start_and_a_segment_per_window() {
     let (mut htcp, mut slow) = (htcp(), window(8, 10));
     htcp.on_ack(&mut slow, &ack(at(0), 4000));
     assert_eq!(slow.cwnd, 10_000, "the rest is dropped");
-    // Each ACK counts one segment: the 11th finds ten counted.
+    // An ACK counts its segment after the comparison: the 11th ACK finds ten counted.
     let acks_until_growth = |cwnd, alpha| {
         let (mut htcp, mut window) = (self::htcp(), window(cwnd, 2));
         htcp.alpha = alpha;

@@ -140,8 +140,9 @@ fn fine_timeout() {
     assert!(!State { config: coarse, ..vegas }.is_overdue(due));
 }
 
-/// A segment alone in flight meets no queue of its own: its RTT becomes the base, even a larger
-/// one. An RTT of 0 is below the resolution of the clock, and does not.
+/// A segment alone in flight meets no queue of its own: its RTT becomes the base, even if it is
+/// larger than the base so far. An RTT of 0, below the resolution of the clock, does not become the
+/// base.
 #[test]
 fn a_lone_segment_measures_the_base() {
     for (flight_size, rtt, base) in [(1000, 50, 50), (1001, 50, 20), (1000, 0, 20)] {

@@ -94,7 +94,8 @@ fn the_timer_releases_new_data_once() {
 }
 
 /// RFC 3168 §6.1.3: a mark is echoed until CWR arrives; a mark on the packet with CWR is a new one.
-/// Reported are the first mark, and data that are not ECN-capable after others that were.
+/// `on_data` returns true for the first mark, and for data that are not ECN-capable after data that
+/// were.
 #[test]
 fn marks_are_echoed_until_cwr() {
     let (none, cwr) = (Flags::ACK, Flags::ACK.with(Flags::CWR));
@@ -172,7 +173,8 @@ fn a_change_acknowledges_the_data_before_it() {
     }
 }
 
-/// §6.1.2: one reduction for each window of data, for acknowledgments above the last one's end.
+/// §6.1.2: ECN-Echo reduces the window once for each window of data: again only if the
+/// acknowledgment lies above the end of the last reduction.
 #[test]
 fn an_echo_reduces_once_per_window() {
     let near = with_flight(&with_ecn("sack")).0[0].clone();

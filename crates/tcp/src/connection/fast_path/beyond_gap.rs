@@ -7,7 +7,7 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment};
 
 impl Connection {
-    /// Handles data beyond a gap, above the highest data so far, at an end with nothing in flight.
+    /// Handles data beyond a gap, above all data received so far, at an end with nothing in flight.
     /// Returns false, without any effect, in other cases.
     #[inline(never)]
     pub(super) fn handle_beyond_gap(
@@ -24,7 +24,7 @@ impl Connection {
         }
         let left = receiver.rcv_nxt + ahead as u64;
         let right = left + u64::from(payload_bytes);
-        // Beyond the highest data so far there is neither an overlap nor a filled gap.
+        // Data above all data received so far neither overlap with them nor fill a gap.
         let behind = receiver.out_of_order.end().is_some_and(|end| left >= end);
         if !behind || right > receiver.right_edge {
             return false;

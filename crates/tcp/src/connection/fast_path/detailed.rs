@@ -1,14 +1,14 @@
-//! Fast paths of connections with more to do for each segment: timestamps, RACK-TLP, Linux's
-//! bursts, pushes, buffers and delayed ACKs, pacing, a model of the path.
+//! Fast paths of connections with more work for each segment: timestamps, RACK-TLP, pacing, a model
+//! of the path, or Linux's bursts, PSH flags, buffers and delayed ACKs.
 //!
-//! *Preconditions.* Those of the other fast paths (module `fast_path`), and SACK at both ends.
-//! Parts with work to do at an acknowledgment of new data are called in the order of the general
-//! path: RACK records the newest arrival, and the tail loss probe is rescheduled. The segments on
-//! the scoreboard are in the order in which they were sent ([`Scoreboard::is_in_order_of_time`]).
-//! The detector of unnecessary recoveries has nothing to undo unless a DSACK arrives
-//! ([`Detector::is_at_rest`]).
+//! *Preconditions.* Those of the other fast paths (module `fast_path`), and SACK at both ends. The
+//! segments on the scoreboard are in the order in which they were sent
+//! ([`Scoreboard::is_in_order_of_time`]). The detector of unnecessary recoveries has nothing to undo
+//! unless a DSACK arrives ([`Detector::is_at_rest`]).
 //!
-//! *Result.* State, segments and deadlines are the same as on the general path.
+//! *Result.* State, segments and deadlines are the same as on the general path. At an acknowledgment
+//! of new data, RACK records the newest arrival and the tail loss probe is rescheduled, in the order
+//! of the general path.
 
 use super::{Connection, FastPathResult, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
@@ -316,8 +316,9 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
-        // A probe already scheduled at this instant keeps its time. The exceptions are a lone
-        // segment, whose probe timeout allows for a delayed ACK, and pacing.
+        // A tail loss probe scheduled for another segment of this instant keeps its time. This does
+        // not apply with pacing, or while at most two segments are in flight: the timeout of a lone
+        // segment allows for a delayed ACK.
         let stays = sender.last_sent == now && sender.board.segments() > 2;
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;

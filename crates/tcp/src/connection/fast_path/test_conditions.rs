@@ -10,7 +10,7 @@ use retx_units::Duration;
 
 type Change = fn(&mut Connection);
 
-/// Work that none of the fast paths for sending does.
+/// Changes that give a sender work which no fast path for sending does.
 const TROUBLES: &[(&str, Change)] = &[
     ("zero-window probe", |it| it.sender.zero_window_probe_due = true),
     ("tail loss probe", |it| it.sender.tail_probe_due = true),
@@ -28,7 +28,7 @@ const TROUBLES: &[(&str, Change)] = &[
     ("persist timer", |it| it.timers.set(|rare| &mut rare.persist, at(9_000))),
 ];
 
-/// Further work that the fast paths outside a recovery do not do.
+/// Changes that give a sender work which the fast paths outside a recovery do not do.
 const FURTHER_TROUBLES: &[(&str, Change)] = &[
     ("limited transmit in flight", |it| it.sender.limited_bytes = 1),
     ("duplicate ACK", |it| it.sender.dupacks = 1),
@@ -45,7 +45,7 @@ fn sending_after(connection: &Connection, changes: &[Change]) -> Sending {
     connection.fast_paths.sending
 }
 
-/// Each of these alone, and any two together, take the general path.
+/// Each of the troubles alone, and any two together, close the fast paths for sending.
 #[test]
 fn trouble_closes_the_fast_paths_for_sending() {
     let all: Vec<_> = TROUBLES.iter().chain(FURTHER_TROUBLES).copied().collect();
@@ -158,7 +158,8 @@ fn states_of_the_receiver_choose_its_path() {
         it.parameters = Parameters { use_fast_paths: false, ..*it.parameters }.into();
     };
     assert_eq!(["linux", "sack"].map(|name| receiving(name, general)), [Receiving::General; 2]);
-    // The plain path stays, and the detailed one leaves it alone.
+    // `rack` permits both paths for arriving data; recomputing the detailed one leaves the plain
+    // one open.
     assert_eq!(receiving("rack", |_| ()), Receiving::Next);
 }
 

@@ -44,7 +44,8 @@ fn expected_by(it: &Connection) -> (PlainSegment, Option<Timestamps>) {
     (plain, it.timestamps.then_some(Timestamps { value: it.receiver.ts_recent, echo }))
 }
 
-/// An acknowledgment of data in flight is taken: from one byte (for details: one segment) to all.
+/// A fast path handles an acknowledgment of any part of the data in flight, from one byte (on the
+/// detailed path, one segment) to all.
 #[test]
 fn acknowledgments_of_data_in_flight_are_taken() {
     for name in ["newreno", "sack", "linux"] {
@@ -107,7 +108,8 @@ fn the_next_data_are_taken_up_to_the_edge() {
     }
 }
 
-/// PAWS (RFC 7323 §5): a timestamp is at least that recorded last; one is present if negotiated.
+/// PAWS (RFC 7323 §5): a fast path requires timestamps if they were negotiated, and a value not
+/// below the one recorded last.
 #[test]
 fn timestamps_must_not_be_old() {
     let [near, far] = with_flight(&config("linux")).0;
@@ -129,7 +131,7 @@ fn timestamps_must_not_be_old() {
     assert!(!both(&far, plain, Some(Timestamps { value: 1, echo: 1 })));
 }
 
-/// Data above the highest beyond a gap are taken, within the window.
+/// Data beyond a gap take the fast path if they lie above all data received and within the window.
 #[test]
 fn data_beyond_a_gap_are_taken_above_the_highest() {
     for name in ["newreno", "sack"] {
@@ -267,8 +269,8 @@ fn new_data_in_a_recovery() {
     assert_eq!(answer(1_000, 5_000, full), "unknown", "the peer's window");
 }
 
-/// A segment is reported as the last if the window is too small for the next one. With no data
-/// left, this is found out when polled again.
+/// The segment after which the window has no room for another is reported as the last one. If no
+/// data are left instead, only the next poll shows that there is no further segment.
 #[test]
 fn the_last_segment_is_reported() {
     for (written, cwnd, expected) in [

@@ -81,7 +81,8 @@ fn config(stream: &mut RandomStream) -> Config {
     config.initial_window = Size::Mss(1 + stream.below(10)).into();
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
     if stream.below(if name == "sack" { 2 } else { 4 }) == 0 {
-        // Kept as it is, so that the fast paths of a recovery and the detailed ones are used.
+        // The preset is left unchanged in these cases, so that the fast paths of a recovery and the
+        // detailed ones are used.
         return config;
     }
     config.nagle = stream.below(2) == 0;

@@ -27,8 +27,8 @@ impl Connection {
             memory.on_larger_segment(payload_bytes, &position);
         }
         self.grow_window(payload_bytes, true, 0, now);
-        // Data that fill a gap are acknowledged at once elsewhere, so only data in order count
-        // here.
+        // Data that fill a gap are acknowledged at once by `acknowledge_gap`, so only data in order
+        // count here.
         if in_order {
             self.schedule_ack_as_linux(&arrival);
         }

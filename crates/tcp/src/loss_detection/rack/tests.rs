@@ -16,8 +16,8 @@ fn there_is_no_probe_before_one_is_sent() {
     assert_eq!(state().open_probe(), None);
 }
 
-/// §6.2, step 4: one widening per round trip, kept for sixteen recoveries of either kind;
-/// another DSACK restarts the count.
+/// §6.2, step 4: one widening per round trip, kept for sixteen recoveries, begun by loss detection
+/// or by a timeout; another DSACK restarts the count.
 #[test]
 fn a_dsack_widens_the_window_for_sixteen_recoveries() {
     let mut state = state();
@@ -226,7 +226,8 @@ fn linux_keeps_the_reordering_timer_at_a_duplicate() {
     assert_eq!([0, 1].map(deadline), [MS(50), Time::NEVER]);
 }
 
-/// The path for arrivals in order needs a state that such an arrival does not change otherwise.
+/// The fast path for arrivals in order is open only if such an arrival changes nothing except the
+/// record of the newest delivery.
 #[test]
 fn only_a_quiet_state_takes_arrivals_in_order() {
     let probe = Some(Probe { position: 1, end: 2, is_retransmission: false });
@@ -270,7 +271,7 @@ fn in_order_the_last_segment_sent_is_the_newest() {
     assert_eq!([0, 1].map(mult), [1, 5]);
 }
 
-/// `tp->reordering` above its initial value 3.
+/// Reordering is tolerated once `tp->reordering` exceeds its initial value, 3.
 #[test]
 fn more_reordering_than_the_first_dupthresh_is_tolerated() {
     let tolerant = |reordering| State { reordering, ..state() }.is_tolerant();
