@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(seen((1_001, 2_002), 1), (Some(2_002), None, 2));
     }
 
-    /// With a scoreboard but without SACK, only duplicate ACKs count as arrivals.
+    /// Only duplicate ACKs count as arrivals on a scoreboard without SACK.
     #[test]
     fn only_a_duplicate_ack_counts_as_an_arrival() {
         let mut config = config("linux");

@@ -2,13 +2,13 @@
 //! of the path, or Linux's bursts, PSH flags, buffers and delayed ACKs.
 //!
 //! *Preconditions.* Those of the other fast paths (module `fast_path`), and SACK at both ends. The
-//! segments on the scoreboard are in the order in which they were sent
-//! ([`Scoreboard::is_in_order_of_time`]). The detector of unnecessary recoveries has nothing to undo
-//! unless a DSACK arrives ([`Detector::is_at_rest`]).
+//! segments on the scoreboard are in the order of transmission
+//! ([`Scoreboard::is_in_order_of_time`]). The detector of unnecessary recoveries has nothing to
+//! undo unless a DSACK arrives ([`Detector::is_at_rest`]).
 //!
-//! *Result.* State, segments and deadlines are the same as on the general path. At an acknowledgment
-//! of new data, RACK records the newest arrival and the tail loss probe is rescheduled, in the order
-//! of the general path.
+//! *Result.* State, segments and deadlines are the same as on the general path. At an
+//! acknowledgment of new data, RACK records the newest arrival, and the tail loss probe is
+//! rescheduled, in the order of the general path.
 
 use super::{Connection, FastPathResult, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
@@ -316,9 +316,8 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
-        // A tail loss probe scheduled for another segment of this instant keeps its time. This does
-        // not apply with pacing, or while at most two segments are in flight: the timeout of a lone
-        // segment allows for a delayed ACK.
+        // A probe scheduled for another segment of this instant keeps its time, unless data are
+        // paced. A lone segment has another timeout, which allows for a delayed ACK.
         let stays = sender.last_sent == now && sender.board.segments() > 2;
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;

@@ -8,8 +8,8 @@ impl Receiver {
         self.right_edge.saturating_sub(self.rcv_nxt)
     }
 
-    /// Window to advertise now. The right edge never moves left, and moves right only in steps large
-    /// enough to avoid silly windows (RFC 9293 §3.8.6.2.2).
+    /// Window to advertise now. The right edge never moves left, and moves right only in steps that
+    /// are large enough to avoid silly windows (RFC 9293 §3.8.6.2.2).
     pub fn window(&self, parameters: &Parameters) -> u64 {
         if parameters.has_constant_window {
             return parameters.largest_window;
