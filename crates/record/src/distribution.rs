@@ -26,7 +26,7 @@ pub struct DistributionSummary {
     pub mean_s: Option<f64>,
     pub sd_s: Option<f64>,
     pub min_s: Option<f64>,
-    /// Median, with an error of at most 0.4 % like the other two quantiles.
+    /// Median. The error of each quantile is at most 0.4 %.
     pub p50_s: Option<f64>,
     pub p95_s: Option<f64>,
     pub p99_s: Option<f64>,

@@ -66,8 +66,8 @@ pub struct LinkSummary {
     /// wait for an earlier frame; `None` if there were none. Links with `arq` or `fec` do not
     /// measure it.
     pub channel_delay_mean_s: Option<f64>,
-    /// Mean time for which these frames wait behind earlier ones, because order is kept. Their mean
-    /// total delay is the sum of `channel_delay_mean_s` and this time.
+    /// Mean time for which the frames of `channel_delay_mean_s` wait behind earlier ones, because
+    /// order is kept. Their mean total delay is the sum of `channel_delay_mean_s` and this time.
     pub order_wait_mean_s: Option<f64>,
     /// Time average of the number of waiting packets, without the one in transmission; `None` if
     /// the run ended in its warm-up.

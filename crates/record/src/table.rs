@@ -40,7 +40,7 @@ impl Column {
     }
 
     /// Appends the values of a column of the same type. Returns false, without a change, if the
-    /// codes of that column represent other strings.
+    /// codes of the two columns represent different strings.
     fn extend(&mut self, more: Self) -> bool {
         match (self, more) {
             (Self::Float(values), Self::Float(more)) => values.extend(more),

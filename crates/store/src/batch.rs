@@ -86,8 +86,8 @@ impl Batch {
         found
     }
 
-    /// Values of a column in the rows that have the given `name` (if `of` is set) and `direction`
-    /// (if `way` is set); empty if the table or column does not exist.
+    /// Values of the column `measure` in the rows of the name `of` and the direction `way` (all
+    /// rows for `None`); empty if the table or column does not exist.
     pub fn series(
         &self,
         table: &str,

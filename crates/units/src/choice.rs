@@ -87,9 +87,9 @@ impl Choice {
     }
 }
 
-/// Adds to an error message the path, within the value being read, of the part that is wrong. A
-/// table is buffered to find its tag, so the position in the source is lost. The reader of the
-/// whole document finds it again by this path ([`split_path`]).
+/// Adds a path to an error message: the location, within the value being read, of the part that is
+/// wrong. A table is buffered to find its tag, so the position in the source is lost. The reader of
+/// the whole document finds it again by this path ([`split_path`]).
 pub fn error_at(path: &str, message: &str) -> String {
     // A nested choice has already added its own path, which is appended to this one.
     let (inner, message) = split_path(message);

@@ -135,7 +135,7 @@ fn decode_tcp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
         // The eight control bits are one byte of the header.
         flags: Flags(body[13]),
         payload_bytes: slice.payload().len() as u32,
-        // The notice is not part of the encoded header.
+        // The explicit loss notification is not part of the encoded header.
         loss_notice: false,
         options: Options::decode(slice.options())?,
     };
@@ -168,7 +168,8 @@ mod tests {
     use super::*;
     use crate::{SackBlocks, Timestamps};
 
-    /// A SYN in Linux's layout from 192.0.2.1 to 192.0.2.2, its checksums computed elsewhere.
+    /// A SYN in Linux's layout from 192.0.2.1 to 192.0.2.2, with checksums that were not computed
+    /// by this crate.
     const SYN: [u8; 60] = [
         0x45, 0x00, 0x00, 0x3c, 0x1c, 0x46, 0x40, 0x00, 0x40, 0x06, 0x9a, 0x72, 0xc0, 0x00, 0x02,
         0x01, 0xc0, 0x00, 0x02, 0x02, 0xc3, 0x50, 0x13, 0x89, 0xff, 0xff, 0xff, 0xf0, 0x00, 0x00,

@@ -243,7 +243,7 @@ impl PlainSegment {
 }
 
 impl Segment {
-    /// Drops the loss notice and the options.
+    /// Converts to a plain segment, without the loss notice and the options.
     #[inline]
     pub const fn plain(&self) -> PlainSegment {
         let Self { seq, ack, window, flags, payload_bytes, .. } = *self;

@@ -1,13 +1,14 @@
 //! Choice of a model, or the reason why none is chosen.
 //!
-//! *Rule.* The model with the smallest BIC is chosen under two conditions. No other model is near.
-//! No test of the chosen model rejects it. If one of two models is a special case of the other,
-//! near means that the difference in BIC is below 2 (Kass & Raftery 1995 call a smaller difference
-//! "not worth more than a bare mention"). Otherwise it means that the difference in BIC is
-//! below 6 (from there they call the evidence "strong"), or the difference in AIC, with its smaller
-//! penalty for parameters, below 2. Without this, a model with fewer parameters would be
-//! chosen over a true model with a higher likelihood. A chain that enters its rarest state fewer
-//! than 4 times is not a candidate, because it cannot be distinguished from a change point.
+//! *Rule.* The model with the smallest BIC is chosen if the series has at least 10 losses and no
+//! change point, if no test rejects the model, and if no other model is near it. If one of the two
+//! models is a special case of the other, near means that the difference in BIC is below 2 (Kass &
+//! Raftery 1995 call such a difference "not worth more than a bare mention"). If neither is, near
+//! means that the difference in BIC is below 6 (Kass & Raftery call 6 and more "strong" evidence),
+//! or that the difference in AIC, which penalises parameters less, is below 2. Without the
+//! condition on AIC, a model with fewer parameters would be chosen over a true model with a higher
+//! likelihood. A chain that enters its rarest state fewer than 4 times is not a candidate, because
+//! it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
@@ -16,8 +17,8 @@ use super::tests_of_fit::TestResults;
 
 /// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
-/// Corresponding difference if neither model is a special case of the other. The difference in AIC
-/// must then also be at least [`UNDECIDED`].
+/// Difference in BIC below which the data do not decide between two models of which neither is a
+/// special case of the other. To decide, the difference in AIC must also be at least [`UNDECIDED`].
 const UNDECIDED_APART: f64 = 6.0;
 /// Models that are special cases, each with the models that contain it. Independent losses are a
 /// special case of all models.
@@ -26,7 +27,8 @@ const SPECIAL_CASES: [(&str, &[&str]); 3] = [
     ("gilbert_elliott_3", &["gilbert_elliott_4", "three_states"]),
     ("gilbert_time", &["gilbert_elliott_time"]),
 ];
-/// Minimum expected number of visits to each state.
+/// Minimum expected number of visits to each state of a chain; a chain with fewer is not a
+/// candidate.
 const VISITS_LEAST: f64 = 4.0;
 /// Minimum number of losses for the choice of a model.
 const LOSSES_LEAST: f64 = 10.0;

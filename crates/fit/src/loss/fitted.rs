@@ -13,9 +13,10 @@ use crate::numeric::{LOGIT_MAX, Matrix, Maximum, maximise};
 
 /// Normal quantile of a 95 % interval.
 const SIGMAS: f64 = 1.96;
-/// Maximum standard error, on the scale of the search, with which Wald's interval is used.
+/// Wald's interval is used if the standard error, on the scale of the search, is below this value;
+/// otherwise the profile likelihood is used.
 const ERROR_MAX: f64 = 1.0;
-/// Number of starting points, the best ones, from which the search is run to its end.
+/// Number of the best starting points from which the search is run to its end.
 const FOLLOWED: usize = 2;
 
 /// Model with its maximum-likelihood parameters.

@@ -46,8 +46,8 @@ pub fn names() -> Vec<&'static str> {
 /// Maximum difference in BIC from the best model for which profile intervals are computed.
 const PROFILED_WITHIN: f64 = 2.0;
 
-/// Fits models to a series; `None` if no model can be fitted. The Bernoulli model can be fitted to
-/// any series.
+/// Fits models to a series; `None` if none of the models in `options.laws` can be fitted. With the
+/// Bernoulli model among them this does not happen, because it fits any series.
 pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
     let mut fitted: Vec<(Fitted, Option<String>)> = law::all()
         .into_iter()

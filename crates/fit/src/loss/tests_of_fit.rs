@@ -17,7 +17,8 @@ pub const SIGNIFICANCE_LEVEL: f64 = 0.01;
 /// Maximum number of fates that are drawn in all series of a test together. If the series is long,
 /// fewer series are drawn.
 const COPIES_MOST: usize = 20_000_000;
-/// Minimum excess of the likelihood gain of a change point over the gains in drawn series.
+/// Minimum excess of the likelihood gain of a change point over the gains in drawn series; a
+/// smaller excess is not significant.
 const CHANGE_SLACK: f64 = 2.0;
 /// Minimum number of drawn series, however long they are.
 const SERIES_LEAST: usize = 119;

@@ -2,8 +2,9 @@
 //! and then written as pcapng ([`crate::pcapng`]).
 //!
 //! A packet is added once, with its headers, and may then be seen at any number of places. Its fate
-//! is set later, when the run knows it; likewise, whether a retransmission was necessary. A packet
-//! takes 48 bytes plus its TCP options, and each sighting takes another 16 bytes.
+//! is set later, when the run knows it, and so is the verdict on whether a retransmission was
+//! necessary. A packet takes 48 bytes plus its TCP options, and each sighting takes another 16
+//! bytes.
 
 mod address;
 mod payload;

@@ -173,7 +173,8 @@ columns! {
         max_backoff: u32 = counters.max_backoff.value(),
         /// Total of the sender's pauses longer than a smoothed RTT while there was data to send.
         idle_total_s: f64 = counters.idle.total().as_secs_f64(),
-        /// Longest of these pauses.
+        /// Longest pause of the sender while there was data to send; 0 if none was longer than a
+        /// smoothed RTT.
         idle_max_s: f64 = counters.idle.longest.as_secs_f64(),
         /// All pauses longer than a smoothed RTT, by the event that ended them.
         idle: IdleSummary = IdleSummary::from_idle_times(&counters.idle),

@@ -43,7 +43,7 @@ impl Reduction {
     }
 }
 
-/// Maximum number of reductions that are kept because their cause may still be corrected.
+/// Maximum number of reductions that are stored because their cause may still be corrected.
 /// Corrections come within a round trip, so few are needed.
 const MOST_CLAIMS: usize = 16;
 
@@ -106,7 +106,7 @@ pub struct Limits {
     is_over: bool,
     /// Part of the time since `since` that belongs to the peer's delayed acknowledgment.
     held: Duration,
-    /// Last delay of an acknowledgment that is included in `held`.
+    /// The latest of the ACK delays that are summed in `held`.
     hold: Hold,
     /// Times under earlier limits since data were last sent.
     unclaimed: Vec<Span>,
@@ -178,8 +178,8 @@ impl Limits {
         self.limit = limit;
     }
 
-    /// Ends the current span. Its part after the last data is kept, because it is moved to the
-    /// limit *timeout* if the timer expires.
+    /// Ends the current span. The part of the span after the last data is remembered: if the timer
+    /// expires, it is moved to the limit *timeout*.
     fn close(&mut self, now: Time, last_data: Time) {
         let Some(since) = self.since.filter(|_| !self.is_over) else { return };
         self.since = Some(now);
@@ -194,8 +194,8 @@ impl Limits {
         if held == Duration::ZERO {
             self.leave_to_timer(since, now);
         } else {
-            // Data were sent after each earlier delay under this limit, so a timer can have been
-            // running only before and after the last delay.
+            // Data were sent after each earlier delay under this limit, so a timer that is running
+            // now was started after them. The last delay itself is left out.
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);
             self.leave_to_timer(to, now);
@@ -277,9 +277,9 @@ impl Limits {
         self.claims.push(Claim { number, episode, cause, window, recovery, timeout, first_part });
     }
 
-    /// Records that the sender has restored the window. The reduction before that, if any, is in
-    /// force again. Times under the reverted reductions stay attributed to them, and are corrected
-    /// only if there was a reduction before.
+    /// Records that the sender has restored the window. The reduction before the reverted ones, if
+    /// any, is in force again. Times under the reverted reductions stay attributed to them; they
+    /// can be corrected only if there was such an earlier reduction.
     pub fn undo(&mut self, now: Time, last_data: Time) {
         self.close(now, last_data);
         match self.before {
@@ -367,7 +367,7 @@ impl Limits {
         self.history.iter_mut().for_each(|history| history.precede(start, FlowLimit::Handshake));
     }
 
-    /// Times so far.
+    /// Times under each limit so far.
     pub const fn times(&self) -> &LimitTimes {
         &self.times
     }
@@ -390,7 +390,8 @@ impl Measure for Box<Limits> {
     }
 
     fn advance_to(&mut self, now: Time) {
-        // The run ends here, or its statistics start; no later event may reassign the time before.
+        // The run ends here, or its statistics start; no later event may reassign the time up to
+        // now.
         self.close(now, Time::ZERO);
     }
 }

@@ -34,8 +34,8 @@ pub struct Episode {
     pub backoff: u32,
     /// Start of the segment that is retransmitted first. Not a column.
     pub trigger: u64,
-    /// True if the newest copy of that segment is already a repair of the loss, such as a tail loss
-    /// probe. The cause then depends on the copy before the repair. Not a column.
+    /// True if the newest copy of the segment at `trigger` is already a repair of the loss, such as
+    /// a tail loss probe. The cause then depends on the copy before the repair. Not a column.
     pub repaired: bool,
     /// First row of the table `segments` (if recorded) that was sent after the start of the
     /// episode. It shows the order of events at the same instant. Not a column.
@@ -43,7 +43,7 @@ pub struct Episode {
     /// Number of segments retransmitted from the start of this episode until the next one,
     /// including FINs.
     pub retransmitted: u64,
-    /// Number of these retransmissions that were unnecessary.
+    /// Number of unnecessary retransmissions among `retransmitted`.
     pub unnecessary: u64,
 }
 

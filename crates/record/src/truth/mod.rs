@@ -310,8 +310,8 @@ impl Truth {
         self.episodes
     }
 
-    /// Records that everything before `position` is acknowledged. From then on, state about it is
-    /// kept only if a verdict still depends on it.
+    /// Records that everything before `position` is acknowledged. State about the acknowledged
+    /// range is then removed, unless a verdict still depends on it.
     pub fn advance(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;

@@ -116,7 +116,7 @@ fn what_is_derived_comes_in_place_of_what_it_was_derived_from() {
     assert_eq!(table[2], ("quantity".into(), Column::Name { codes: vec![0, 1, 0], names }));
 }
 
-/// Runs, each assigned to one of some batches.
+/// Runs, distributed over one to four batches.
 fn any_runs() -> impl Strategy<Value = Vec<Vec<(u64, u64)>>> {
     let run = (0..3_u64, 0..40_u64);
     prop::collection::hash_map(run, 0..4_usize, 1..60).prop_map(|runs| {

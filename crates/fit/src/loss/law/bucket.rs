@@ -4,12 +4,13 @@
 //! but not on B: d falls with the rate, not below 0, and rises by the size of each copy that
 //! passes. A copy of s bytes passes if B ≥ s + d. For a given rate, the fates therefore agree with
 //! all sizes between the largest s + d of the copies that passed, and the smallest of those that
-//! were dropped. If the rate rises, s + d falls by the time since the bucket was last full, so this
-//! time, at the two copies that limit the size, says in which direction better rates lie.
+//! were dropped. If the rate rises by 1 byte per second, s + d falls by as many bytes as seconds
+//! have passed since the bucket was last full. At the two copies that limit the size, these times
+//! therefore show whether a higher or a lower rate widens the range of sizes.
 //!
 //! *Estimate.* The likelihood is the same for all buckets that agree with all fates. The interval
-//! is the range of them; the estimate is their mean, which minimises the mean square error if no
-//! bucket is more likely than another.
+//! is their range; the estimate is their mean, which minimises the mean square error if no bucket
+//! is more likely than another.
 
 use crate::loss::series::Series;
 
@@ -158,7 +159,7 @@ impl Buckets {
     pub fn search(copies: &Copies) -> Option<Self> {
         let inside = agreeing_rate(copies)?;
         let rates = (end(copies, inside, -1.0), end(copies, inside, 1.0));
-        // The limits of the size fall with the rate.
+        // The limits of the size fall when the rate rises.
         let buckets = (Sizes::at(copies, rates.1).low, Sizes::at(copies, rates.0).high);
         let (mut sum, mut rate_sum, mut bucket_sum) = (0.0, 0.0, 0.0);
         for index in 0..MEAN_OF {
@@ -177,10 +178,10 @@ impl Buckets {
 
 /// Rate for which the range of sizes is not empty; `None` if there is none.
 ///
-/// The lower limit of the size is a convex function of the rate. Newton's method therefore comes
-/// near from below without passing the range, apart from the effect of the upper limit, which
-/// changes little there. From above, the direction would often be wrong, because a bucket that
-/// fills too fast is full most of the time.
+/// The lower limit of the size is a convex function of the rate. Newton's method, started from a
+/// low rate, therefore approaches the range of rates without passing it, apart from the effect of
+/// the upper limit, which changes little near the range. From a high rate, the direction would
+/// often be wrong, because a bucket that fills too fast is full most of the time.
 fn agreeing_rate(copies: &Copies) -> Option<f64> {
     let passed: f64 =
         copies.bytes.iter().zip(&copies.lost).filter(|(_, lost)| !**lost).map(|it| it.0).sum();
@@ -202,7 +203,7 @@ fn agreeing_rate(copies: &Copies) -> Option<f64> {
     (length > 0.0).then_some(rate)
 }
 
-/// Best rate between two others, and the length of its range of sizes.
+/// Rate, between two others, whose range of sizes is longest, and the length of this range.
 fn bisected(copies: &Copies, (mut low, mut high): (f64, f64)) -> (f64, f64) {
     let mut best = (low, f64::NEG_INFINITY);
     for _ in 0..BISECTIONS {

@@ -237,7 +237,7 @@ impl PairCounts {
         pairs
     }
 
-    /// P(kept → lost) and P(lost → kept), neither 0 nor 1.
+    /// P(arrived → lost) and P(lost → arrived), neither 0 nor 1.
     pub fn transitions(&self) -> [f64; 2] {
         [
             clamp_interior((self.kept_lost + 0.01) / (self.kept_kept + self.kept_lost + 0.02)),

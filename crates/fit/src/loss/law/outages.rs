@@ -183,8 +183,8 @@ impl Schedule {
         self.window(fates).log_likelihood(fates)
     }
 
-    /// Most likely period that differs from this one by at most `reach`. If several are equally
-    /// likely, the middle of them is taken.
+    /// Schedule with the most likely period that differs from the present period by at most
+    /// `reach`. If several periods are equally likely, the middle one is taken.
     fn refined(self, fates: &Fates, reach: f64) -> Self {
         const POINTS: i32 = 80;
         let at = |index: i32| {

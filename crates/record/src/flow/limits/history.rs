@@ -1,7 +1,7 @@
 //! History of a flow's limits over time.
 //!
-//! The parts cover the flow's life without gaps. When time is moved from one limit to another, its
-//! parts are relabelled, so the sums of the parts by limit equal the flow's
+//! The parts cover the flow's life without gaps. When time is moved from one limit to another, the
+//! parts of this time are relabelled, so the sums of the parts by limit equal the flow's
 //! [`LimitTimes`](super::LimitTimes).
 
 use super::{Claim, Span};

@@ -120,7 +120,7 @@ mod tests {
             for (place, after, scale, step) in rows {
                 time += after >> (8 * scale);
                 let queue = &mut queues[place as usize];
-                // The differences of this place are 20,000 times larger, so they do not fit into 16
+                // The differences of place 4 are 20,000 times larger, so they do not fit into 16
                 // bits.
                 let factor = if place == 4 { 20_000 } else { i64::from(scale.max(1)) };
                 *queue = queue.saturating_add_signed(step * factor);

@@ -341,7 +341,8 @@ mod tests {
                     values.backoff = backoff;
                     values.state = SenderState::ALL[state as usize % 3];
                 }
-                // The index of one flow differs so much that the difference does not fit.
+                // The index of flow 3 is replaced by 40,000, so that its difference does not fit
+                // into 16 bits.
                 let flow = if flow == 3 { 40_000 } else { flow };
                 let sample = values.sample(Time::from_nanos(time), flow);
                 packed.push(&sample);
