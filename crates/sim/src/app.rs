@@ -22,7 +22,7 @@ pub struct App {
     /// Number of the file, from 0.
     file: u32,
     closed: bool,
-    /// True if more of the file may be supplied.
+    /// True if more data of the file may become available.
     is_open: bool,
     /// True if the sender is a proxy, which sends only bytes that its other connection has
     /// received.

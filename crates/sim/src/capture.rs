@@ -36,7 +36,7 @@ pub enum CapturePoint {
 struct Sights {
     entering: Option<PointId>,
     leaving: Option<PointId>,
-    /// Place of drops in this pipe or stage; created at the first drop.
+    /// Capture point that shows the drops of this pipe or stage; created at the first drop.
     drops: Option<PointId>,
 }
 

@@ -44,12 +44,12 @@ pub struct Flow {
     ends: [Connection; 2],
     /// Position in the engine's routes of the first hop from each endpoint.
     first_hops: [u32; 2],
-    /// Route entries of these hops, in the encoding of `engine/routes.rs`.
+    /// Route entry of the first hop from each endpoint, in the encoding of `engine/routes.rs`.
     first_route_entries: [u32; 2],
     /// Next wake-up that the engine has scheduled for each endpoint. By now the endpoint may need
     /// only a later one.
     woken: [Time; 2],
-    /// Conditions under which the limit found last still holds.
+    /// Conditions under which the flow's limit found last still holds.
     standing_limit: StandingLimit,
     /// Contribution of this flow to the bytes in flight over its bottleneck, if other flows use it,
     /// too.

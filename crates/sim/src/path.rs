@@ -36,7 +36,7 @@ pub struct BandwidthDelayProduct {
     busy_bytes: u64,
     /// Time at which `busy_bytes` becomes invalid, because the product changes.
     until: Time,
-    /// Product as a step function of time; the first step is at time 0.
+    /// Bandwidth-delay product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
     /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
     acks: Option<Box<AckWaits>>,
@@ -65,11 +65,11 @@ impl Share {
     }
 }
 
-/// Product of a path from the time `from` on.
+/// Bandwidth-delay product of a path from the time `from` on.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     from: Time,
-    /// Product, bytes of payload.
+    /// Bandwidth-delay product, bytes of payload.
     bytes: u64,
     /// Rate of the bottleneck, bits of payload per second.
     rate: u64,
@@ -78,7 +78,8 @@ struct Step {
 }
 
 impl BandwidthDelayProduct {
-    /// Product of this flow's path, if defined. `loaded` is true for each pipe that carries data.
+    /// Bandwidth-delay product of this flow's path, if defined. `loaded` is true for each pipe that
+    /// carries data.
     pub fn for_flow(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
         let ways = flow.routes.map(|route| pipes(plan, route));
         let [forward, reverse] = &ways;
@@ -184,13 +185,13 @@ impl BandwidthDelayProduct {
     }
 }
 
-/// 95 % of a product, exact to the byte, because a window of whole segments often differs from this
-/// number by only a few bytes.
+/// 95 % of a bandwidth-delay product. Exact to the byte, because a window of whole segments often
+/// differs from the result by only a few bytes.
 const fn busy_part(product: u64) -> u64 {
     product / 20 * 19 + product % 20 * 19 / 20
 }
 
-/// Sizes on which a product depends.
+/// Sizes on which a bandwidth-delay product depends.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
     /// Payload of a full-sized segment, bytes.
@@ -200,8 +201,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Product of a path at the time `at`, and true if the path of the acknowledgments determines
-    /// its rate.
+    /// Bandwidth-delay product of a path at the time `at`, and true if the path of the
+    /// acknowledgments determines its rate.
     fn step(self, plan: &Plan, (forward, reverse): (&[u32], &[u32]), at: Time) -> (Step, bool) {
         let segment = self.payload + HEADERS;
         let payload = u64::from(self.payload);

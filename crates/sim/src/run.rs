@@ -149,7 +149,8 @@ fn warning(plan: &Plan, end: Time) -> Option<String> {
 
 /// Number of events between two checks whether the run has been cancelled.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
-/// Number of events between two such checks in a run with user code, which may be slow.
+/// Number of events between two checks whether a run with user code, which may be slow, has been
+/// cancelled.
 const EVENTS_BETWEEN_LOOKS_AT_USER_CODE: u32 = 16;
 
 /// Runs a plan.

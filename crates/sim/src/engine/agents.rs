@@ -95,7 +95,7 @@ impl Engine<'_> {
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
         // The sender does not learn of this event. But if all other copies were dropped, the packet
-        // is lost from now on, and the recorded truth about losses must say so.
+        // is lost from now on, and must be recorded as lost.
         let lost = self.packets.end_held_copy(id);
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);
@@ -110,8 +110,8 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// Called before a packet is dropped. Stores the reason for the packet's other copies, and
-    /// informs a relay directly before this place if the queue drops the packet.
+    /// Called before a packet is dropped. Stores the drop, which the packet's other copies may
+    /// need, and informs a relay directly before this place if the queue drops the packet.
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);

@@ -27,7 +27,8 @@ const TURN_WORDS: u64 = WORDS / 2;
 /// Number of events: if a single insertion passes this many, the slots are too wide.
 const CROWD: u64 = 64;
 
-/// Reduction of the binary logarithm of the slot width in that case: slots become 8 times narrower.
+/// Reduction of the binary logarithm of the slot width if slots are too wide: they become 8 times
+/// narrower.
 const NARROWER: u32 = 3;
 
 /// Pending events, in slots of a width chosen by the caller.

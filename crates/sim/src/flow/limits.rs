@@ -16,7 +16,7 @@ use retx_units::Time;
 /// Load of the bottleneck by the data in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// True if the data of this flow alone keep it busy.
+    /// True if the data of this flow alone keep the bottleneck busy.
     pub by_itself: bool,
     /// True if the data of all flows over the bottleneck together keep it busy.
     pub with_others: bool,
@@ -97,9 +97,9 @@ impl Flow {
         self.ends[RECEIVER].last_ack_sent()
     }
 
-    /// Handles a transmission by the receiver after an event that is no arrival. `before` is the
-    /// position acknowledged last before that event. If the receiver has now acknowledged more, it
-    /// had delayed this acknowledgment.
+    /// Handles a transmission by the receiver that the arrival of a segment has not caused.
+    /// `before` is the highest position acknowledged until then. If the receiver now acknowledges
+    /// more, it had delayed this acknowledgment.
     pub fn note_delayed_ack(&mut self, now: Time, before: u64) {
         let [sender, receiver] = &self.ends;
         let acked = receiver.last_ack_sent();

@@ -46,8 +46,8 @@ impl Flow {
         number
     }
 
-    /// Records a segment of the data sender, and sets the fields of its packet that follow: copy
-    /// number, kind of transmission, and row.
+    /// Records a segment of the data sender, and sets three fields of its packet: copy number, kind
+    /// of transmission, and row.
     #[inline]
     pub(super) fn record_sent(
         &mut self,

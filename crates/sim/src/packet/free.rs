@@ -3,8 +3,9 @@
 //! If indices were reused in the order of their release, they would soon be scattered: with more
 //! packets than a cache holds, each access would then miss the cache, and often the TLB.
 
-/// A new round starts only if more than one index in `FREE_OF` is free. With fewer free indices,
-/// they would be scattered, and packets sent in succession would not be adjacent.
+/// Indices are reused from the lowest on only if more than one in `FREE_OF` is free; otherwise new
+/// indices are added. If fewer were free, the reused indices would be scattered, and packets sent
+/// in succession would not be adjacent.
 const FREE_OF: usize = 4;
 
 /// Bitmap of free indices, 64 to a word.

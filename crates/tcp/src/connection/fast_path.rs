@@ -284,8 +284,8 @@ impl Connection {
             });
         }
         // A segment shorter than SMSS is a case for the sender's silly window avoidance (RFC 9293
-        // §3.8.6.2.1), and without a timer a probe may be due: both are decided by the general
-        // path.
+        // §3.8.6.2.1). While the retransmission timer is off, a probe may be due. Both cases are
+        // decided by the general path.
         if !sender.waits_with(room, queued) || self.timers.retransmit == Time::NEVER {
             return FastPathResult::Unknown;
         }

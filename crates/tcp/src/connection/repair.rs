@@ -21,7 +21,8 @@ pub(crate) struct Undo {
     pub keeps_reduction: bool,
 }
 
-/// State after a spurious timeout: the first RTT sample of data sent since is not smoothed.
+/// State after the undo of a spurious timeout: the first RTT sample of data sent after the undo is
+/// not smoothed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RttRestart {
     /// Position after the last data sent before the undo.

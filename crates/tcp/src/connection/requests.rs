@@ -39,7 +39,7 @@ pub struct KeepAlive {
     pub count: u32,
 }
 
-/// Requests of the application, allocated at the first.
+/// Requests of the application, allocated at the first request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
     /// True with `TCP_CORK`.
@@ -57,7 +57,7 @@ pub(crate) struct Requests {
     pub keepalive: Option<KeepAlive>,
     /// Time at which the last segment arrived.
     pub last_segment_arrival: Time,
-    /// Number of keep-alive probes sent since that arrival.
+    /// Number of keep-alive probes sent since the last segment arrived.
     pub probes: u32,
     /// True if a keep-alive segment is due.
     keepalive_due: bool,

@@ -76,7 +76,7 @@ pub(crate) struct Sender {
     pub snd_wnd: u64,
     /// Position of the peer's segment that last updated the window (`SND.WL1`).
     pub snd_wl1: u64,
-    /// Acknowledgment in that segment (`SND.WL2`).
+    /// Acknowledgment number of the peer's segment that last updated the window (`SND.WL2`).
     pub snd_wl2: u64,
     /// Initial sequence number: position 0.
     pub iss: SeqNr,

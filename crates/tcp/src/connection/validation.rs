@@ -41,14 +41,14 @@ pub(crate) struct Validation {
     full: bool,
     /// For `rfc7661`: true if there is more than one sample, so that the oldest may be out of date.
     several: bool,
-    /// Bytes acknowledged in this round trip, at most a window and the data after it: below 2^31.
+    /// Bytes acknowledged in this round trip: at most two windows, hence below 2^31.
     round_bytes: u32,
     /// Position whose acknowledgment ends the round trip; 0 while none is counted.
     round_end: u64,
     past: Lazy<Past>,
 }
 
-/// Earlier samples.
+/// Samples of the window's use in earlier round trips.
 #[derive(Debug, Clone, Default)]
 struct Past {
     /// For `rfc7661`: bytes acknowledged per round trip, in descending order, oldest first.
@@ -266,7 +266,8 @@ mod tests {
         assert!(validation.round_end == 0 && !validation.several);
     }
 
-    /// Only the largest of the last max(3·SRTT, 1 s) counts; the newest sample stays in any case.
+    /// Only the largest sample of the last max(3·SRTT, 1 s) counts; the newest sample stays in any
+    /// case.
     #[test]
     fn old_samples_expire() {
         let left = |srtt_ms: Option<u64>, now: u64| {

@@ -43,7 +43,8 @@ impl SampledFilter {
             self.began = Some(ack.now);
             self.bytes = 0;
         }
-        // As in `tcp_westwood_ack`, the acknowledgment that ends an interval counts for the next.
+        // As in `tcp_westwood_ack`, the acknowledgment that ends an interval counts for the next
+        // one.
         self.bytes = self.bytes.saturating_add(ack.bytes);
     }
 

@@ -222,7 +222,7 @@ mod tests {
     }
 
     /// Outcome at the end of an interval of this length, in which as many segments of a byte are
-    /// lost as delivered, after a first one with the rate `before`.
+    /// lost as delivered, after a first interval with the rate `before`.
     fn ended(before: u64, delivered: u64, length: Duration) -> (Outcome, u64) {
         let mut policer = Policer { bandwidth: Bandwidth(before), ..Policer::default() };
         let total = ConnectionTotals { at: Time::ZERO + length, delivered, lost: delivered };
