@@ -91,7 +91,8 @@ pub struct Retransmission {
     pub from: String,
     /// Mechanism that sent the retransmission.
     pub kind: Kind,
-    /// Number of consecutive timeouts, including this one; none if no timeout sent it.
+    /// Number of consecutive timeouts up to the one that sent the retransmission; none if no
+    /// timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// Verdict: needless, needed or unknown.
@@ -140,7 +141,8 @@ pub struct Episode {
     pub trigger: u64,
     /// Cause of the episode, as inferred from the capture.
     pub cause: Cause,
-    /// Probability of congestion, given a loss; none without evidence.
+    /// Probability that the cause is congestion, given that a segment was lost; none without
+    /// evidence.
     pub congestion_probability: Option<f64>,
     /// Sentences that name the evidence, with frame numbers.
     pub evidence: Vec<String>,
@@ -174,7 +176,7 @@ pub struct Stall {
     pub start_s: f64,
     /// Duration, seconds.
     pub duration_s: f64,
-    /// Key of `limited_by` to which this time contributes.
+    /// Key of `limited_by` to which the duration of the stall is added.
     pub cause: &'static str,
     /// Frame of the packet that ends the silence.
     pub packet: u64,
@@ -190,7 +192,7 @@ pub struct Pattern {
     pub evidence: String,
     /// Frames that show the pattern.
     pub packets: Vec<u64>,
-    /// Probability that the pattern is correct.
+    /// Probability that the flow really has this pattern.
     pub confidence: f64,
 }
 

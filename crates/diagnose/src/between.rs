@@ -47,7 +47,7 @@ pub struct OneWayComparison {
     pub not_captured: u64,
     /// Packets that only the second capture contains.
     pub not_captured_before: u64,
-    /// Further copies made by the network.
+    /// Number of extra copies of packets that the network made.
     pub duplicated: u64,
     /// Packets that arrived after a packet that was sent later.
     pub reordered: u64,

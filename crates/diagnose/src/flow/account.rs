@@ -126,7 +126,7 @@ impl Account {
         }
     }
 
-    /// Subtracts from the stored account the time after `end_ns`, which it had counted.
+    /// Subtracts from the stored account the time after `end_ns` that it already contains.
     fn take_back(&mut self, end_ns: i64) {
         let Some((since_ns, plain, episodes)) = &mut self.paused else { return };
         for piece in self.recent.iter().rev().take_while(|piece| piece.to_ns > end_ns) {
@@ -139,7 +139,7 @@ impl Account {
         }
     }
 
-    /// Handles further data: the life continues.
+    /// Handles data sent after a pause: the flow's life did not end when the pause began.
     pub fn resume(&mut self) {
         self.paused = None;
     }
@@ -275,7 +275,7 @@ impl Account {
         limits
     }
 
-    /// Silences of the flow, in their order.
+    /// Silences of the sender, in the order of time.
     pub fn into_stalls(self) -> Vec<Stall> {
         self.stalls
     }

@@ -216,8 +216,8 @@ impl Direction {
             head_ns: self.scoreboard.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // An ACK of many segments is no evidence if these first data are missing in the capture,
-        // because an earlier ACK may be missing, too.
+        // An ACK of many segments is no evidence if the first data that it covers are missing in
+        // the capture, because an earlier ACK may be missing, too.
         if self.scoreboard.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -243,7 +243,8 @@ impl Direction {
                 let since = (now.time_ns - span.last_ns, now.time_ns - span.sent_ns);
                 rtt = if span.copies == 1 { Some(since) } else { rtt };
             }
-            // A segment that was selectively acknowledged was already judged at that time.
+            // The retransmission of a segment that a SACK block covered was judged when the block
+            // arrived.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
                 self.acknowledged(index, Some(&echo), now);
             }
@@ -317,7 +318,7 @@ impl Direction {
 }
 
 /// Tolerance of the least round trip between the capture and the sender. An acknowledgment may take
-/// effect at the sender earlier than assumed by this time.
+/// effect at the sender earlier than assumed, by up to this time.
 pub fn slack_ns(sender_loop: i64) -> i64 {
     (sender_loop / 2).min(LOOP_SLACK_NS)
 }

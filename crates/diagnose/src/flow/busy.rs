@@ -13,13 +13,13 @@ const GAP: f64 = 0.5;
 pub struct BusyPeriod {
     since_ns: i64,
     last_ns: Option<i64>,
-    /// Time after which a gap begins.
+    /// Latest time at which the next data can arrive without a gap before them.
     until_ns: i64,
 }
 
 impl BusyPeriod {
-    /// Handles the arrival of data whose transmission takes `length_ns`. The transmission of data
-    /// that are missing before them took `missing_ns`.
+    /// Handles the arrival of data whose transmission takes `length_ns`. If data just before them
+    /// have not arrived, the transmission of the missing data took `missing_ns`.
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
         let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
         if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {

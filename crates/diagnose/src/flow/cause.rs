@@ -67,8 +67,8 @@ const INTERVALS_MIN: usize = 8;
 /// Losses count as regular if the standard deviation of their intervals, divided by the mean, is
 /// less than this threshold. In simulations this ratio was 0.23 to 1.28 with random losses. With a
 /// shared or short queue or a policer it was 0 to 0.53. The threshold misjudges 12 of 101 flows
-/// with random losses, because a recovery separates successive losses. It detects 5 of the 10 other
-/// flows.
+/// with random losses, because a recovery separates successive losses. It detects 5 of the 10 flows
+/// with a shared or short queue or a policer.
 const REGULAR: f64 = 0.45;
 /// Factor by which losses at regular intervals are more likely under congestion than with random
 /// losses: 5/10 divided by 12/101 (from the flows above), rounded to 4.
@@ -102,8 +102,8 @@ pub struct LossEvidence {
 }
 
 impl LossEvidence {
-    /// Combines this judgment with the share of shorter RTTs before the episode, and with the
-    /// number of segments lost.
+    /// Combines the evidence from the RTT with the share of shorter RTTs before the episode, and
+    /// with the number of segments lost.
     pub fn with_episode(self, episode: &EpisodeRecord, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
         // A number of lost segments above this maximum may also be due to an outage, so it is no

@@ -3,7 +3,7 @@
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// Relative tolerances within which a measured tick counts as one of these lengths: for the first
+/// Relative tolerances within which a measured tick counts as one of `TICKS_NS`: for the first
 /// estimate, and for the second.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Observation times required for the first and for the second estimate of the tick.

@@ -3,7 +3,7 @@
 use crate::answer::Pattern;
 use crate::packet::{ControlBits, Packet};
 
-/// ECN of one direction's data.
+/// State of ECN for the data of one direction.
 #[derive(Debug, Default)]
 pub struct Ecn {
     /// True if both ends have agreed to use ECN.
@@ -15,7 +15,7 @@ pub struct Ecn {
 }
 
 impl Ecn {
-    /// Records an echo of congestion (ECE).
+    /// Records an ACK with ECN-Echo (ECE).
     pub fn on_ack(&mut self, packet: &Packet) {
         // A SYN carries ECE to negotiate ECN (RFC 3168 §6.1.1), not to echo a mark.
         if self.is_agreed

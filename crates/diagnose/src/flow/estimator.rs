@@ -21,7 +21,8 @@ const PROFILES: [(&str, u64, u64); 4] = [
 struct Profile {
     state: rto::State,
     limits: Limits,
-    /// Sum of the errors of the predictions; each is the absolute logarithm of a ratio.
+    /// Sum of the errors of the predictions. An error is the absolute value of
+    /// ln(measured/predicted).
     error: f64,
 }
 

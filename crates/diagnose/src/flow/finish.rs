@@ -63,7 +63,7 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     }
 }
 
-/// Probability that no share is wrong by more than 3 percentage points, measured by
+/// Probability that no share of `limited_by` is wrong by more than 3 percentage points, measured by
 /// tools/diagnose_truth.py on its random flows 1000–1199, 2000–2199, 3000–3199 and 4000–4199.
 fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
     match (place, has_timestamps) {
@@ -279,7 +279,8 @@ impl Direction {
         counts
     }
 
-    /// Judgment of each episode, from the RTT before its loss and those before the other losses.
+    /// Evidence for the cause of each episode's loss, from the RTT before this loss and the RTTs
+    /// before the flow's other losses.
     fn judgments(&self, counts: &[Counts]) -> Vec<Option<LossEvidence>> {
         let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];

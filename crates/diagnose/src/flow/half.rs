@@ -147,7 +147,7 @@ pub struct Direction {
     pub(super) last_length: i64,
     /// True if the last packet had new data.
     pub(super) was_new: bool,
-    /// Position after the payload.
+    /// Position after the newest payload sent, without a FIN; 0 before any payload.
     pub(super) payload_end: i64,
     /// Bytes that were retransmitted and are not yet acknowledged.
     pub(super) retransmitted_bytes: i64,

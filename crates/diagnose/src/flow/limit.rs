@@ -17,7 +17,7 @@ const FILLED: f64 = 0.95;
 /// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
 
-/// Maximum number of intervals in which the receiver may delay its acknowledgment.
+/// Maximum number of stored intervals of this kind; see [`DelayedAckInterval`].
 const HELD_MAX: usize = 64;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
@@ -346,9 +346,9 @@ impl Direction {
         self.last_length < self.largest && !fills_window
     }
 
-    /// The peer's window counts as full if less than this is free: one segment. At the receiver's
-    /// end, the data that the last acknowledgment released are added, because they arrive one
-    /// segment at a time.
+    /// The peer's window counts as full if fewer bytes than this are free: one segment. At the
+    /// receiver's end, the data that the last acknowledgment released are added, because they
+    /// arrive one segment at a time.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }

@@ -9,7 +9,7 @@ use crate::packet::{Options, Packet};
 /// Maximum backoff (number of doublings of the RTO) in a sample.
 const BACKOFF_MAX: u32 = 16;
 
-/// Flows whose packets are kept.
+/// Flows whose packets are recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WatchedFlows {
     /// No flow.
@@ -31,9 +31,9 @@ pub struct CapturedData {
     /// Time at which the packet would have passed the capture if it had not waited in queues before
     /// it.
     pub sent_ns: i64,
-    /// First position.
+    /// Position of the first byte.
     pub start: i64,
-    /// Position after the last.
+    /// Position after the last byte.
     pub end: i64,
     /// Payload length, bytes.
     pub payload_bytes: u32,
@@ -142,7 +142,7 @@ impl Observed {
 }
 
 impl Direction {
-    /// Keeps a packet with data, a SYN or a FIN, if the flow is watched.
+    /// Records a packet with data, a SYN or a FIN, if the flow is watched.
     pub(super) fn log_packet(
         &mut self,
         packet: &Packet,
@@ -166,7 +166,7 @@ impl Direction {
         });
     }
 
-    /// Keeps the state of the sender after an acknowledgment, if the flow is watched.
+    /// Records the state of the sender after an acknowledgment, if the flow is watched.
     pub(super) fn log_sender_state(&mut self, ack: &Ack) {
         if let Some(mut log) = self.packet_log.take() {
             log.samples.push(self.sample(ack));

@@ -8,8 +8,8 @@ use super::scoreboard::{SendOrder, Span};
 const TAIL_MIN: i64 = 3;
 /// Largest TCP payload of an Ethernet frame: 1500 bytes without the IP and TCP headers.
 const SEGMENT_MAX: u32 = 1_460;
-/// Maximum time by which data may be captured after their own acknowledgment. A longer round trip
-/// takes its place.
+/// Data that are captured after their own acknowledgment, by less than this time or than the round
+/// trip if it is longer, do not count as retransmitted.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// The capture counts as near the sender if the round trip to the receiver, divided by the round
 /// trip to the sender, is at least this number.
@@ -187,8 +187,8 @@ impl Direction {
         now: &PacketContext,
     ) -> Relation {
         if end > self.highest_ack {
-            // These data were discarded without a captured acknowledgment, so there is no evidence
-            // of a loss.
+            // These data were removed from the scoreboard although no acknowledgment of them was
+            // captured, so there is no evidence of a loss.
             return Relation::Late;
         }
         let Some(record) = self.records.last_at(start).filter(|record| record.original.is_none())

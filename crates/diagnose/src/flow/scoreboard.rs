@@ -34,9 +34,9 @@ impl SendOrder {
 /// Contiguous range of sequence numbers whose bytes were transmitted and acknowledged together.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
-    /// First position.
+    /// Position of the first byte.
     pub start: i64,
-    /// Position after the last.
+    /// Position after the last byte.
     pub end: i64,
     /// Time of the first copy; for a hole, the time of the packet that revealed the hole.
     pub first_ns: i64,

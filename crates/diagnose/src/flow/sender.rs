@@ -75,9 +75,9 @@ pub enum State {
 pub struct UnclassifiedRetransmission {
     /// Time of the retransmission.
     pub time_ns: i64,
-    /// First position.
+    /// Position of the first byte.
     pub start: i64,
-    /// Position after the last.
+    /// Position after the last byte.
     pub end: i64,
     /// Time of the previous copy.
     pub previous_ns: i64,

@@ -16,7 +16,7 @@ const ENTRIES_MAX: usize = 1 << 16;
 /// Two possible limits of an interval, and the bytes in flight that decide between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct TentativeLimit {
-    /// Limit according to the estimate at that time.
+    /// Limit according to the estimate of the bandwidth-delay product during the interval.
     pub limit: Limit,
     /// Limit if the bottleneck was not busy all the time.
     pub alternative: Limit,

@@ -72,8 +72,8 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
     }
 }
 
-/// Reads MPLS labels (RFC 3032). No type follows the last label, so the first bits of the payload
-/// decide.
+/// Reads MPLS labels (RFC 3032). No type follows the last label, so the protocol is recognised by
+/// the first bits of the payload.
 fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let head = view.head(4)?;

@@ -11,7 +11,7 @@ mod tcp;
 use crate::packet::Packet;
 use crate::reader::Frame;
 
-/// Maximum depth of encapsulation; deeper frames are treated as damaged.
+/// Maximum number of headers of a frame; a frame with more is treated as damaged.
 const DEPTH_MAX: u32 = 16;
 
 /// Reason why a frame yields no segment.
@@ -36,7 +36,7 @@ struct View<'a> {
     data: &'a [u8],
     /// Number of bytes on the wire from here on, which is at least the number captured.
     original: u32,
-    /// Encapsulations so far.
+    /// Number of headers that have been read.
     depth: u32,
     /// Hash of the headers parsed so far, which tells the links of a capture apart.
     link: u32,
@@ -68,7 +68,7 @@ impl<'a> View<'a> {
         self.data.get(..bytes).ok_or(NoSegment::Cut)
     }
 
-    /// Adds the bytes of a header to the fingerprint of the link layer.
+    /// Adds the bytes of a header to the hash `link`.
     #[inline]
     fn marked(mut self, bytes: &[u8]) -> Self {
         for part in bytes.chunks(4) {

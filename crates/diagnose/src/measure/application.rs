@@ -5,7 +5,8 @@ use serde::Serialize;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
-/// Lower bound of the time RTT/`PAUSE_MIN`, but at most `ROUNDS` round trips.
+/// Lower bound of the time RTT/`PAUSE_MIN`. If `ROUNDS` round trips are shorter, they are the
+/// bound.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 const ROUNDS: i64 = 4;
 
@@ -42,15 +43,15 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
         let data_end = passed.start + i64::from(passed.payload_bytes);
         let fresh = data_end - known;
         if fresh <= 0 {
-            // A retransmission: the wait before the next data is not one of the application.
+            // After a retransmission, the application did not cause the wait before the next data.
             alone_ns = None;
             continue;
         }
         // If the capture is away from the sender, the segments that an acknowledgment releases pass
         // it one round trip (between capture and sender) after the acknowledgment.
         let since_ack_ns = passed.time_ns - acked_ns - here_ns;
-        // The receiver may have delayed the acknowledgment of a single segment, but not its answer
-        // to it.
+        // The receiver may have delayed the ACK of a single segment. The pause therefore begins one
+        // round trip after this segment, even if its ACK came later.
         let since_alone_ns = alone_ns.map_or(0, |alone| passed.time_ns - alone - round_trip_ns);
         let is_acked = acked >= known;
         let pause_ns = if is_acked { since_ack_ns.max(since_alone_ns) } else { since_alone_ns };

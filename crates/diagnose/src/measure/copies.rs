@@ -20,9 +20,11 @@ const UNIT: u32 = 1_448;
 /// Minimum payload of a full segment: the default MSS of 536 (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 
-/// Segments longer by this fraction of the expected length are not regarded as two.
+/// Divisor of the expected segment length. A packet that is longer by at most this fraction counts
+/// as one segment, not as two.
 const LONGER: u32 = 16;
-/// Minimum number of acknowledgments for several segments that show a receiver that delays them.
+/// If most ACKs cover a single segment, at least this number of ACKs must cover several to show
+/// that the receiver delays ACKs.
 const HELD_MIN: usize = 10;
 /// Divisor of the minimum round trip. Segments sent within this fraction arrive back to back.
 const NEAR: i64 = 20;
@@ -52,7 +54,7 @@ pub struct Delivery {
     pub time_ns: i64,
     /// Bytes on the wire of the data that are delivered for the first time.
     pub wire_bytes: u64,
-    /// Index of the newest copy.
+    /// Index of the newest copy that is delivered.
     pub newest: usize,
     /// Number of segments that are delivered.
     pub segments: u32,
@@ -155,7 +157,7 @@ impl FlowTrace {
         self.least_ns = delays.min().unwrap_or(0);
     }
 
-    /// Entry for a segment of a packet: its position, and its payload in bytes.
+    /// Copy of the segment of a packet that begins at `start` and has `payload_bytes` bytes.
     pub(super) fn copy(
         &self,
         passed: &CapturedData,
@@ -173,8 +175,8 @@ impl FlowTrace {
 
     /// Removes delays that may include the delay of a delayed ACK. These are the delays of
     /// acknowledgments for a single segment, unless another segment arrived just after it. Nothing
-    /// is removed if the receiver acknowledges every segment. Single segments in flight do not show
-    /// whether it does.
+    /// is removed if the receiver acknowledges every segment, or if this is unknown because nearly
+    /// all segments were sent one at a time.
     fn leave_out_held(&mut self) {
         let (single, several): (Vec<&Delivery>, Vec<&Delivery>) =
             self.deliveries.iter().partition(|delivery| delivery.segments == 1);

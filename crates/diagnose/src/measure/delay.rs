@@ -12,9 +12,11 @@ const NEAREST: usize = 10;
 /// samples are dense.
 const GAPS: f64 = 3.0;
 
-/// Maximum error of the reconstructed queue, as a fraction of the minimum round trip.
+/// Error of the reconstructed queue, as a fraction of the minimum round trip, up to which every
+/// delay is used.
 const FOLLOWED: f64 = 0.01;
-/// Minimum ratio of a delay to the error of the reconstructed queue, if the error is larger.
+/// If the error of the reconstructed queue exceeds `FOLLOWED`, a delay is used only if it is at
+/// least this multiple of the error.
 const CLEAR: f64 = 3.0;
 
 /// Part of the delays that the bottleneck's queue does not explain.

@@ -76,9 +76,9 @@ struct Split {
 
 /// Bytes on the wire that were queued when each copy arrived; none if unknown.
 ///
-/// Single delays are noisy by a few segments. The sum of the bytes sent, minus the bytes forwarded,
-/// contains the error of the rate, and lacks other traffic. The sum is therefore shifted by the
-/// median of the differences between the two in the same round trip.
+/// The queue computed from a single delay is noisy by a few segments. The queue computed as bytes
+/// sent minus bytes forwarded contains the error of the rate, and lacks other traffic. The second
+/// value is therefore shifted by the median difference between both values in the same round trip.
 pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &SegmentCopy| Some(copy.delay_ns? as f64 - own(copy));
@@ -100,7 +100,7 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     };
     let shifts: BTreeMap<i64, f64> = differences.into_iter().map(median).collect();
     let one = |(copy, sum): (&SegmentCopy, &Option<f64>)| {
-        // Without a delay in the same round trip, the last one before counts.
+        // If this round trip contains no delay, the shift of the last earlier round trip is used.
         let (_, shift) = shifts.range(..=round(copy.sent_ns?)).next_back()?;
         Some(((*sum)? + shift).max(0.0))
     };

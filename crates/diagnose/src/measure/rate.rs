@@ -26,7 +26,8 @@ const CHUNKS_PLAIN: usize = 10;
 /// Maximum relative distance of an interval's rate from the median. An interval beyond it is
 /// attributed to other traffic on the link.
 const NEAR: f64 = 0.1;
-/// Minimum share of all bytes near a mode of the distribution.
+/// Minimum share of all bytes that were delivered near a rate for this rate to count as a mode of
+/// the distribution.
 const MODE_SHARE: f64 = 0.2;
 /// Minimum number of bursts for an estimate.
 const PAIRS_MIN: usize = 5;
@@ -36,9 +37,10 @@ const GAP_MIN_S: f64 = 10e-6;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// Minimum ratio of the flow's mean rate to a measured rate that it contradicts.
+/// A measured rate is rejected if the flow's mean rate is at least this multiple of it.
 const BEYOND: f64 = 1.1;
-/// Minimum share of the bytes around the upper mode if there is no other traffic.
+/// If a smaller share of the bytes than this lies around the upper mode, the link has other
+/// traffic.
 const ALONE: f64 = 0.7;
 
 /// Busy time of the bottleneck.
@@ -86,7 +88,8 @@ pub fn rate(trace: &FlowTrace) -> Estimate {
         let found = summary(bursts, |used| {
             format!("spacing of bursts at the bottleneck ({used} of them); it was seldom busy")
         });
-        // Small packets that the application writes one by one have its spacing.
+        // A bottleneck cannot be slower than the flow's mean rate. If the measured rate is lower,
+        // the application wrote small packets one by one, and determined their spacing.
         if found.value.is_none_or(|bit_s| bit_s * BEYOND <= mean_bit_s(trace)) {
             return Estimate::unknown("the application spaced the packets, not a bottleneck");
         }
@@ -102,7 +105,7 @@ fn mean_bit_s(trace: &FlowTrace) -> f64 {
     8e9 * bytes / (last.time_ns - first.time_ns).max(1) as f64
 }
 
-/// Value and interval of the upper mode of these intervals.
+/// Upper mode of the rates of `chunks`, with its 95 % interval.
 fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estimate {
     chunks.sort_by(|one, other| one.rate().total_cmp(&other.rate()));
     let middle = upper_mode(&chunks);

@@ -80,7 +80,7 @@ fn busy_time_shows_the_rate() {
 
 #[test]
 fn pauses_between_bursts_are_no_busy_time() {
-    // Each burst is too short for busy time of its own.
+    // A burst of 4 segments is too short for an interval of busy time, which has at least 8.
     let found = rate::rate(&trace(50, 4, 100, |_| false));
     assert!((found.value.expect("bursts are spread") / 12.304e6 - 1.0).abs() < 1e-6);
     assert!(found.evidence.contains("spacing"), "{}", found.evidence);

@@ -36,7 +36,7 @@ impl MinimumDelay {
     }
 }
 
-/// Slope of the lower envelope, at the middle of the delays.
+/// Slope of the lower envelope of the delays, at the mean of their times.
 pub fn lower_envelope_slope(points: &[(i64, i64)]) -> Option<f64> {
     if points.len() < POINTS_MIN {
         return None;

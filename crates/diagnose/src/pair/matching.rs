@@ -50,7 +50,7 @@ pub struct Matches {
     pub partner: Vec<Option<usize>>,
     /// Pairs of indices into `sent` and `arrived`, in the order of `sent`.
     pub pairs: Vec<(usize, usize)>,
-    /// Further copies that the network made.
+    /// Number of extra copies that the network made.
     pub duplicated: u64,
     /// Indices of packets in `arrived` that the first capture does not contain.
     pub unseen: Vec<usize>,

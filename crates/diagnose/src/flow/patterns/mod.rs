@@ -32,7 +32,7 @@ const NOTICEABLE_NS: i64 = 20_000_000;
 pub struct PatternDetectors {
     /// Detector of segments that are too large for the path.
     pub black_hole: BlackHoleDetector,
-    /// Losses and bytes sent.
+    /// Detector of a policer, from losses and from the bytes sent.
     pub policing: PolicerDetector,
     /// Detector of closed windows, and of pauses of the application.
     pub pauses: Pauses,
@@ -45,7 +45,7 @@ pub struct Sent {
     pub packet: u64,
     /// Time of transmission.
     pub time_ns: i64,
-    /// First position.
+    /// Position of the first byte.
     pub start: i64,
     /// Number of payload bytes.
     pub payload_bytes: i64,

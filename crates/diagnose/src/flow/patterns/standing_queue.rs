@@ -3,10 +3,10 @@
 use crate::answer::Pattern;
 use crate::flow::cause::Rtts;
 
-/// Minimum ratio of the median RTT to the least.
+/// Minimum ratio of the median RTT to the least RTT for a standing queue.
 const TIMES: f64 = 2.0;
-/// Minimum difference between the median and the least RTT, seconds: a delay that people notice
-/// (ITU-T G.114 allows 150 ms one way).
+/// Minimum difference between the median and the least RTT for a standing queue, seconds: a delay
+/// that people notice (ITU-T G.114 allows 150 ms one way).
 const BEYOND_S: f64 = 0.1;
 
 /// The pattern, from the RTT samples.

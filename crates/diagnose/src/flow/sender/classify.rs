@@ -66,7 +66,7 @@ impl Sender {
 
     /// True if the timer must have retransmitted the first unacknowledged segment in fast recovery.
     /// One reason is that no ACK of the previous copy can have arrived yet; the other is that
-    /// without SACK the sender cannot know that this copy was lost.
+    /// without SACK the sender cannot know that the previous copy was lost.
     fn is_impatient(&self, attempt: &UnclassifiedRetransmission) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
@@ -76,7 +76,8 @@ impl Sender {
             && (is_soon || !self.has_sack)
     }
 
-    /// Classifies a retransmission after a timeout that the capture did not reveal as one.
+    /// Classifies a retransmission of data whose acknowledgment was on its way to the sender. Only
+    /// a timeout can have caused it.
     fn stale(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
         if self.state != State::Loss(attempt.sent_to) {
             self.state = State::Loss(attempt.sent_to);
