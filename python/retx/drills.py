@@ -32,7 +32,7 @@ class Drill:
     message: str
     """Reason of the verdict."""
     expected: str | None
-    """Event that the script expects there."""
+    """Event that the script expects at `line`."""
     actual: str | None
     """Event that happened instead, in the notation of scripts."""
     printed: list[str]

@@ -1,8 +1,8 @@
 """Reading of regular files only, in directories that may come from a stranger.
 
 A directory of results, or the folder of a study, may contain a FIFO or a device in place of a file.
-Opening a FIFO blocks until a writer appears, in native code even without a response to signals.
-Reading a device may never end.
+Opening a FIFO blocks until a writer appears; in native code, the process then does not even respond
+to signals. Reading a device may never end.
 """
 
 from __future__ import annotations

@@ -48,9 +48,7 @@ def place_of(cls: type) -> Place:
     """Place of a class: its file, unless it was defined in a function or an interactive session.
 
     A class without a file is registered, so that this process finds it. Its name ends in a hash of
-    its
-
-    code: different classes have different names, and equal code has the same name in another
+    its code: different classes have different names, and equal code has the same name in another
     session.
     """
     module = sys.modules.get(cls.__module__)

@@ -1,8 +1,10 @@
 """Parses `--vary KEY=VALUES` of `sweep` and `tune`.
 
-KEY=A,B,C                values, as for `--set` KEY=[1, 2]               the same in TOML KEY=5..100
-numbers from 5 to 100; whole numbers if both ends are KEY=5..100 ms:log:4      with a unit; 4 values
-at equal ratios KEY={ from = 5, to = 100, steps = 4 }    a range as in `[sweep]`
+- `KEY=A,B,C`: values, as for `--set`.
+- `KEY=[1, 2]`: a list of values in TOML.
+- `KEY=5..100`: numbers from 5 to 100; whole numbers, since both ends are.
+- `KEY=5..100 ms:log:4`: the same range with a unit, as 4 values at equal ratios.
+- `KEY={ from = 5, to = 100, steps = 4 }`: a range in the form of `[sweep]`.
 """
 
 from __future__ import annotations

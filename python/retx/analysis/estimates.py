@@ -10,8 +10,8 @@ import polars as pl
 from scipy.special import stdtrit
 
 RESAMPLES = 9999
-"""Number of resamples of the bootstrap. The ends of a 95 % interval are the 250th values from both
-ends.
+"""Number of resamples of the bootstrap. The ends of a 95 % interval are the 250th smallest and the
+250th largest of the resampled values.
 """
 SEED = 1
 """Seed of the bootstrap, so that the same runs always give the same interval."""

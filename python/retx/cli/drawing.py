@@ -189,8 +189,7 @@ def of_run(
 
     Raises:
         UsageError: An unknown kind or file extension, an empty span, or an option without effect on
-            the
-            plot.
+            the plot.
     """
     if span and not all(map(isfinite, span)):
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: write two times in seconds")

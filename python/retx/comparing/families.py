@@ -22,7 +22,9 @@ SPAN_S = 3.0
 LEAST_BYTES = 150_000
 CAP = "8 s"
 CLASSIC_CAP = "30 s"
-"""Maximum duration; these transfers end earlier, unless the same packet is lost many times."""
+"""Maximum duration of a run of `classic`. Its transfers end earlier, unless the same packet is lost
+many times.
+"""
 TWO_FLOWS = "6 s"
 MSS_BYTES = 1448
 PACKET_BYTES = 1500

@@ -74,7 +74,7 @@ class Answer:
 
     @cached_property
     def plot(self) -> Figure:
-        """Shares as a bar over the ranked remedies with their intervals."""
+        """Bar of the shares, and below it the ranked remedies with their intervals."""
         from retx.plots.remedies import remedies
 
         return remedies(self.content)
@@ -144,7 +144,7 @@ def answer_of(search: Search) -> Answer:
 
 
 def _measure(search: Search) -> str:
-    """Name of the quantity of which a gain is the ratio."""
+    """Name of the quantity whose ratio, with and without a remedy, is the gain."""
     kind = search.flow["app"]["kind"]
     return "response time" if kind == "request_response" else "goodput"
 
@@ -274,5 +274,5 @@ def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dic
 
 
 def _amount(value: float | str | None) -> float:
-    """Value of a trace as a number: a share, or a duration in seconds."""
+    """Value in a channel's trace as a number: a loss probability, or seconds of delay."""
     return seconds_of(value) if isinstance(value, str) else float(value or 0)

@@ -53,8 +53,8 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
                 trials.append(Trial((remedy,), (change,), weight))
             elif not _meet(change.overrides, on.overrides) and remedy not in on.remedies:
                 trials.append(Trial((*on.remedies, remedy), (*on.changes, change), weight))
-    # Remedies that users can apply come first, since the budget may not reach the end. Remedies of
-    # about equal weight keep the order of the families.
+    # Remedies that users can apply come first, since the budget may be spent before all remedies
+    # are tried. Remedies of about equal weight keep the order of the families.
     return sorted(trials, key=lambda it: (not it.in_linux, -round(it.weight, 1))), left_out
 
 

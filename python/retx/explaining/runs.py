@@ -25,7 +25,7 @@ SAMPLES = 1000
 
 AHEAD = 4
 """Number of runs that may start before the costs of earlier runs are known. The number does not
-depend on the number of cores, so the answer does not depend on it either.
+depend on the number of cores, so the answer does not depend on the number of cores either.
 """
 PER_RUN = 1000
 """Fixed cost of a run, given as the number of packets that take the same time."""

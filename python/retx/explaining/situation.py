@@ -17,7 +17,9 @@ STANDING = 0.5
 """A queue counts as standing if queueing delay exceeds this multiple of the least round-trip
 time."""
 LEAST_QUEUED = 0.1
-"""Minimum part of the delay above the least round-trip time that queues must cause."""
+"""A queue counts as standing only if queues cause at least this part of the delay above the least
+round-trip time.
+"""
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,12 @@ PARTS = (2, 4, 8, 16)
 LEAST_TRIPS = 20
 """Minimum length of a part, in round trips."""
 UNLIKE = 0.2
-"""Maximum difference between a limit's share in the part and its share in the whole scenario."""
+"""Maximum difference between a limit's share in the part and its share in the whole scenario, for
+the part to be used.
+"""
 LEAST_PART = 0.5
 """Minimum share of the lifetime under a remedy's limits in the part, relative to the share in the
-whole scenario.
+whole scenario. Below it, the part does not judge the remedy.
 """
 FIRST, FIRST_OTHERS = 6, 1
 """Number of remedies that are run over the whole scenario in any case, and maximum number of those

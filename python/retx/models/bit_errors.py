@@ -24,7 +24,7 @@ def packet_error_rate(ber: Given, length_bytes: Given) -> Numbers:
     ber, bits = probability("ber", ber), 8 * not_negative("length_bytes", length_bytes)
     with np.errstate(divide="ignore", invalid="ignore"):
         exact: Numbers = -np.expm1(bits * np.log1p(-ber))
-    # No bits, no errors, even where every bit is wrong: 0·log 0.
+    # A packet without bits has no errors. The formula would compute 0·log 0 if every bit is wrong.
     return np.where(bits == 0, 0.0, exact)[()]
 
 

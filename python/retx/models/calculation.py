@@ -72,7 +72,7 @@ FORMS: Mapping[str, Callable[[Conditions], float]] = {
     "pftk_approximate": _pftk_approximate,
     "cardwell": _cardwell,
 }
-"""Goodput in bit/s by the name that `models=[…]` takes."""
+"""Function that computes the goodput in bit/s, by the name of the closed form in `models=[…]`."""
 
 
 def checked_forms(models: Sequence[str] | None) -> list[str]:

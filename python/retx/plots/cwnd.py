@@ -97,8 +97,8 @@ def draw_window(
     window = pl.concat([samples.select(timeouts.columns), timeouts]).sort("time_s")
     of_capture = samples["cwnd_bytes"].null_count() == samples.height
     if of_capture:
-        # Captures contain the receiver's window instead; a window far above the flight size limits
-        # nothing.
+        # A capture shows the receiver's window, but no congestion window. A window far above the
+        # flight size limits nothing, so it is not drawn.
         peer = pl.col("rwnd_bytes")
         known = known.with_columns(rwnd_bytes=pl.when(peer <= FAR * largest).then(peer))
     peers = [("rwnd_bytes", known, RECEIVE_WINDOW)] if of_capture else []

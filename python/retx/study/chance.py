@@ -51,7 +51,7 @@ def _ids(lines: Iterable[Judged]) -> list[str]:
 
 
 def _differs(line: Judged, tests: int) -> bool:
-    """True outside the range of single runs that holds for all tests simultaneously."""
+    """True if the number is outside the range of single runs that holds for all tests."""
     found, published = line.measured, line.published
     assert found is not None
     assert published is not None
@@ -62,7 +62,7 @@ def _differs(line: Judged, tests: int) -> bool:
 
 
 def _unsettled(line: Judged, tests: int) -> bool:
-    """True if the interval that holds for all tests simultaneously contains a bound."""
+    """True if the confidence interval that holds for all tests contains a bound."""
     assert line.measured is not None
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)

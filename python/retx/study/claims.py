@@ -86,11 +86,13 @@ class Rows:
     experiment: str
     quantity: str
     tolerance: float
-    """Tolerance of cases without chance."""
+    """Tolerance for cases whose runs do not depend on random draws."""
     why: str
     """Reason for this tolerance."""
     because: dict[str, str] = field(default_factory=dict)
-    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
+    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`).
+    Jinja templates.
+    """
     switched: dict[str, list[str]] = field(default_factory=dict)
     """Runs that support `because`, by case, each with one change; as in a `Claim`."""
     published_is: str = "run"
@@ -127,25 +129,26 @@ class Claim:
     """Reason for this tolerance, bound or direction."""
     because: str = ""
     """Reason why the measured value differs, if it does, or why the claim cannot be decided.
-    Jinja."""
+    A Jinja template."""
     switched: list[str] = field(default_factory=list)
     """Runs that support `because`, each with one change: `EXPERIMENT/CASE`."""
     remark: str = ""
-    """Remark that is shown even if the claim agrees. Jinja."""
+    """Remark that is shown even if the claim agrees. A Jinja template."""
     unit: str = ""
     experiment: str = ""
     case: str = ""
     """Case whose command runs the claim again."""
     at: dict[str, Any] = field(default_factory=dict)
-    """A point of the experiment's grid: a value by each key."""
+    """A point of the experiment's grid: a value for each key."""
     claimed: str = ""
     """Claim in words: for `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for
     `order` “A > B, C”: A above both."""
     published_is: str = "run"
     """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
     scale: float = 0.0
-    """Reference value of relative limits if the published number is smaller: 0.2 for a share, of
-    which 25 % are 0.05."""
+    """Relative limits refer to the published number, or to this value if it is larger. With 0.2, a
+    limit of 25 % is at least 0.05.
+    """
     use: str = ""
     """One of `USES`."""
     counts: str = ""

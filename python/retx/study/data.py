@@ -42,7 +42,7 @@ class Target:
 
     value: float
     rounding: float = 0.0
-    """Maximum distance of the unrounded number."""
+    """Maximum difference between `value` and the unrounded number."""
 
 
 def last_digit(value: float) -> float:

@@ -38,7 +38,7 @@ AT_ONCE = 4
 """Number of points emulated simultaneously. This is possible because the flows of studies are slow
 and late runs are repeated."""
 IDLE_LOAD = 1.0
-"""Load per core up to which no process waits long, including the processes of the emulation."""
+"""Load per core, including that of the emulation, up to which no process waits long."""
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,10 @@ def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
 
 
 def by_bends(trials: Sequence[Trial]) -> list[Trial]:
-    """Best trial with 0, 1, 2 … bent parameters, as long as one more gains claims."""
+    """Best trial with 0, 1, 2 … bent parameters, as long as one more gains claims.
+
+    A bent parameter is not at its default.
+    """
     found: list[Trial] = []
     for bends in range(max(len(trial.bent) for trial in trials) + 1):
         such = [trial for trial in trials if len(trial.bent) == bends and not trial.broken]

@@ -131,7 +131,7 @@ class Assumption:
     value: str
     why: str
     effect: str
-    """Effect on the results. Jinja."""
+    """Effect on the results. A Jinja template."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ SHOWN = 32
 
 Answer = TypeVar("Answer")
 At = Mapping[str, Any] | None
-"""Point of an experiment's grid: a value by each key."""
+"""Point of an experiment's grid: a value for each key."""
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def doubt_text(value: Doubt, runs: int) -> str:
     said = f"The interval reaches across {plain(value.bound)}: these {runs} runs do not settle it"
     if value.runs is None or value.runs >= MANY_RUNS:
         return f"{said}, and no affordable number would."
-    # The interval is not known to more digits.
+    # The estimated number of runs is rounded, because it is not known to more than two digits.
     digits = max(0, floor(log10(value.runs)) - 1)
     return f"{said}; about {number(round(value.runs, -digits))} would."
 

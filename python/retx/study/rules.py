@@ -56,7 +56,7 @@ class Criterion:
     published_is: str = "run"
     tolerance: float = 0.0
     scale: float = 0.0
-    """Reference value of relative limits if the published number is smaller."""
+    """Relative limits refer to the published number, or to this value if it is larger."""
     claimed: str = ""
 
 

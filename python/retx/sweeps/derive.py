@@ -219,7 +219,7 @@ def _code(function: Callable[..., Any]) -> bytes:
             return b"\0".join(path.read_bytes() for path in _files(Path(file)))
         return inspect.getsource(function).encode()
     except (OSError, TypeError):
-        # Typed at a prompt.
+        # The text of a function that was typed at a prompt is not available.
         code = getattr(function, "__code__", None)
     if code is None:
         raise UsageError(f"derive: {function!r} is no function written in Python")

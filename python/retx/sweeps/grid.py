@@ -57,7 +57,7 @@ class Grid:
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
         """Settings of each point, in the form of `--set`; those of its case come first."""
-        # Values come back again and again.
+        # Many points have the same values, so the text of each value is stored.
         texts: dict[int, str] = {}
         cases = {case.name: override_pairs(case.set) for case in self.cases}
 

@@ -207,7 +207,7 @@ def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
 
 
 def _without(frame: pl.DataFrame, runs: set[tuple[str, int]]) -> pl.DataFrame:
-    """A table without runs that another part also contains."""
+    """A table without the given runs, which another part also contains."""
     import polars as pl
 
     schema = {"key": pl.String, "replication": pl.UInt32}

@@ -52,7 +52,7 @@ def check_ours(path: Path) -> None:
     if not foreign and not _is_lock(path / LOCK):
         foreign = [LOCK]
     if not foreign and not _is_sweep(path):
-        # Names such as tables/ or scenario.toml are also those of a user.
+        # A user's own files may also have names such as tables/ or scenario.toml.
         foreign = [name for name in NAMES if name != LOCK and (path / name).exists()]
     if foreign:
         raise StoreError(

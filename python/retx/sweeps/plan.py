@@ -33,13 +33,13 @@ WITHOUT_WARMUP = 'warmup = "0 s"\n'
 TABLES = (
     "samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges", "limits",
 )  # fmt: skip
+"""Tables that can be kept in addition to the summaries."""
 TOGETHER = (
     ("samples", "link_samples", "limits"),
     ("segments", "acks"),
     ("episodes", "exchanges"),
 )
 """Tables that are recorded together."""
-"""Tables that can be kept besides the summaries."""
 
 
 @dataclass(frozen=True)

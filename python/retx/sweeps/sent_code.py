@@ -151,7 +151,7 @@ def _imports(code: CodeType) -> Iterator[tuple[str, bool]]:
     instructions = list(dis.get_instructions(code))
     for index, instruction in enumerate(instructions):
         if instruction.opname == "IMPORT_NAME":
-            # The two instructions before load the level and the names to import.
+            # The two preceding instructions push the level of the import and the names to import.
             yield str(instruction.argval), instructions[index - 2].argval != 0
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -11,7 +11,9 @@ from retx.explaining.situation import Situation
 
 MARKING = ("codel", "fq_codel", "pie", "red")
 RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth"
-"""Parameters of RED, which has no defaults: thresholds of 20 and 60 packets. The rate is added."""
+"""Parameters of RED, which has no defaults: thresholds of 20 and 60 packets. The link's
+rate is appended.
+"""
 
 
 @dataclass(frozen=True)

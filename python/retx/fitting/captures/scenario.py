@@ -144,7 +144,8 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     product = float(base * bit_s / 8 / path["segment_wire_bytes"])
     window = 0.0
     if not any(lost and lost > LOST for lost in path["copies"]["lost"]):
-        # Whatever the flow had in flight fitted into the queue, so that no window overflows it.
+        # Without a loss, everything in flight fitted into the queue. The assumed limit is thus at
+        # least the receive window, so that no loss occurs in a simulation either.
         _, window = path["endpoints"]["receive_window"] or (0, 0)
     packets = max(ROOM * seen, ROOM * product, window / float(path["segment_wire_bytes"]))
     return max(10, round(packets))
