@@ -216,8 +216,8 @@ impl Direction {
             head_ns: self.scoreboard.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // An ACK of many segments is no evidence if the first data that it covers are missing in
-        // the capture, because an earlier ACK may be missing, too.
+        // An ACK of many segments is no evidence if its first data are missing in the capture,
+        // because an earlier ACK may be missing, too.
         if self.scoreboard.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -243,8 +243,7 @@ impl Direction {
                 let since = (now.time_ns - span.last_ns, now.time_ns - span.sent_ns);
                 rtt = if span.copies == 1 { Some(since) } else { rtt };
             }
-            // The retransmission of a segment that a SACK block covered was judged when the block
-            // arrived.
+            // If the span was selectively acknowledged, it was judged when the SACK block arrived.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
                 self.acknowledged(index, Some(&echo), now);
             }

@@ -279,8 +279,7 @@ impl Direction {
         counts
     }
 
-    /// Evidence for the cause of each episode's loss, from the RTT before this loss and the RTTs
-    /// before the flow's other losses.
+    /// Evidence for the cause of each episode's loss, from the RTTs before all losses of the flow.
     fn judgments(&self, counts: &[Counts]) -> Vec<Option<LossEvidence>> {
         let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];

@@ -23,8 +23,8 @@ const UNIT_MIN: u32 = 500;
 /// Divisor of the expected segment length. A packet that is longer by at most this fraction counts
 /// as one segment, not as two.
 const LONGER: u32 = 16;
-/// If most ACKs cover a single segment, at least this number of ACKs must cover several to show
-/// that the receiver delays ACKs.
+/// Minimum number of ACKs for several segments that shows that the receiver delays ACKs, if most
+/// ACKs cover a single segment.
 const HELD_MIN: usize = 10;
 /// Divisor of the minimum round trip. Segments sent within this fraction arrive back to back.
 const NEAR: i64 = 20;

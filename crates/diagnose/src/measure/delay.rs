@@ -15,8 +15,8 @@ const GAPS: f64 = 3.0;
 /// Error of the reconstructed queue, as a fraction of the minimum round trip, up to which every
 /// delay is used.
 const FOLLOWED: f64 = 0.01;
-/// If the error of the reconstructed queue exceeds `FOLLOWED`, a delay is used only if it is at
-/// least this multiple of the error.
+/// Minimum ratio of a delay to the error of the reconstructed queue, for the delay to be used
+/// although the error exceeds `FOLLOWED`.
 const CLEAR: f64 = 3.0;
 
 /// Part of the delays that the bottleneck's queue does not explain.

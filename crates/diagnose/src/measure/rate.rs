@@ -39,8 +39,7 @@ const Z: f64 = 1.96;
 
 /// A measured rate is rejected if the flow's mean rate is at least this multiple of it.
 const BEYOND: f64 = 1.1;
-/// If a smaller share of the bytes than this lies around the upper mode, the link has other
-/// traffic.
+/// Share of the bytes around the upper mode, below which the link is assumed to have other traffic.
 const ALONE: f64 = 0.7;
 
 /// Busy time of the bottleneck.

@@ -36,8 +36,8 @@ const SIZES: usize = 12;
 /// A rate counts as explaining the losses equally well if its gain is within this difference of the
 /// best (a convention).
 const SIMILAR: f64 = 0.02;
-/// If several rates explain the losses, and the largest divided by the smallest is at least this,
-/// their range is printed instead of one rate (a convention).
+/// Ratio of the largest to the smallest of the rates that explain the losses, from which on their
+/// range is printed instead of one rate (a convention).
 const WIDE: f64 = 1.1;
 /// Maximum median delay before a loss, times the policer's rate, as a fraction of the largest
 /// number of tokens in the bucket. At a full queue of that size the fraction would be 1.
