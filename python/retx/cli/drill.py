@@ -33,7 +33,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a field of that TCP, such as delayed_ack.segments=1. Repeatable.",
+        help="Set a field of the scripts' TCP, such as delayed_ack.segments=1. Repeatable.",
     ),
 ]
 Trace = Annotated[

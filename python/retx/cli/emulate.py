@@ -27,7 +27,7 @@ Background = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="HOST COMMAND",
-        help="Run a command, such as a server, for the duration of the emulation.",
+        help="Run a command, such as a server, on the host of a node during the emulation.",
     ),
 ]
 Shell = Annotated[

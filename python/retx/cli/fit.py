@@ -53,7 +53,7 @@ Mahimahi = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="Scenario to write.")
+    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="File for the fitted scenario.")
 ]
 Convert = Annotated[
     str | None,

@@ -131,8 +131,8 @@ Width = Annotated[
     typer.Option(
         "--width",
         metavar="page|column",
-        help="Width of figures: the text of a page (7 inches), or one of its two columns "
-        "(3.4 inches).",
+        help="Width of figures: page, for the text width of a page (7 inches), or column, for one "
+        "of two columns (3.4 inches).",
     ),
 ]
 Latex = Annotated[

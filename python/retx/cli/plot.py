@@ -59,7 +59,7 @@ Y = Annotated[
     str | None, typer.Option("--y", metavar="KEY", help="Key of the vertical axis of a surface.")
 ]
 By = Annotated[
-    str | None, typer.Option("--by", metavar="KEY", help="Key that defines a family of curves.")
+    str | None, typer.Option("--by", metavar="KEY", help="Key with a curve for each value.")
 ]
 Where = Annotated[
     list[str] | None,

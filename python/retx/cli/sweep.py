@@ -39,7 +39,7 @@ Vary = Annotated[
 Replications = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Number of runs of each point, instead of the one in [sweep]."
+        metavar="N", min=1, help="Number of runs of each point, instead of that in [sweep]."
     ),
 ]
 Tables = Annotated[
@@ -47,7 +47,7 @@ Tables = Annotated[
     typer.Option(
         "--table",
         metavar="NAME",
-        help="Also keep samples, segments, drops or episodes of every run. Repeatable.",
+        help="Also store samples, segments, drops or episodes of every run. Repeatable.",
     ),
 ]
 Metric = Annotated[

@@ -39,7 +39,10 @@ Maximise = Annotated[
 ]
 Minimise = Annotated[
     list[str] | None,
-    typer.Option(metavar="OBJECTIVE", help="Minimise, as for --maximise; also delay. Repeatable."),
+    typer.Option(
+        metavar="OBJECTIVE",
+        help="Minimise delay (mean RTT), or an objective as for --maximise. Repeatable.",
+    ),
 ]
 Trials = Annotated[
     int,

@@ -48,7 +48,8 @@ Plot = Annotated[
     typer.Option(
         "--plot",
         metavar="why[=FILE]",
-        help="Draw shares and remedies; FILE (.png, .svg, .pdf) is why.png by default.",
+        help="Draw what limits the flow, and the gains of remedies; FILE (.png, .svg, .pdf) is "
+        "why.png by default.",
     ),
 ]
 MOST_FLOWS, MOST_REMEDIES, LEAST_REMEDIES = 10, 10, 3
