@@ -87,7 +87,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // If the file cannot be removed, it is left.
+        // An error is ignored: a file that cannot be removed stays in the directory.
         fs::remove_file(&self.0).ok();
     }
 }

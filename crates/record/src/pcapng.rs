@@ -24,7 +24,7 @@ pub const SNAP_MIN_BYTES: u32 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TCP_OPTIO
 /// Maximum length of a text in a pcapng option, bytes.
 const OPTION_MAX_BYTES: usize = u16::MAX as usize;
 
-/// Snap length: the part of each packet that is kept.
+/// Snap length: the part of each packet that is written to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapLength {
     /// Number of bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].

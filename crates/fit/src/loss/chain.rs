@@ -31,8 +31,8 @@ impl<const N: usize> Chain<N> {
         for last in (1..N).rev() {
             let leaves: f64 = moves[last][..last].iter().sum();
             if leaves <= 0.0 {
-                // The chain never moves from this state to an earlier one, so it stays in the later
-                // states.
+                // The chain never moves from the state `last` to an earlier one, so its long-run
+                // probability of all earlier states is 0.
                 let mut law = [0.0; N];
                 law[last] = 1.0;
                 return law;

@@ -121,7 +121,7 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
     }
 }
 
-/// Maximum number of reported changes.
+/// Maximum number of change points in the result.
 const CHANGES_MOST: usize = 16;
 
 /// Change points by binary segmentation. A part of the series is divided if its best division

@@ -31,8 +31,8 @@ const POSITIONS: usize = 512;
 /// Minimum number of copies between two change points.
 pub const PART_COPIES_MIN: usize = 20;
 
-/// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run does not
-/// count, because its end is unknown.
+/// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run is not
+/// counted, because its end is unknown.
 pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
     let mut counts = vec![0.0; RUN_CLASSES.len()];
     let mut length = 0;

@@ -1,6 +1,6 @@
 //! *What it does.* Duplicates a share of the frames.
 //!
-//! *Equations.* The mean number of copies per frame is p.
+//! *Equations.* The mean number of additional copies per frame is p.
 //!
 //! A frame that arrives may be duplicated even if other models of the list delay it; its copy
 //! arrives `after` later than the frame itself. From then on the copy is a packet of its own, and

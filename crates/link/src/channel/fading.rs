@@ -62,7 +62,7 @@ pub enum Process {
     /// Sum of 32 sinusoids (Clarke's model): the ratio varies continuously.
     #[default]
     Sinusoids,
-    /// Markov chain with steps of 2 dB; Rayleigh only, and several times faster.
+    /// Markov chain with steps of 2 dB; Rayleigh only, and several times faster to simulate.
     Markov,
 }
 

@@ -17,7 +17,7 @@ pub struct Config {
     /// Number of frames from one loss to the next.
     #[serde(rename = "every")]
     pub frames_per_loss: NonZeroU32,
-    /// Number of frames at the start that are not counted.
+    /// Number of frames at the start that are neither counted nor lost.
     #[serde(default)]
     pub after: u64,
 }

@@ -40,7 +40,7 @@ pub enum LeaderEntry {
     /// The packet arrives at the far end at this time. It is in no pipe yet: the caller must call
     /// [`Pipe::put`] or [`Pipe::traverse_ahead`] next.
     Arrives(Time),
-    /// The channel loses the packet; the pipe reports the loss when it occurs.
+    /// The channel loses the packet; [`Pipe::poll_transmit`] returns the loss when it occurs.
     Lost,
     /// The queue drops the packet.
     QueueFull,
@@ -202,7 +202,8 @@ impl Pipe {
         Some(later(end, self.delay))
     }
 
-    /// Appends a packet that has passed this pipe ahead of time and arrives at `arrival`.
+    /// Appends to the delay line a packet that has passed this pipe ahead of time; it arrives at
+    /// the far end at `arrival`.
     #[inline(always)]
     pub fn append(&mut self, arrival: Time, plain: PlainPacket) {
         self.delay_line.append(arrival, plain);
@@ -215,8 +216,8 @@ impl Pipe {
         self.counts.delivered += 1;
     }
 
-    /// Appends a packet that arrives at `arrival`, after [`Self::enter_leader`] or
-    /// [`Self::traverse_ahead`].
+    /// Adds to the delay line a packet for which [`Self::enter_leader`] or [`Self::traverse_ahead`]
+    /// has returned this `arrival`.
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, plain: PlainPacket) {
         if self.is_plain() {

@@ -48,8 +48,8 @@ struct Held {
     at: Time,
     /// Number of packets that have yet to overtake this one.
     packets: u32,
-    /// Delay between the arrival of the last packet that overtakes this one and its own arrival;
-    /// above 0 only for the copy of a held frame, which arrives this much after the frame.
+    /// Delay from the arrival of the last packet that overtakes this one to the arrival of this
+    /// one; above 0 only for the copy of a held frame, which arrives this much after the frame.
     behind: Duration,
 }
 
@@ -244,8 +244,8 @@ mod tests {
         id: u32,
         /// Number of packets that have yet to overtake this one.
         packets: u32,
-        /// Delay between the departure of the last packet that overtakes this one and its own
-        /// departure, in nanoseconds.
+        /// Delay from the departure of the last packet that overtakes this one to the departure of
+        /// this one, in nanoseconds.
         behind: u64,
     }
 

@@ -74,9 +74,9 @@ impl Bursts {
 pub struct Delays {
     /// Number of frames that were delayed.
     frames: u64,
-    /// Sum of the delays that the channels add to these frames, in nanoseconds.
+    /// Sum of the delays that the channels add to the counted frames, in nanoseconds.
     drawn_ns: u128,
-    /// Sum of the waits of these frames for earlier frames, in nanoseconds.
+    /// Sum of the waits of the counted frames for earlier frames, in nanoseconds.
     waited_ns: u128,
 }
 

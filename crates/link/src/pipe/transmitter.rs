@@ -310,7 +310,8 @@ impl Transmitter {
         }
     }
 
-    /// Looks up the packet size before the most recent one, or computes a new one.
+    /// Looks up the transmission time of the packet size before the most recent one, or computes
+    /// that of a new size.
     #[inline(never)]
     fn update_known_times(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;

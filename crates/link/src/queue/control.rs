@@ -168,7 +168,7 @@ mod tests {
     }
 
     /// RFC 8289 §5.5, `dodequeue`: a packet may be dropped if the delay was at least the target for
-    /// an interval, and more than one packet of the largest size remains.
+    /// an interval, and if more bytes remain than the largest packet has.
     #[test]
     fn an_interval_above_the_target_permits_a_drop() {
         let ms = |ms: u64| Time::ZERO + Duration::from_millis(ms);

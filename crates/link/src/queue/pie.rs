@@ -322,7 +322,8 @@ mod tests {
         assert!(!safe(2001, &|it| (it.old_delay, it.probability) = (just_below, 0.2)));
     }
 
-    /// After a pause every update that was due is made, as if each had been made in time.
+    /// After a pause without packets, all updates that were due are made, with the same result as
+    /// if each had been made in time.
     #[test]
     fn no_update_is_left_out() {
         let random_stream = StreamKey { seed: 9, replication: 0 }.stream("pie");

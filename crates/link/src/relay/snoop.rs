@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of segments kept per connection.
+    /// Maximum number of segments per connection of which the agent holds copies.
     pub packets: u32,
     /// Number of duplicate acknowledgments in a row upon which the agent retransmits; it forwards
     /// all but the last of them.

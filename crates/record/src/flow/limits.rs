@@ -62,7 +62,8 @@ struct Claim {
 }
 
 impl Claim {
-    /// Time of this reduction under a limit; `None` for a limit of another kind or cause.
+    /// Time of this reduction under `limit`: window, recovery or timeout with the cause of the
+    /// reduction. `None` for any other limit.
     fn place(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
         match limit {
             FlowLimit::Window(cause) if cause == self.cause => Some(&mut self.window),

@@ -14,7 +14,7 @@ fn keys() -> Vec<String> {
     KEYS.map(String::from).to_vec()
 }
 
-/// A run of two rows that hold its identity and their order.
+/// Table with two rows for each run; the text of the first row identifies the run.
 fn rows(runs: &[(u64, u64)]) -> Columns {
     let twice = || runs.iter().flat_map(|run| [*run, *run]);
     let texts: Vec<String> =

@@ -135,7 +135,7 @@ impl Sizes {
         sizes
     }
 
-    /// Length of the range, negative if there is none.
+    /// Length of the range of sizes; negative if the range is empty.
     fn length(&self) -> f64 {
         self.high - self.low + self.tolerance
     }

@@ -74,8 +74,8 @@ pub const GILBERT_ELLIOTT_3: DiscreteChain<2> = DiscreteChain {
         let [p, r] = PairCounts::from_series(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
-            // These starting points give the same loss rate by fewer, longer bursts, in which some
-            // packets arrive.
+            // Compared with `gilbert`, these starting points have fewer and longer bursts, in which
+            // some packets arrive, and a loss rate of the same order.
             two_states([clamp_interior(p * slower.sqrt()), clamp_interior(r * slower), 1.0, h])
         };
         tries.into_iter().filter_map(start).collect()
@@ -126,7 +126,7 @@ pub const SECOND_ORDER: DiscreteChain<4> = DiscreteChain {
     title: "second-order Markov chain",
     is_hidden: false,
     parameters: &[probability("p00"), probability("p01"), probability("p10"), probability("p11")],
-    // State 2a + b stands for the fate a of the previous packet and the fate b of this one.
+    // State 2a + b stands for the fate a of the previous packet and the fate b of the current one.
     chain: |values| {
         let mut moves = [[0.0; 4]; 4];
         for (state, p) in values.iter().enumerate() {

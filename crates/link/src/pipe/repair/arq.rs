@@ -97,7 +97,7 @@ struct Lost {
     job: Job,
     /// Time at which the sender gets the feedback.
     due: Time,
-    /// Number of transmissions so far.
+    /// Number of transmissions of the frame so far.
     tries: u32,
 }
 

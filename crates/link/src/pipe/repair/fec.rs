@@ -90,7 +90,7 @@ struct Block {
     arrived: usize,
     /// Latest arrival of the block's frames.
     last: Time,
-    /// Packets lost so far.
+    /// Packets of the block that were lost and are not reconstructed yet.
     lost: Vec<(Job, Reason)>,
     parity_sent: u32,
 }

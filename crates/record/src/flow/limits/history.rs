@@ -93,7 +93,7 @@ impl LimitHistory {
         }
     }
 
-    /// Spans of time under one limit each, in order.
+    /// Spans of time, each under one limit, in order of time.
     pub fn spans(&self) -> impl Iterator<Item = LimitedSpan> + '_ {
         let mut start = self.start;
         let mut parts = self.parts.iter().peekable();
