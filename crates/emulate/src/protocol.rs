@@ -266,7 +266,8 @@ pub enum WorkerMessage {
     },
     /// A program has ended; its index in the setup, and its exit code.
     ProgramDone(usize, i32),
-    /// A program has ended that does not run in the background; the emulation waits for its end.
+    /// A program for whose end the emulation waits has ended: one that does not run in the
+    /// background.
     Awaited,
     /// Results of all flows, in their order.
     Report {

@@ -96,7 +96,7 @@ fn time_passes_only_for_who_waits() {
     assert_eq!(at, Duration::from_millis(100));
     assert_eq!((first.seq, first.payload_bytes), (start.add(1), 500));
     assert!(!first.flags.contains(Flags::PSH), "scripts do not look at PSH");
-    // RFC 6298 §2.4: a second; then twice as long.
+    // The RTO is one second (RFC 6298 §2.4), and doubles after the first retransmission.
     let (at, second) = leaving(&monitor).unwrap();
     assert_eq!((at, second.seq), (Duration::from_millis(1_100), first.seq));
     let (at, _) = leaving(&monitor).unwrap();
@@ -196,7 +196,7 @@ fn flags_are_checked() {
     assert!(Machine::new(settings).unwrap_err().contains("cubik"));
 }
 
-/// Window, state and options of a connection stand where Linux has them.
+/// Window, state and options of a connection are at the same offsets as in Linux's `tcp_info`.
 #[test]
 fn information_is_laid_out_as_linux_does() {
     let monitor = monitor();

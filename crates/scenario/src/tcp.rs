@@ -231,7 +231,7 @@ impl Resolver<'_> {
 
     /// Merges the table's own fields into the base. A choice keeps the parameters of the base if it
     /// has the same name (and class, for user code) or no name. A table that is not a choice, such
-    /// as `delayed_ack`, also keeps them.
+    /// as `delayed_ack`, keeps the values of the base that it does not set.
     fn merged(&self, base: Base, own: &Map<String, Value>) -> Result<Step, Problem> {
         let Base { fields: Value::Object(mut base), is_linux } = base else {
             unreachable!("a TCP is a table")

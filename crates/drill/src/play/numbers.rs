@@ -24,13 +24,13 @@ pub struct NumberMapping {
 }
 
 impl NumberMapping {
-    /// Sets the initial number of the script's peer.
+    /// Sets the initial sequence number of the remote end, whose packets the script sends.
     pub fn set_remote_isn(&mut self, seq: u32) {
         self.remote = SeqNr(seq);
     }
 
-    /// Number to add to an acknowledgment number of the script. The numbers in a SYN's header are
-    /// not relative, so a SYN has a different offset.
+    /// Number to add to an acknowledgment number of the script to get that of the connection. The
+    /// numbers in a SYN's header are not relative, so a SYN has a different offset.
     fn ack_offset(&self, syn: bool) -> u32 {
         let local = self.local.unwrap_or_default().0;
         if syn { local.wrapping_sub(self.local_in_script) } else { local }

@@ -171,7 +171,8 @@ fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     })
 }
 
-/// Renames changes to the fields that this TCP has.
+/// Replaces the placeholder [`sysctl::LARGEST_RECEIVE_BUFFER`] in changes by the field that this
+/// TCP has.
 fn renamed_for(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
     let grows = config.receive_autotuning.is_some();
     let field = if grows { "receive_autotuning" } else { "receive_buffer" };

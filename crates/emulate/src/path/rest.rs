@@ -45,7 +45,8 @@ mod tests {
         let mut rest = SleepBudget::default();
         assert!(!rest.may_stay_awake(at(100)));
         rest.record_sleep(at(100), at(200));
-        // The loop has slept 100 µs; the 100 µs awake before it had no credit to use up.
+        // The sleep of 100 µs gives credit for 1000 µs awake. The 100 µs awake before the sleep
+        // reduce nothing, because there was no credit then.
         assert!(rest.may_stay_awake(at(1200)));
         assert!(!rest.may_stay_awake(at(1220)));
         rest.record_sleep(at(1200), at(1300));

@@ -52,7 +52,7 @@ pub struct DetectedLoss {
     pub repaired_by_probe: bool,
     /// Congestion window before the reaction to the loss, bytes.
     pub cwnd_before_bytes: u64,
-    /// Target of the congestion window, bytes.
+    /// Target of the congestion window after the reaction to the loss, bytes.
     pub cwnd_after_bytes: u64,
     /// Timeout in force at detection.
     pub rto: Duration,
@@ -196,7 +196,8 @@ impl TransitionDetector {
         }
     }
 
-    /// Reports the pending recovery, whose first retransmission has now been observed.
+    /// Adds the pending recovery, whose first retransmission has now been observed, to the
+    /// findings.
     fn flush_pending(&mut self, found: &mut Vec<Finding>) {
         found.extend(self.pending.take().map(Finding::Loss));
     }

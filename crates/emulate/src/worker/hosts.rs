@@ -233,7 +233,8 @@ fn name_hosts(setup: &WorkerSetup) -> Result<(), String> {
     for host in &setup.hosts {
         writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
     }
-    // A temporary file system is mounted until the files in it have been bound to their places.
+    // A temporary file system is mounted until its files have been bind-mounted at their paths in
+    // `/etc`.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
     // Without name servers, looking up another name fails immediately instead of after a timeout.

@@ -96,8 +96,8 @@ struct Pair<'a> {
 }
 
 impl Proxy {
-    /// Creates a proxy that has not begun. `legs` contain the options of its sockets, and how its
-    /// connections are established.
+    /// Creates a proxy, which is not started yet. `legs` contain the options of its sockets, and
+    /// how its connections are established.
     pub fn new(
         setup: &ProxySetup,
         (legs, ways): ([FlowSetup; 2], [Establishment; 2]),

@@ -25,7 +25,7 @@ fn null_parts_and_negative_counts_are_refused() {
         }
         assert_eq!(errno(readv(null_mut(), 3, null(), 1) as i64), libc::EFAULT);
         assert_eq!(errno(writev(null_mut(), 3, null(), 1) as i64), libc::EFAULT);
-        // Together more than a call can return.
+        // The lengths of the parts exceed in total what a call can return.
         assert_eq!(errno(readv(null_mut(), 3, parts.as_ptr(), 2) as i64), libc::EINVAL);
         assert_eq!(errno(writev(null_mut(), 3, parts.as_ptr(), 1) as i64), libc::EINVAL);
     }
@@ -36,7 +36,7 @@ fn null_messages_buffers_and_lengths_are_refused() {
     let mut value = 0u32;
     let at: *mut c_void = (&raw mut value).cast();
     let [mut four, mut negative]: [socklen_t; 2] = [4, -1 as c_int as socklen_t];
-    // SAFETY: null pointers; where a length says so, four bytes.
+    // SAFETY: null pointers, or `at`, which points to four bytes.
     unsafe {
         assert_eq!(errno((TABLE.recvmsg)(null_mut(), 3, null_mut(), 0) as i64), libc::EFAULT);
         assert_eq!(errno((TABLE.sendmsg)(null_mut(), 3, null(), 0) as i64), libc::EFAULT);
@@ -47,7 +47,7 @@ fn null_messages_buffers_and_lengths_are_refused() {
         let set = |value, length| errno((TABLE.setsockopt)(null_mut(), 3, 6, 1, value, length));
         assert_eq!(set(null(), 4), libc::EFAULT);
         assert_eq!(set(at, negative), libc::EINVAL);
-        // Nothing at null is a value of length 0, too short for any option.
+        // A null pointer with length 0 is a valid empty value, which is too short for any option.
         assert_eq!(set(null(), 0), libc::EINVAL);
     }
 }

@@ -191,7 +191,8 @@ impl Flow {
             self.limiter.begin_connection(self.connection);
         }
         if from == self.opener && from == Side::Receiver {
-            // The sender's socket has not been passed yet.
+            // The stored socket is that of the previous connection. The worker passes the new one
+            // later, before the sender's first transmission.
             context.senders.close_socket(seen.flow);
         }
     }

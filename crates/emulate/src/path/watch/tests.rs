@@ -96,14 +96,15 @@ fn fast_recovery_begins_with_its_first_retransmission() {
     assert_eq!(it.again(recovery(), 4001), [Finding::Loss(fast_retransmit(2, 4001))]);
     assert_eq!(it.again(recovery(), 5001), []);
     assert_eq!(it.ack(recovery(), 9001), []);
-    // Everything sent before is acknowledged, and the sender is still in recovery: another one.
+    // Everything sent before the recovery is acknowledged, but the sender is in recovery, so a
+    // second recovery has begun.
     assert_eq!(it.ack(recovery(), 20_001), []);
     let second = DetectedLoss {
         cwnd_before_bytes: 19 * MSS,
         same_window_of_data: true,
         ..fast_retransmit(6, 20_001)
     };
-    // Its retransmissions are not seen before it ends.
+    // The second recovery ends before any of its retransmissions is observed.
     let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
     let over = it.ack(after, 24_001);
     assert_eq!(over, [Finding::Loss(second), Finding::RecoveryEnd(ms(7))]);
@@ -188,7 +189,8 @@ fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
         let mut it = Watched::new();
         assert_eq!(it.again(open(), 19_001), []);
         assert_eq!(it.watch.open_probe(), Some(19_001));
-        // This acknowledges exactly everything sent before it.
+        // This ACK covers exactly the data sent before the probe, and thus does not tell whether
+        // the probe repaired a loss.
         assert_eq!(it.ack(open(), 20_001), []);
         let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
         let found = it.ack(if repaired { after } else { open() }, 21_001);
