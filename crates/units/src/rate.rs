@@ -52,7 +52,8 @@ impl Rate {
 
     /// Time to transmit `bytes` at this rate, rounded to the nearest nanosecond.
     ///
-    /// # Panics If the rate is zero; scenarios refuse a constant rate of zero.
+    /// # Panics
+    /// If the rate is zero; scenarios refuse a constant rate of zero.
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         let bit_nanos = bytes as u64 * 8_000_000_000;
         Duration::from_nanos((bit_nanos + self.0 / 2) / self.0)

@@ -124,8 +124,8 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
 /// Maximum number of change points in the result.
 const CHANGES_MOST: usize = 16;
 
-/// Change points by binary segmentation. A part of the series is divided if its best division
-/// improves the likelihood more than in 99 of 100 series drawn from the model.
+/// Change points by binary segmentation. A part of the series is divided at its best point if this
+/// increases the likelihood more than it does in 99 % of the series drawn from the model.
 fn changes(series: &Series, tested: &TestResults) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
     let pairs = CumulativePairs::from_fates(&fates);

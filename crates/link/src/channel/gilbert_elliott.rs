@@ -110,8 +110,8 @@ impl Config {
 
     /// Chain of this configuration.
     ///
-    /// # Panics If the parameters are invalid; a scenario with such parameters is refused when it
-    /// is read.
+    /// # Panics
+    /// If the parameters are invalid; a scenario with such parameters is refused when it is read.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }

@@ -127,8 +127,8 @@ impl Config {
 
     /// Chain of this configuration.
     ///
-    /// # Panics If the parameters are invalid; a scenario with such parameters is refused when it
-    /// is read.
+    /// # Panics
+    /// If the parameters are invalid; a scenario with such parameters is refused when it is read.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
@@ -172,8 +172,8 @@ impl Model for Config {
 /// Mean number of instants per span at which the chain forgets its state; about one span in 3000
 /// has none.
 const PER_SPAN: f64 = 8.0;
-/// Number of spans that are searched backwards for an instant. No instant is found with probability
-/// e^(−8·64).
+/// Number of spans that are searched backwards for an instant. The probability that none is found
+/// is e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
 /// Running channel: its chain, and the chain's course in the current span of time.

@@ -36,8 +36,9 @@ pub struct DelayParameters {
 impl DelayParameters {
     /// Distribution in seconds.
     ///
-    /// # Errors A parameter is missing, belongs to another distribution, or is impossible; the
-    /// message contains the parameter's name.
+    /// # Errors
+    /// A parameter is missing, belongs to another distribution, or is impossible; the message
+    /// contains the parameter's name.
     pub fn law(&self) -> Result<Law, String> {
         let given = [
             ("delay", self.delay.is_some()),

@@ -1,12 +1,12 @@
 //! *What it does.* One direction of a link: queue → rate → channel → propagation delay.
 //!
-//! With a FIFO queue, no event is needed at the end of a transmission. When a packet arrives, its
-//! transmission is known to start at `max(now, busy_until)`. This determines the end of the
+//! With a `droptail` queue, no event is needed at the end of a transmission. When a packet arrives,
+//! its transmission is known to start at `max(now, busy_until)`. This determines the end of the
 //! transmission, the channel's effect on the packet, and its arrival at the far end. A pipe
 //! therefore has one pending event: the departure of its first packet ([`Pipe::poll_timeout`]).
 //!
-//! This holds for `droptail`. Other disciplines decide at dequeue, so their packets wait in a
-//! queue. While packets are queued, such a pipe also has an event at the end of each transmission.
+//! Other disciplines decide at dequeue, so their packets wait in a queue. While packets are queued,
+//! a pipe with such a discipline also has an event at the end of each transmission.
 //!
 //! A packet that the channel loses leaves the pipe when its transmission ends, not before. The
 //! counters are therefore correct at every instant: packets in + copies = delivered + dropped +

@@ -143,11 +143,12 @@ mod tests {
             assert_eq!(control.last_count, control.count);
             (control.count, control.drop_next.since(now).as_nanos() / 1_000_000)
         };
-        // The count grew by six in the previous dropping state: 100 ms/√6 = 40.8 ms.
+        // In the previous dropping state the count grew by six, so the next drop comes after 100
+        // ms/√6 = 40.8 ms.
         assert_eq!(begun(10, 4, -1), (6, 40));
         assert_eq!(begun(10, 4, 0), (1, 100), "16 intervals are not recent");
-        // If the count grew by two: 100 ms/√2 = 70.7 ms. If it grew by only one, the new count is
-        // 1.
+        // After a growth of the count by two: 100 ms/√2 = 70.7 ms. After a growth by only one, the
+        // count starts at 1.
         assert_eq!([begun(6, 4, -1), begun(5, 4, -1)], [(2, 70), (1, 100)]);
         assert_eq!(begun(4, 4, -1), (1, 100));
     }

@@ -16,12 +16,13 @@
 //! agent then sends a copy of the oldest segment, if the mobile waits for it. After
 //! `retransmissions` copies of a segment the agent gives the segment up.
 //!
-//! *Where we differ.* Positions are bytes. The hop keeps the order of packets, so more duplicates
-//! than expected show that the copy was lost as well; the agent absorbs such a duplicate and sends
-//! another copy at once, where ns-2 waits for the timer. ns-2 counts forwarded duplicates over all
-//! connections together. It makes no copies while the interface queue is full; here the agent frees
-//! its copy when the hop's queue drops the segment. In ns-2 a new sample has a weight of 7/8 in
-//! srtt; here the weight is 1/8. Copies join the end of the hop's queue, without priority.
+//! *Where we differ.* Positions are numbers of bytes, not of segments. The hop keeps the order of
+//! packets, so more duplicates than expected show that the copy was lost as well; the agent absorbs
+//! such a duplicate and sends another copy at once, where ns-2 waits for the timer. ns-2 counts
+//! forwarded duplicates over all connections together. It makes no copies while the interface queue
+//! is full; here the agent frees its copy when the hop's queue drops the segment. In ns-2 a new
+//! sample has a weight of 7/8 in srtt; here the weight is 1/8. Copies join the end of the hop's
+//! queue, without priority.
 
 use super::{CopyAction, Counters, PassingSegment, Verdict};
 use retx_units::{Duration, SeqNr, Time};

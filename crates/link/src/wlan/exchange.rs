@@ -59,8 +59,8 @@ impl Cell {
             if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         self.count_sent(station);
         let radio = &mut self.radios[index];
-        // A transmitting station cannot receive. Its EIFS after an earlier damaged frame is also
-        // over.
+        // A transmitting station cannot receive. It need no longer wait EIFS after an earlier
+        // damaged frame.
         radio.receiving_from = NOBODY;
         radio.eifs = false;
         radio.activity = Activity::Transmitting;

@@ -30,9 +30,9 @@ pub struct Reduction {
     /// True if an undo also reverts the reduction before this one.
     pub same_window_of_data: bool,
     /// True if the timer was started before the last partial ACK, which did not restart it. The
-    /// timer then measured the previous recovery, so this reduction gets the cause of that
-    /// recovery: a recovery from many losses outlasts the timer, whatever the fate of the segment
-    /// that is retransmitted first.
+    /// timer then expired because the previous recovery, from many losses, took longer than the
+    /// timeout, whatever the fate of the segment that is retransmitted first. This reduction
+    /// therefore gets the cause of that recovery.
     pub stale_timer: bool,
 }
 

@@ -11,8 +11,8 @@
 //! As long as no segment is lost or retransmitted, nothing is stored. Only exceptions are stored:
 //! dropped copies, retransmissions, and verdicts that depend on a copy still in flight. Such a
 //! verdict assumes that the copy arrives; if the copy is dropped, a [`Correction`] follows. Each
-//! byte has one original and possibly some retransmissions. It has arrived or is in flight unless
-//! all these copies were dropped.
+//! byte has one original and possibly some retransmissions. A byte has arrived or is in flight
+//! unless all its copies were dropped.
 //!
 //! Positions are those of the stream: SYN 0, first byte of data 1, FIN after the last.
 

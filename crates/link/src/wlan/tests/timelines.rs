@@ -343,7 +343,8 @@ fn a_station_whose_nav_is_set_answers_no_rts() {
 /// A NAV set by an RTS is reset if no frame begins within 2 SIFS, a CTS and 2 slots.
 #[test]
 fn an_rts_in_vain_reserves_nothing() {
-    // Packets go from 2 to 3, 3 to 2, 1 to 0 and 2 to 3; each pair's first frame is lost.
+    // Packets go from 2 to 3, 3 to 2, 1 to 0 and 2 to 3. The channel loses the first frame of each
+    // ordered pair of stations, an RTS.
     let mut config = Config { channel: losing(&[0]), ..row(4, 200, 250) };
     config.rts_threshold = 100;
     config.short_retry_limit = Some(1);
