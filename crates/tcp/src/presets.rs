@@ -290,7 +290,7 @@ mod tests {
         (find(name).expect("a preset").config)()
     }
 
-    /// A preset named like a congestion control uses it.
+    /// A preset named like a congestion control uses this congestion control.
     #[test]
     fn presets_use_the_congestion_control_of_their_name() {
         for name in congestion_control::Config::NAMES {
@@ -338,7 +338,7 @@ mod tests {
         );
     }
 
-    /// Linux 2.2 (TCP_RTO_MAX), and the loss state that keeps the backoff.
+    /// Limits of Linux 2.2 (TCP_RTO_MAX), and its loss state, which keeps the backoff.
     #[test]
     fn linux24_has_the_old_kernels_limits() {
         let linux = config("linux24");
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(linux.cwnd_validation, CwndValidation::None);
     }
 
-    /// The paper's table, and what its figure 2 shows of the windows.
+    /// Values of the table in Teng & Chang's paper, and of the windows in its figure 2.
     #[test]
     fn riverbed_has_the_papers_values() {
         let riverbed = config("riverbed_reno");

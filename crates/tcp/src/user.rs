@@ -264,7 +264,7 @@ impl<T: ?Sized + CloneBox> Clone for Instance<T> {
 }
 
 impl Config {
-    /// True if user code makes one of the decisions.
+    /// True if the congestion control or the loss cause is user code.
     pub fn has_user_code(&self) -> bool {
         matches!(self.congestion_control, congestion_control::Config::python(_))
             || matches!(self.loss_cause, loss_cause::Config::python(_))
@@ -358,7 +358,7 @@ mod tests {
         assert!(format!("{:?}", fault("a", &first)).contains("\"a\""));
     }
 
-    /// Code that makes a decision must be loaded, and may make either decision.
+    /// User code must be loaded, whether it is a congestion control or a loss cause.
     #[test]
     fn code_must_be_loaded() {
         let code = || serde_json::json!({ "name": "python", "class": "Rule" });

@@ -22,7 +22,7 @@ pub struct Baseline {
     flows: Vec<FlowCounters>,
     /// Statistics of each pipe; empty if nothing has been counted yet.
     pipes: Vec<Statistics>,
-    /// Snapshot of each other stage.
+    /// Snapshot of each stage that is not a pipe.
     pub stages: Vec<Snapshot>,
     /// Snapshot of each proxy.
     pub proxies: Vec<Proxy>,

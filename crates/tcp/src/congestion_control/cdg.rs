@@ -99,7 +99,7 @@ struct Delay {
     samples: u32,
     /// Least RTT measured in slow start, in µs.
     least: i64,
-    /// Start of the train of ACKs, and its last one.
+    /// Times of the first and the last ACK of the current train.
     train: Option<(Time, Time)>,
 }
 

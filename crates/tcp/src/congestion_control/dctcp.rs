@@ -146,7 +146,7 @@ mod tests {
         for n in 1..=count {
             let (snd_una, snd_nxt) = (start + n * smss, start + (n + count) * smss);
             let ack = Ack { snd_una, snd_nxt, ..ack(at(0), smss) };
-            // The end of this window is that of its last segment.
+            // The round trip ends with the acknowledgment of the last segment of this window.
             dctcp.round_end = dctcp.round_end.max(start + count * smss);
             dctcp.observe_echo(&ack, SMSS, n <= marked);
         }

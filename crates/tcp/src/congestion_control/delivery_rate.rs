@@ -56,7 +56,7 @@ impl Stamp {
 pub(crate) struct Sample {
     /// Number of segments delivered.
     pub segments: u64,
-    /// Time that the delivery of these segments took; above zero.
+    /// Time that the delivery of the sampled segments took; above zero.
     pub interval: Duration,
     /// Number of segments delivered before the newest segment of this sample was sent.
     pub prior_delivered: u64,
@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(rate.least_rtt(), Some(MS * 15));
     }
 
-    /// `tcp_rate_check_app_limited`: the mark is delivered + in flight. `tcp_rate_gen` clears it
-    /// once more than that has been delivered.
+    /// `tcp_rate_check_app_limited` sets `app_limited` to delivered + in flight. `tcp_rate_gen`
+    /// clears it once more than that has been delivered.
     #[test]
     fn a_shortage_ends_when_more_than_the_data_in_flight_are_delivered() {
         let mut rate = DeliveryRate::new();

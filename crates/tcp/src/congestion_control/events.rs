@@ -57,7 +57,7 @@ pub struct Sent {
     pub position: u64,
     /// Payload bytes.
     pub bytes: u32,
-    /// Data in flight including these, bytes.
+    /// Data in flight, including the data being sent, bytes.
     pub flight_size: u64,
     /// True for a retransmission.
     pub retransmission: bool,

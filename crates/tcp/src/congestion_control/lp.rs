@@ -46,7 +46,7 @@ pub enum ClockOffset {
     /// Random, as with Linux's default of 1 for `net.ipv4.tcp_timestamps`.
     #[default]
     Random,
-    /// None, as with a value of 2 on hosts that were started together.
+    /// None, as if `net.ipv4.tcp_timestamps` is 2 on hosts that were started together.
     None,
 }
 
@@ -87,7 +87,7 @@ pub struct State {
     /// True if `on_segments_acked` is called.
     is_sampled: bool,
     clock_offset: ClockOffset,
-    /// Offset of this connection, in ticks.
+    /// Offset of the receiver's clock on this connection, in ticks.
     offset: u32,
 }
 

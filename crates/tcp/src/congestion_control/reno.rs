@@ -114,7 +114,8 @@ mod tests {
     use super::super::testing::{ack, at, tcp, window};
     use super::*;
 
-    /// RFC 5681 §3.1: one segment once cwnd bytes are acknowledged; the rest counts for the next.
+    /// RFC 5681 §3.1: the window grows by one segment once cwnd bytes are acknowledged; the rest of
+    /// the bytes counts for the next segment.
     #[test]
     fn acknowledged_bytes_add_up_to_a_window() {
         let config = Config { growth: Growth::BytesAcked };

@@ -31,7 +31,7 @@ fn few_algorithms_differ_in_what_they_need() {
     let of = |holds: fn(&State) -> bool| -> Vec<&str> {
         Config::BUILT_IN.iter().copied().filter(|name| holds(&control(name))).collect()
     };
-    // These keep no estimate of the path, so the connection may skip the calls.
+    // Algorithms without an estimate of the path, so the connection may skip the calls.
     let blind =
         ["reno", "reno_linux", "tahoe", "hybla_linux", "highspeed", "scalable", "dctcp", "lp"];
     let mut observing_not = of(|it| !it.observes());

@@ -222,7 +222,8 @@ mod tests {
         assert_eq!(window.cwnd, 10_000);
     }
 
-    /// `tcp_veno_cong_avoid` is Reno's outside Open, and before three samples.
+    /// Outside the state Open, and before three RTT samples, `tcp_veno_cong_avoid` grows the window
+    /// as Reno does.
     #[test]
     fn recovery_and_few_samples_are_renos() {
         for (in_recovery, samples, measures) in

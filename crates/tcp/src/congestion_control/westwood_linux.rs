@@ -156,7 +156,7 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        // Linux does this at `CA_EVENT_LOSS`.
+        // `CA_EVENT_LOSS`: sets the threshold, and lets the minimum RTT begin anew.
         if !self.segments.timed_out(window, loss, repeated) {
             self.set_ssthresh(window);
             self.renew_least_rtt = true;
@@ -164,7 +164,7 @@ impl CongestionControl for State {
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, _: Time) {
-        // Linux does this at `CA_EVENT_COMPLETE_CWR`.
+        // `CA_EVENT_COMPLETE_CWR`: sets threshold and window.
         self.set_ssthresh(window);
         window.cwnd = window.ssthresh;
     }

@@ -212,8 +212,8 @@ impl Connection {
                 let known = self.receiver.advertised();
                 self.receiver.pending.on_repeated_data(known);
             }
-            // RFC 9293 §3.10.7.4 requires this for a repeated FIN; data before it also show that
-            // the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
+            // RFC 9293 §3.10.7.4 restarts TIME-WAIT at a repeated FIN; data before it also show
+            // that the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
             if self.state == State::TimeWait && segment.seq_len() > 0 {
                 self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
             }

@@ -310,7 +310,8 @@ mod tests {
         }
     }
 
-    /// `tcp_push`: whole segments, and the rest unless it is held back.
+    /// `tcp_push` sends all whole segments, and a short rest unless Nagle's algorithm holds it
+    /// back.
     #[test]
     fn a_push_sends_whole_segments_and_one_short_end() {
         for (unsent, room, holds_short, sent, bursts, holds_after) in [

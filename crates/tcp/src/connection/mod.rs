@@ -108,9 +108,9 @@ pub enum Event {
     Undone,
     /// ECN-Echo has reduced the window (RFC 3168 §6.1.2).
     EchoTaken {
-        /// Congestion window before, bytes.
+        /// Congestion window before the reduction, bytes.
         cwnd_before: u64,
-        /// Congestion window after, bytes.
+        /// Congestion window after the reduction, bytes.
         cwnd_after: u64,
     },
     /// A raw RTT sample.

@@ -122,8 +122,8 @@ mod tests {
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);
     }
 
-    /// Ten segments of 1000 bytes are to become seven: the first ACK allows 700 bytes, or one whole
-    /// segment. From nine to three, 333⅓ bytes are rounded up.
+    /// Ten segments of 1000 bytes are to become seven: the first ACK allows 700 bytes, or in Linux
+    /// one whole segment. From nine to three, 333⅓ bytes are rounded up.
     #[test]
     fn the_proportion_is_rounded_up() {
         let ack = RecoveryAck {

@@ -8,7 +8,7 @@ use crate::{Config, send_memory};
 use retx_units::Duration;
 use retx_wire::{Flags, Segment};
 
-/// Connection with so many bytes in flight and queued, and these windows.
+/// Connection with these numbers of bytes queued and in flight, and these windows.
 fn sender(queued: u64, flight: u64, snd_wnd: u64, cwnd: u64) -> Connection {
     let mut near = open(&config("sack"))[0].clone();
     let sender = &mut near.sender;
@@ -123,7 +123,7 @@ fn a_full_segment_fits() {
     assert!(!recovering.waits_for_cwnd(), "a recovery is no wait for the window");
 }
 
-/// The smoothed RTT is compared with 3/2 of the least one.
+/// The smoothed RTT is compared with 3/2 of the minimum RTT.
 #[test]
 fn segments_wait_in_queues_at_one_and_a_half_times_the_least_rtt() {
     let mut near = open(&config("sack"))[0].clone();
@@ -175,8 +175,8 @@ fn events_are_announced() {
     assert!(near.has_events() && near.poll_event().is_some() && !near.has_events());
 }
 
-/// RFC 9293 §3.10.7.1: a closed endpoint answers with a reset, which takes its sequence number
-/// from the acknowledgment, or acknowledges the segment.
+/// RFC 9293 §3.10.7.1: a closed endpoint answers with a reset. Its sequence number is the segment's
+/// acknowledgment number; if there is none, the reset acknowledges the segment.
 #[test]
 fn a_closed_endpoint_refuses() {
     let mut near = open(&config("sack"))[0].clone();
@@ -211,7 +211,7 @@ fn an_abort_sends_a_reset() {
     }
 }
 
-/// Data still to be sent, or waiting for an acknowledgment.
+/// A sender is not at rest while data, a FIN or a retransmission are to be sent.
 #[test]
 fn a_sender_at_rest_has_nothing_to_send() {
     let base = open(&config("sack"))[0].clone();
@@ -349,7 +349,7 @@ fn short_segments_wait() {
     assert_eq!(sendable((5_000, 5_000, 800), nothing), None);
     assert_eq!(sendable((5_000, 5_000, 800), no_nagle), Some(800));
     assert_eq!(sendable((5_000, 5_000, 799), no_nagle), None);
-    // Minshall: a short segment waits only for another one.
+    // Minshall: a short segment waits only for another short one.
     let minshall = |it: &mut Connection| {
         it.parameters = Parameters { minshall: true, ..*it.parameters }.into();
         it.sender.bursts.short_end = it.sender.snd_una;

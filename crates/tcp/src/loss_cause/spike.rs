@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// A spike begins above this share of the range from the smallest RTT to the largest.
     pub start: Probability,
-    /// A spike ends below this share of the range.
+    /// A spike ends below this share of the range from the smallest RTT to the largest.
     pub end: Probability,
     /// Apply the rule to timeouts, too; otherwise they count as congestion.
     #[serde(rename = "timeouts")]

@@ -27,7 +27,7 @@ pub enum Timer {
     /// Only the first partial ACK restarts the timer: many losses end in a timeout.
     #[default]
     Impatient,
-    /// Every partial ACK restarts it.
+    /// Every partial ACK restarts the timer.
     SlowButSteady,
 }
 

@@ -13,7 +13,7 @@ fn duplicates<const N: usize>(state: &mut State, snd_una: u64) -> [Reaction; N] 
     [(); N].map(|()| state.on_ack(&testing::ack(0, snd_una, 10_001), board))
 }
 
-/// Names of the algorithms for which a test holds.
+/// Names of the algorithms for which `test` returns true.
 fn all(test: impl Fn(&str) -> bool) -> Vec<&'static str> {
     Config::NAMES.iter().copied().filter(|name| test(name)).collect()
 }

@@ -40,7 +40,7 @@ impl Scoreboard {
     /// True if everything in flight was sent once, and `by_time` lists exactly the segments in
     /// flight; the scoreboard must be [in order](Self::is_in_order).
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
-        // The list is cleaned lazily; an entry out of date would be popped in place of the
+        // `by_time` is cleaned lazily; an entry out of date would be removed in place of the
         // acknowledged one.
         let listed = if self.without_times { 0 } else { self.records.len() };
         self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()

@@ -48,8 +48,8 @@ impl Scoreboard {
                 self.mark_lost(index);
                 index += 1;
             }
-            // All segments below have been examined. The next ACK starts here, so that each segment
-            // is examined once, not once per ACK.
+            // All segments below this position have been examined. The next ACK starts here, so
+            // that each segment is examined once, not once per ACK.
             self.examined = self.records.get(index).map_or(position, |record| record.start);
         }
         self.lost_bytes - before

@@ -22,7 +22,7 @@ impl Scoreboard {
         self.records[index].length = length;
         work::steps(self.records.len() - index);
         self.records.insert(index + 1, rest);
-        // Counts in segments grow by the new one; counts in bytes are unchanged.
+        // Counts of segments grow by one, the new segment; counts of bytes are unchanged.
         let marked = whole.lost || whole.retransmitted && !whole.previous_copy_in_flight;
         self.marked_segments += u64::from(marked);
         self.lost_segments += u64::from(whole.lost);

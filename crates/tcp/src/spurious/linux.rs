@@ -108,7 +108,8 @@ impl State {
             return Verdict::Undecided;
         }
         if ack.advances() && self.undo_marker.is_some() && self.is_delayed(ack) {
-            // `tcp_try_undo_partial`: this is reordering, whether the recovery is undone or not.
+            // `tcp_try_undo_partial`: a late original is reordering, whether the recovery is undone
+            // or not.
             self.late_original = true;
             if ack.retransmitted > 0 {
                 return Verdict::Wait;
@@ -234,9 +235,9 @@ mod tests {
         Ack { snd_max, ..testing::ack(previous_una, snd_una) }
     }
 
-    /// `tcp_process_loss`, step 3.a: `if (after(tp->snd_nxt, tp->high_seq))`, a duplicate ACK ends
-    /// F-RTO. The next ACK of new data then continues the conventional recovery. Otherwise that ACK
-    /// is step 2.b: send new data.
+    /// `tcp_process_loss`, step 3.a: once new data were sent (`after(tp->snd_nxt, tp->high_seq)`),
+    /// a duplicate ACK ends F-RTO, and the next ACK of new data continues the conventional
+    /// recovery. If none were sent, the next ACK of new data is step 2.b: send new data.
     #[test]
     fn a_duplicate_ends_frto_once_new_data_were_sent() {
         let next = |duplicate: Option<u64>| {
@@ -273,7 +274,7 @@ mod tests {
         state
     }
 
-    /// ACK in recovery, from 1 to this position, with this echo.
+    /// ACK in recovery that moves SND.UNA from 1 to this position, with this echoed timestamp.
     fn partial(snd_una: u64, echo: u32) -> Ack {
         Ack {
             state: LossState::Recovery,

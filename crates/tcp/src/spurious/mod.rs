@@ -44,7 +44,7 @@ pub struct NewRecovery {
     /// True if another recovery, for the same window of data, is in progress; also at a repeated
     /// timeout.
     pub in_recovery: bool,
-    /// True for a timeout for the same segment as the previous one.
+    /// True for a timeout for the same segment as the previous timeout.
     pub repeated: bool,
     /// True if a tail loss probe that retransmitted a segment is not yet acknowledged.
     pub awaits_probe: bool,

@@ -133,8 +133,8 @@ pub(in crate::engine) struct ParallelLanes<'l> {
 }
 
 impl ParallelLanes<'_> {
-    /// Appends a packet to the first lane whose last packet does not arrive later; returns false if
-    /// there is none.
+    /// Appends a packet to the first lane whose last packet does not arrive after it; returns false
+    /// if no lane fits.
     #[inline(always)]
     pub fn append(&mut self, waiting: LanePacket, agenda: &mut Agenda) -> bool {
         let LanePacket { arrival, id, to } = waiting;

@@ -67,7 +67,7 @@ impl Rounds {
     /// Handles a sample of a segment that was sent when `prior_delivered` segments had been
     /// delivered; now `delivered` have been. Returns true if a round begins.
     pub fn on_sample(&mut self, prior_delivered: u64, delivered: u64) -> bool {
-        // The segment was sent after the round began, so a round trip has passed since then.
+        // If the segment was sent after the round began, a round trip has passed since then.
         self.start = prior_delivered >= self.end;
         if self.start {
             self.end = delivered;

@@ -127,7 +127,8 @@ impl LinuxCurve {
             let scale = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
             let per_segment = (cwnd.saturating_mul(scale) >> 3).max(1);
             if epoch.acked > per_segment {
-                // Linux subtracts in a loop while the count is larger: the remainder is never 0.
+                // Linux subtracts in a loop while the count exceeds `per_segment`, so the remainder
+                // is never 0.
                 let more = (epoch.acked - 1) / per_segment;
                 epoch.acked -= more * per_segment;
                 epoch.reno = epoch.reno.saturating_add(more);

@@ -178,8 +178,8 @@ fn the_size_of_a_burst_has_a_limit() {
     }
 }
 
-/// Segments beyond the threshold count for congestion avoidance: one in slow start, and one for the
-/// other eleven.
+/// Segments beyond the threshold count for congestion avoidance: the window grows by one segment in
+/// slow start, and by one for the other eleven.
 #[test]
 fn slow_start_hands_on_the_rest() {
     let (mut nv, mut window) = (nv(), window(10, 11));

@@ -40,7 +40,7 @@ impl Connection {
     /// Permits the detailed fast paths, according to the options negotiated in the handshake.
     pub(super) fn choose_detailed_path(&mut self) {
         let sender = &self.sender;
-        // Connections without any of these details use the plain paths.
+        // The plain paths suffice if they are permitted and loss detection reads no times.
         let has_more_to_do = !self.fast_paths.plain || sender.loss_detection.reads_times();
         let permitted = sender.congestion_control.takes_fast_paths() && !self.ecn.is_enabled();
         let requests = sender.repair.requests.get().is_some();

@@ -74,8 +74,8 @@ fn check_all(name: &str, near: &Connection, troubles: &[(&str, Change)]) {
     }
 }
 
-/// The paths of a recovery need a detector that is off, and a scoreboard that agrees with the use
-/// of SACK and needs no times.
+/// The fast paths of a recovery require that no detector of spurious recoveries is chosen, that the
+/// scoreboard is used exactly if SACK is, and that it stores no order of transmission.
 #[test]
 fn only_a_simple_recovery_takes_the_fast_path() {
     for name in ["newreno", "sack"] {

@@ -84,7 +84,8 @@ fn acknowledgments_of_data_in_flight_are_taken() {
     }
 }
 
-/// The next data are taken up to the right edge of the window, at an end with nothing in flight.
+/// A fast path handles the next data up to the right edge of the window, at an end with nothing in
+/// flight.
 #[test]
 fn the_next_data_are_taken_up_to_the_edge() {
     for name in ["newreno", "sack", "linux"] {
@@ -239,7 +240,8 @@ fn label(result: &FastPathResult) -> &'static str {
     }
 }
 
-/// A recovery sends full segments of new data here, unless something has to be repaired first.
+/// The fast path of a recovery sends full segments of new data, unless something has to be repaired
+/// first.
 #[test]
 fn new_data_in_a_recovery() {
     let base = in_recovery(&config("sack"))[0].clone();

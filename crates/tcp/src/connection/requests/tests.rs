@@ -123,7 +123,7 @@ fn probes_end_with_the_user_timeout() {
 }
 
 /// RFC 9293 §3.8.4, `tcp_keepalive_timer`: probes after the idle time and then at intervals, each
-/// below `SND.NXT`, until their number is reached.
+/// below `SND.NXT`, until the permitted number is reached.
 #[test]
 fn a_silent_peer_is_probed_and_given_up() {
     let mut near = near();
@@ -173,7 +173,8 @@ fn an_active_peer_is_not_probed() {
     assert!(!near.sender.keepalive_due());
 }
 
-/// The silence decides if there is a user timeout, and at least one probe is sent.
+/// The user timeout replaces the permitted number of probes: the connection ends after this
+/// silence, but not before one probe.
 #[test]
 fn the_user_timeout_replaces_the_count_of_probes() {
     let aborts = |timeout_ms, count, times: &[u64]| {

@@ -261,7 +261,7 @@ fn in_order_the_last_segment_sent_is_the_newest() {
         state.newest.map(|newest| newest.end)
     });
     assert_eq!(newest, [Some(1_001), Some(2_001), Some(2_001), Some(1_501)]);
-    // `tcp_rack_update_reo_wnd`: a widened window is kept while recoveries are left to count.
+    // `tcp_rack_update_reo_wnd`: a widened window is kept until the count of recoveries is 0.
     let mult = |reo_wnd_persist| {
         let (state, _) = linux();
         let mut state = State { reo_wnd_mult: 5, reo_wnd_persist, ..state };
@@ -313,7 +313,8 @@ fn a_lost_retransmission_ends_the_repair_after_a_timeout() {
     assert_eq!(second, Reaction::SelectiveRecovery);
 }
 
-/// `tcp_time_to_recover`: outside recoveries a segment that is already marked lost suffices.
+/// `tcp_time_to_recover`: outside recoveries, a segment that is already marked lost suffices to
+/// begin one.
 #[test]
 fn a_marked_segment_starts_a_recovery_in_linux() {
     let begins = |marked: bool| {
