@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(linux.cwnd_validation, CwndValidation::None);
     }
 
-    /// Values of the table in Teng & Chang's paper, and of the windows in its figure 2.
+    /// Values of table 2 of the paper (Electronics 2022), and windows as in its figure 2.
     #[test]
     fn riverbed_has_the_papers_values() {
         let riverbed = config("riverbed_reno");
