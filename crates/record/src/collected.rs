@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 type Error = serde::de::value::Error;
 
-/// Prefix of the columns with the time under each limit. In JSON these are keys of one table,
+/// Prefix of the columns with the time under each limit. In JSON the limits are keys of one table,
 /// `limited_by`. The name of a column ends with the unit, as in `limited_handshake_s`.
 const LIMITED_BY: &str = "limited_by_";
 
@@ -67,7 +67,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Appends a row of these integers, these names and the fields of `row`.
+    /// Appends a row: the integers `numbers`, the names `names`, and the fields of `row`.
     ///
     /// # Panics
     /// If the row's shape differs from that of earlier rows, or if the row contains a value that no
@@ -85,7 +85,7 @@ impl Rows {
         self.rows += 1;
     }
 
-    /// Appends the rows of a table, each preceded by these integers.
+    /// Appends the rows of a table, each preceded by the integers `numbers`.
     ///
     /// # Panics
     /// If the table's columns differ from those of earlier rows.

@@ -30,7 +30,7 @@ const SPECIAL_CASES: [(&str, &[&str]); 3] = [
 /// Minimum expected number of visits to each state of a chain; a chain with fewer is not a
 /// candidate.
 const VISITS_LEAST: f64 = 4.0;
-/// Minimum number of losses for the choice of a model.
+/// Minimum number of losses for the choice of a model; with fewer, no model is chosen.
 const LOSSES_LEAST: f64 = 10.0;
 /// If a larger share of the fates is uncertain, a warning says that the tests are weak.
 const SOFT_MUCH: f64 = 0.05;

@@ -12,7 +12,7 @@ use super::statistics::{CumulativePairs, autocorrelation, dispersion, lags, runs
 use retx_units::StreamKey;
 use serde::Serialize;
 
-/// A law is refused below this p-value.
+/// A law is refused if the p-value is not above this level.
 pub const SIGNIFICANCE_LEVEL: f64 = 0.01;
 /// Maximum number of fates that are drawn in all series of a test together. If the series is long,
 /// fewer series are drawn.

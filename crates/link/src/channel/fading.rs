@@ -218,7 +218,8 @@ impl Sinusoids {
 
 /// Modulation and length in bytes of a frame.
 type Kind = (Modulation, u32);
-/// Maximum number of kinds of frames whose error probabilities are cached.
+/// Maximum number of kinds of frames whose error probabilities are cached; beyond it, the oldest
+/// entry is removed.
 const KNOWN_MAX: usize = 16;
 
 /// Number of states of the chain.

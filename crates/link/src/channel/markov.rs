@@ -31,8 +31,8 @@ checked!(Config);
 
 /// Maximum number of states.
 const STATES_MAX: usize = 64;
-/// Maximum difference between a row's sum and 1. Rounded probabilities cause such differences; rows
-/// are scaled so that they sum to 1.
+/// Maximum difference between a row's sum and 1; a row with a larger difference is refused. Smaller
+/// differences are caused by rounded probabilities, so the row is scaled to the sum 1.
 const SUM_ERROR_MAX: f64 = 1e-3;
 
 impl Config {

@@ -21,7 +21,8 @@ use super::Verdict;
 use retx_units::SeqNr;
 use retx_wire::{Flags, Segment};
 
-/// Maximum number of position ranges that are remembered.
+/// Maximum number of position ranges that are remembered; a further range is joined to the last
+/// one, or is not remembered.
 const RUNS_MAX: usize = 64;
 
 /// Location of the data sender, as seen from the relay.

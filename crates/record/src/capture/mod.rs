@@ -1,5 +1,5 @@
-//! Captures: packets that were seen at places of a run. They are kept until their fates are known,
-//! and then written as pcapng ([`crate::pcapng`]).
+//! Captures: packets that were seen at places of the network during a run. They are stored until
+//! their fates are known, and then written as pcapng ([`crate::pcapng`]).
 //!
 //! A packet is added once, with its headers, and may then be seen at any number of places. Its fate
 //! is set later, when the run knows it, and so is the verdict on whether a retransmission was

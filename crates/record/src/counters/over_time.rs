@@ -33,7 +33,7 @@ impl TimeMean {
         }
     }
 
-    /// Removes the value from now on.
+    /// Records that the quantity has no value from now on.
     pub fn unset(&mut self, now: Time) {
         self.advance_to(now);
         self.value = 0;
@@ -83,7 +83,7 @@ impl Gauge {
         self.max = self.max.max(value);
     }
 
-    /// Removes the value from now on.
+    /// Records that the quantity has no value from now on.
     pub fn unset(&mut self, now: Time) {
         self.over_time.unset(now);
     }
@@ -123,7 +123,7 @@ impl LazyGauge {
         self.0.get_or_insert_default().set(now, value);
     }
 
-    /// Removes the value from now on.
+    /// Records that the quantity has no value from now on.
     pub fn unset(&mut self, now: Time) {
         self.0.iter_mut().for_each(|level| level.unset(now));
     }

@@ -43,8 +43,8 @@ impl Reduction {
     }
 }
 
-/// Maximum number of reductions that are stored because their cause may still be corrected.
-/// Corrections come within a round trip, so few are needed.
+/// Maximum number of reductions that are stored because their cause may still be corrected; beyond
+/// it, the oldest is removed. Corrections come within a round trip, so few are needed.
 const MOST_CLAIMS: usize = 16;
 
 /// Times attributed to a reduction whose cause may still be corrected.

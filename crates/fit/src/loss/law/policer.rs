@@ -28,7 +28,8 @@ const COPIES_MOST: usize = 20_000;
 const GRID: usize = 12;
 /// Number of packets used in the first search over a coarse grid.
 const COPIES_FIRST: usize = 4_000;
-/// Share of the drops that a policer must explain in the first search.
+/// Share of the drops that a policer must explain in the first search; otherwise the model is not
+/// fitted.
 const EXPLAINED_LEAST: f64 = 0.5;
 /// Rounds of refinement of the grid.
 const ROUNDS: usize = 6;
