@@ -211,11 +211,11 @@ impl DatagramAccounting {
 pub struct DatagramFlow {
     /// Index among all flows.
     pub number: u32,
-    /// Position of its first hop in the engine's routes.
+    /// Position of the flow's first hop in the engine's routes.
     pub first_hop: u32,
     /// Sending endpoint.
     pub sender: Sender,
-    /// Accounting of its packets.
+    /// Accounting of the flow's packets.
     pub accounting: DatagramAccounting,
     /// Time at which the fate of the last packet of a finite flow became known.
     pub finish: Option<Time>,

@@ -62,7 +62,7 @@ pub enum RunError {
     Conservation {
         /// Place of the violation.
         place: String,
-        /// Counters of that place.
+        /// Counters of the place at which packets were not conserved.
         counts: String,
     },
 }

@@ -84,7 +84,7 @@ pub struct PipePlan {
     pub link: Arc<str>,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// Nodes at its start and end.
+    /// Nodes at the start and the end of the pipe.
     pub ends: [Arc<str>; 2],
     /// Configuration.
     pub config: Shared<pipe::Config>,
@@ -212,9 +212,9 @@ pub const PROXY_BLOCK: u32 = 64 << 10;
 pub struct DatagramPlan {
     /// Name of the flow.
     pub name: String,
-    /// Pace of its packets.
+    /// Pace of the flow's packets.
     pub pace: Pace,
-    /// Sizes of its IP packets.
+    /// Sizes of the flow's IP packets.
     pub sizes: PacketSizes,
     /// Limits that end the flow.
     pub limits: Limits,

@@ -71,7 +71,7 @@ pub struct Outcome {
     pub relays: Vec<RelaySummary>,
     /// Events handled and time simulated.
     pub engine: EngineSummary,
-    /// Warning about these results, if any.
+    /// Warning about the results of the run, if any.
     pub warning: Option<String>,
     /// Recorded tables.
     pub tables: Tables,

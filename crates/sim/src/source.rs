@@ -92,7 +92,7 @@ impl Source {
         self.next
     }
 
-    /// Pace of its packets.
+    /// Pace of the packets.
     pub const fn pace(&self) -> Pace {
         self.pace
     }

@@ -10,8 +10,9 @@
 //!
 //! - *Quick ACKs.* At the start, after a pause longer than the RTO, and after repeated data, the
 //!   next min(rcv_wnd/(2·MSS), 16) ACKs are sent at once. Growth of the window adds one quick ACK
-//!   if their remaining number is even. The number becomes 0 while less than half of the window is
-//!   free. It is ignored while this end sends responses to the received data (pingpong mode).
+//!   if the remaining number of quick ACKs is even. The number becomes 0 while less than half of
+//!   the window is free. It is ignored while this end sends responses to the received data
+//!   (pingpong mode).
 //! - *MSS.* The largest segment so far, or the length of two consecutive shorter segments of equal
 //!   length; at most 536 bytes at first.
 //! - *Wait* (ato). 40 ms at first. An arrival changes it to ato/2 + 20 ms after a gap of at most 20

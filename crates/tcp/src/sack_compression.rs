@@ -24,7 +24,7 @@ const SLACK: Duration = Duration::from_micros(100);
 /// Counts of duplicate ACKs of one position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackCompression {
-    /// Position that these ACKs acknowledge.
+    /// Position that the counted duplicate ACKs acknowledge.
     rcv_nxt: u64,
     sent: u32,
     held: u32,

@@ -14,8 +14,8 @@ pub(super) struct FreeIndices {
     words: Vec<u64>,
     /// Word from which indices are allocated.
     word: usize,
-    /// Bits of indices in that word that can still be allocated in this round. Indices of the word
-    /// that are released meanwhile are reused in the next round.
+    /// Bits of the indices in `word` that can still be allocated in this round. Indices that are
+    /// released meanwhile are reused in the next round.
     left: u64,
 }
 

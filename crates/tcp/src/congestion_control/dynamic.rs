@@ -20,16 +20,17 @@
 //!
 //! - *ABW* is the estimate of Prairie, of which only an abstract is known (`prairie_like`). The
 //!   paper uses this bandwidth, in bytes per second, as a window in bytes: its figure 7 shows
-//!   ssthresh = 132,811 bytes. The path there, of 2 Mbit/s and 22 ms, holds only 5,500 bytes. `abw
-//!   = "second"` does the same; `abw = "least_rtt"` multiplies the bandwidth by the minimum RTT, as
-//!   Westwood does.
+//!   ssthresh = 132,811 bytes. The path of that figure, of 2 Mbit/s and 22 ms, holds only 5,500
+//!   bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies the bandwidth by the
+//!   minimum RTT, as Westwood does.
 //! - *Growth.* With `second` the threshold is far above the capacity of the path, and the window
 //!   grows exponentially until a loss. The paper limits it to 50 packets, and so does the preset
 //!   (`max_cwnd`).
-//! - *Bound.* The paper is contradictory on whether eq. 5 bounds this growth. Its algorithm runs at
-//!   losses and lets cwnd "increase exponentially until it reaches ssthresh". But "if the loss rate
-//!   is higher than zero, cwnd cannot be higher than 25000", and in figure 7b the window returns
-//!   from 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded here.
+//! - *Bound.* The paper is contradictory on whether eq. 5 bounds the growth between losses. Its
+//!   algorithm runs at losses and lets cwnd "increase exponentially until it reaches ssthresh". But
+//!   "if the loss rate is higher than zero, cwnd cannot be higher than 25000", and in figure 7b the
+//!   window returns from 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded
+//!   here.
 //! - *Small windows.* A small cwnd may rise at a loss, because the algorithm does not compare the
 //!   new value with the old one.
 //! - *Counts.* Retransmissions count as data segments sent. The first interval begins with the

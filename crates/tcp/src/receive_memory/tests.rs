@@ -261,15 +261,15 @@ fn a_new_ratio_moves_the_window_with_the_clamp() {
     assert_eq!(window(30_000, 25_000), 20_480);
 }
 
-/// `tcp_grow_window`: a segment whose payload is at least its memory times the ratio counts two
-/// MSS. Packets of 1252 bytes take 2304 bytes of memory, which give a window of 1152.
+/// `tcp_grow_window`: a segment whose payload is at least its memory times the ratio increases the
+/// window by two MSS. Packets of 1252 bytes take 2304 bytes of memory, which give a window of 1152.
 #[test]
 fn a_segment_that_is_cheap_increases_the_window_by_two_mss() {
     let mut memory = opened();
     (memory.buffer, memory.clamp) = (200_000, 80_000);
     assert!(memory.grow(1_200, 0, &place(1, 64_088, 1_448)));
     assert_eq!(memory.window, 64_088 + 2 * 1_448);
-    // `tcp_event_data_recv`: 128 bytes count, fewer do not.
+    // `tcp_event_data_recv`: a segment of 128 bytes increases the window, a smaller one does not.
     assert!(memory.grow(128, 0, &place(1, 64_088, 1_448)));
     assert!(!memory.grow(127, 0, &place(1, 64_088, 1_448)));
 }

@@ -20,10 +20,10 @@ pub(crate) struct RemovedInTimeOrder {
     pub bytes: u64,
     /// Number of segments.
     pub segments: u64,
-    /// Transmission time of the first of these segments.
+    /// Transmission time of the first removed segment.
     pub first_sent: Time,
     pub last_sent: Time,
-    /// Position after the last of these segments.
+    /// Position after the last removed segment.
     pub end: u64,
 }
 

@@ -31,10 +31,10 @@ pub struct State {
     from: u64,
     /// Retransmitted data whose duplicates the receiver may report.
     sent_again: Ranges,
-    /// Retransmissions of this recovery, all of which must be reported.
+    /// Retransmissions of this recovery, all of which must be reported as duplicates.
     due: Ranges,
     reported: Ranges,
-    /// Number of copies that the receiver must report.
+    /// Number of copies that the receiver must report as duplicates.
     copies: u64,
     copies_reported: u64,
 }
