@@ -19,7 +19,7 @@ pub enum WireError {
         /// The version field.
         version: u8,
     },
-    /// A length field is smaller than its own header.
+    /// A length field is smaller than the minimum length of its header.
     #[error("a length field of the {header} header says {says} bytes; it takes at least {least}")]
     HeaderLength {
         /// `IPv4`, `TCP` or `UDP`.

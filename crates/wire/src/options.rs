@@ -1,4 +1,4 @@
-//! TCP options between bytes and [`Options`].
+//! Conversion of TCP options between bytes and [`Options`].
 
 use crate::{Options, SackBlock, SackBlocks, TCP_OPTIONS_MAX_BYTES, Timestamps, WireError};
 use etherparse::{TcpOptionElement, TcpOptionReadError, TcpOptionsIterator, tcp_option};
