@@ -11,3 +11,4 @@ mod pcapng;
 mod pcapng_tshark;
 mod skipping;
 mod truth;
+mod truth_cases;
