@@ -34,7 +34,7 @@ pub enum Snapshot {
 /// Counters of a relay.
 #[derive(Debug, Clone, Copy)]
 pub struct RelaySnapshot {
-    /// Segments and acknowledgments.
+    /// Counters of segments and acknowledgments.
     pub counters: relay::Counters,
     /// Bytes held over time.
     pub occupancy: relay::Occupancy,

@@ -91,7 +91,7 @@ impl schemars::JsonSchema for InitialWindow {
 mod tests {
     use super::*;
 
-    /// Bounds in the text of the RFCs, on both sides of each limit.
+    /// Bounds that the RFCs state, with an MSS on both sides of each limit.
     #[test]
     fn standards_bound_it_by_the_mss() {
         let rfc5681 = [536, 1095, 1096, 1460, 2190, 2191, 8960];

@@ -45,7 +45,7 @@ pub(crate) const fn of_sent_segment(mss: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Values as shown by `ss -tm`.
+    /// The memory of packets is that shown by `ss -tm`.
     #[test]
     fn packets_take_powers_of_two() {
         for (packet, memory) in

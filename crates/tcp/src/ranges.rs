@@ -163,7 +163,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Compares with a set of single positions.
+        /// Ranges agree with a set of single positions.
         #[test]
         fn agrees_with_a_set(
             additions in prop::collection::vec((1u64..200, 1u64..20), 1..40),

@@ -139,7 +139,8 @@ impl SendMemory {
 mod tests {
     use super::*;
 
-    /// As `ss -tm` shows it: 46,080 with ten segments, later twice the window, at most 4 MiB.
+    /// The buffer is as `ss -tm` shows it: 46,080 bytes with ten segments, later twice the window,
+    /// at most 4 MiB.
     #[test]
     fn grows_with_the_window() {
         let mut memory = SendMemory::growing(16_384, 4 << 20);

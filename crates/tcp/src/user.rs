@@ -326,7 +326,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    /// Program that paces and starts nothing.
+    /// Program with a pacing rate, which creates no instance.
     #[derive(Debug)]
     struct Unused;
 

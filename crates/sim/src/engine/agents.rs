@@ -110,8 +110,8 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// Called before a packet is dropped. Stores the drop, which the packet's other copies may
-    /// need, and informs a relay directly before this place if the queue drops the packet.
+    /// Called before a packet is dropped. Stores the drop, in case the packet's other copies are
+    /// lost as well, and informs a relay directly before this place if the queue drops the packet.
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);

@@ -13,7 +13,8 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// Receiving endpoint, which knows the missing data by which retransmissions are judged.
+/// Receiving endpoint, which shows whether the data of a retransmission were missing, so that the
+/// retransmission was necessary.
 struct Receiver<'a>(&'a Connection);
 
 impl ArrivedData for Receiver<'_> {

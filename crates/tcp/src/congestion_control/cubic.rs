@@ -364,7 +364,7 @@ mod tests {
             state.on_timeout(&mut lossy, &later, false);
             assert_eq!((lossy.cwnd, lossy.ssthresh), (1_000, 49_000), "{variant:?}");
         }
-        // Linux uses cwnd, the RFC the data in flight.
+        // The reduction applies to cwnd in Linux, and to the data in flight in the RFC.
         let left = |variant| {
             let mut lossy = window(100, 999);
             cubic(variant, SlowStart::Standard).on_loss(&mut lossy, &loss(at(0), 50));

@@ -340,7 +340,8 @@ mod tests {
         }
     }
 
-    /// `FLAG_ACK_MAYBE_DELAYED`: a single short segment, alone in its round trip.
+    /// `FLAG_ACK_MAYBE_DELAYED`: the ACK of a single short segment, alone in its round trip, may
+    /// have been delayed.
     #[test]
     fn the_acknowledgment_of_a_lone_short_segment_may_be_delayed() {
         for (segments, is_short, before, delayed) in [

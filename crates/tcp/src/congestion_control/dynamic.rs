@@ -271,7 +271,7 @@ mod tests {
     use super::super::testing::{SMSS, ack, at, loss, tcp, window};
     use super::*;
 
-    /// The line through (0 %, 25,000) and (0.5 %, 10,000).
+    /// Eq. 5 is the line through (0 %, 25,000) and (0.5 %, 10,000).
     #[test]
     fn anchors_of_the_reduction() {
         let y = |x| Reduction { alpha: 0.5, beta: 10_000, cwnd_max: 25_000 }.window(x);
@@ -324,7 +324,7 @@ mod tests {
         // ABW is 100,000 bytes. One loss in 1000 segments is 0.1 %; one in 100 is 1 %.
         assert_eq!(after(&second, 1000), (22_000, 100_000));
         assert_eq!(after(&second, 100), (10_000, 100_000));
-        // ABW 4,000 bytes.
+        // ABW is 4,000 bytes.
         let least_rtt = Config { abw: Abw::LeastRtt, ..second };
         assert_eq!(after(&least_rtt, 1000), (2_000, 4_000));
         for estimator in [Estimator::Westwood, Estimator::WestwoodPlus] {

@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn beta_rises_with_the_queuing_delay() {
-        // Between 10 and 80 ms, in 64ths: 8 + 24·(d − 10)/70.
+        // β between 10 and 80 ms, in 64ths: 8 + 24·(d − 10)/70.
         for (average, beta) in [(10, 8), (11, 8), (45, 20), (79, 31), (80, 32), (100, 32)] {
             assert_eq!(beta_at(average * 1000, 100_000), beta, "{average} ms");
         }

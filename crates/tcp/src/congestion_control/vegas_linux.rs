@@ -185,7 +185,8 @@ mod tests {
         State::new(&Config::default(), &tcp())
     }
 
-    /// diff = ⌊W·q/20⌋ with q = W − 20 queued: 1 for q = 1, 2 to 4 for 2 to 4, 6 for 5.
+    /// diff = ⌊W·q/20⌋ with q = W − 20 queued: diff is 1 for q = 1, 2 to 4 for q = 2 to 4, and 6
+    /// for q = 5.
     #[test]
     fn keeps_two_to_four_segments_in_the_queue() {
         for start in [5, 40] {

@@ -346,7 +346,7 @@ mod tests {
         }
     }
 
-    /// `tcp_yeah_cong_avoid`: a round with more than two samples decides.
+    /// `tcp_yeah_cong_avoid`: only a round with more than two RTT samples leads to a decision.
     #[test]
     fn three_samples_make_a_decision() {
         for (sample_count, fast_rounds) in [(2, 0), (3, 1)] {

@@ -124,7 +124,7 @@ impl Connection {
         segment: PlainSegment,
         timestamps: Option<Timestamps>,
     ) -> bool {
-        // Apart from ACK, an ordinary segment has no bit but PSH, which the plain paths ignore.
+        // Besides ACK, an ordinary segment has at most PSH set, which the plain paths ignore.
         let flags = segment.flags.0 & !Flags::PSH.0;
         if flags != Flags::ACK.0 {
             return false;

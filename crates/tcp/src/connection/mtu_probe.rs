@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(size_after(|it| it.sender.written -= 1), None, "too few data");
         assert_eq!(size_after(|it| it.sender.snd_wnd -= 1), None, "too small an offer");
         assert_eq!(size_after(|it| it.state = State::CloseWait), None);
-        // `tcp_packets_in_flight(tp) + 2 > snd_cwnd`.
+        // No probe if `tcp_packets_in_flight(tp) + 2 > snd_cwnd`.
         let in_flight = |segments: u64| {
             size_after(|it| {
                 let sender = &mut it.sender;
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!([in_flight(9), in_flight(10)], [Some(PROBE), None]);
     }
 
-    /// `icsk_ca_state != TCP_CA_Open`, or SACK blocks to send.
+    /// No probe unless the state is `TCP_CA_Open`, and none while SACK blocks are to be sent.
     #[test]
     fn no_probe_while_segments_are_missing() {
         assert_eq!(size_after(|it| it.sender.timeout_recovery_end = 1), None);

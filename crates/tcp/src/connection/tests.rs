@@ -252,8 +252,8 @@ fn a_lost_syn_narrows_the_window() {
     assert_eq!(cwnd(Second, 2, false), 10_000, "an echo showed that the SYN was not lost");
 }
 
-/// Room that `cwnd` leaves: limited transmit adds segments of new data (RFC 3042 §2), F-RTO at
-/// least one segment.
+/// Room that `cwnd` leaves. Limited transmit adds segments of new data (RFC 3042 §2), and F-RTO
+/// permits at least one segment.
 #[test]
 fn credit_adds_to_the_window() {
     let room = |change: fn(&mut Connection)| {

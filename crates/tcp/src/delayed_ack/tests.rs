@@ -128,7 +128,8 @@ fn fixed_counts_segments() {
     assert_eq!(pending.count_simple(&config), AckTiming::Now);
 }
 
-/// `tcp_initialize_rcv_mss`: the MSS, at most half of the window and 536 bytes, at least 88.
+/// `tcp_initialize_rcv_mss`: the first guess is the MSS, at most half of the window and at most 536
+/// bytes, but at least 88.
 #[test]
 fn the_first_guess_of_the_segment_size() {
     let guess = |mss, window| {

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(state.cause(&found(1)), Congestion);
     }
 
-    /// The times of transmission give RTTs where the connection has none.
+    /// The rule times segments itself if the connection gives no RTT.
     #[test]
     fn segments_are_timed() {
         use super::super::testing::unsampled;

@@ -81,7 +81,7 @@ pub(super) fn hybla() -> Config {
     Config { congestion_control: Control::hybla(Default::default()), ..sack() }
 }
 
-/// RFC 9438 works with any recovery; the current one is RACK-TLP.
+/// RFC 9438 works with any recovery; RACK-TLP is the most recent one.
 pub(super) fn cubic() -> Config {
     Config {
         congestion_control: Control::cubic(Default::default()),

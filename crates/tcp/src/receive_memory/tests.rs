@@ -157,9 +157,9 @@ fn the_rtt_comes_from_echoes_or_from_windows() {
     assert_eq!(memory.rtt(), Some(MS(20)), "a shorter one replaces the mean");
 }
 
-/// `__tcp_select_window` without window scaling: an offer within one MSS of the free space is kept.
-/// If the MSS is the whole window, an offer is raised once the free space exceeds it by more than
-/// half of the window (1000 bytes here).
+/// `__tcp_select_window` without window scaling: an advertised window within one MSS of the free
+/// space is kept. If the MSS is the whole window, the advertised window is raised once the free
+/// space exceeds it by more than half of the window (1000 bytes here).
 #[test]
 fn an_offer_close_to_the_free_space_is_kept() {
     let mut memory = ReceiveMemory::fixed(16_384, 1_460);
@@ -167,7 +167,7 @@ fn an_offer_close_to_the_free_space_is_kept() {
     let offer = |rcv_wnd, rcv_mss| memory.window(0, 1, &place(1, rcv_wnd, rcv_mss)).0;
     // The MSS of 1448 bytes is limited to the whole window, 1000 bytes.
     assert_eq!([499, 500].map(|rcv_wnd| offer(rcv_wnd, 1_448)), [1_000, 500]);
-    // With a smaller MSS, whole segments are offered, or the offer stays as it is.
+    // With a smaller MSS, whole segments are advertised, or the advertised window is kept.
     assert_eq!([400, 401, 499].map(|rcv_wnd| offer(rcv_wnd, 600)), [600, 401, 499]);
     assert_eq!([1_000, 1_001].map(|rcv_wnd| offer(rcv_wnd, 600)), [1_000, 600]);
 }
@@ -224,7 +224,8 @@ fn a_small_window_is_not_reduced() {
     assert_eq!([2_190, 2_920, 3_000, 4_381].map(clamp), [2_190, 2_920, 2_920, 2_921]);
 }
 
-/// With window scaling the offer is rounded up to the unit of the field (`__tcp_select_window`).
+/// The advertised window is rounded up to the unit of the field if windows are scaled
+/// (`__tcp_select_window`).
 #[test]
 fn an_offer_is_rounded_up_to_its_unit() {
     let mut memory = opened();

@@ -173,7 +173,7 @@ mod tests {
         seen(state)
     }
 
-    /// RTO = 3m, but at least m + 200 ms.
+    /// The first sample m gives RTO = 3m, but at least m + 200 ms.
     #[test]
     fn the_first_sample() {
         assert_eq!(estimator().rto(&WINDOW), Duration::from_secs(1));

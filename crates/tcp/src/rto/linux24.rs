@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(state.rto(&window(2)), Duration::from_micros(857_500));
     }
 
-    /// A sample below one tick counts as one tick; the bounds apply.
+    /// A sample below one tick counts as one tick, and the timeout stays within its bounds.
     #[test]
     fn ticks_and_bounds() {
         let mut state = estimator(10);

@@ -380,8 +380,8 @@ mod tests {
         assert_eq!(begun(0, false, true), (None, true));
     }
 
-    /// Nothing changes without a late original, and without a reduction whose retransmissions were
-    /// all reported.
+    /// The state is at rest unless an original arrived late, or all retransmissions of a reduction
+    /// were reported as duplicates.
     #[test]
     fn the_state_rests_unless_it_undoes() {
         let rests = |undo_marker, undo_retrans, late_original| {

@@ -260,7 +260,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Estimates of 1 segment per ms and 20 ms; the target with gain 1 is 20 + 6 segments.
+    /// State with the estimates 1 segment per ms and 20 ms; the target with gain 1 is 20 segments,
+    /// and 6 for segmentation offload.
     fn bbr() -> Bbr {
         let mut bbr = *State::new(&Config {}, &tcp()).0;
         bbr.smss = 1000;
@@ -294,7 +295,8 @@ mod tests {
         AckEvaluation { delivers: true, sample, ..AckEvaluation::default() }
     }
 
-    /// `bbr_is_next_cycle_phase`: gain 3/4 ends at once when no more than the target is in flight.
+    /// `bbr_is_next_cycle_phase`: the phase with gain 3/4 ends at once when no more than the target
+    /// is in flight.
     #[test]
     fn the_draining_phase_ends_with_the_queue() {
         for (elapsed, flight_before, over) in
@@ -308,7 +310,8 @@ mod tests {
         }
     }
 
-    /// Gain 5/4 lasts longer than the minimum RTT, until enough is in flight or a loss shows.
+    /// The phase with gain 5/4 lasts longer than the minimum RTT, until enough is in flight or a
+    /// loss occurs.
     #[test]
     fn the_probing_phase_ends_with_enough_in_flight_or_a_loss() {
         for (elapsed, flight_before, lost, over) in [
@@ -378,7 +381,8 @@ mod tests {
         }
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: the lost segments are no longer in flight.
+    /// `bbr_set_cwnd_to_recover_or_restore`: losses reduce the window by the number of lost
+    /// segments.
     #[test]
     fn losses_lower_the_window_by_their_number() {
         for (lost, cwnd) in [(0, 30), (3, 27), (29, 1), (40, 1)] {

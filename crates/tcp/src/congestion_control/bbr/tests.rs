@@ -222,7 +222,8 @@ fn bursts_on_slow_paths_are_single_segments() {
     }
 }
 
-/// `bbr_quantization_budget`: three bursts, an even number, and two more in the probing phase.
+/// `bbr_quantization_budget` adds three bursts, rounds up to an even number, and adds two segments
+/// in the probing phase.
 #[test]
 fn only_the_probing_phase_has_two_segments_more() {
     let mut bbr = Path::new().state.0;

@@ -178,7 +178,8 @@ fn an_interval_lasts_a_window_less_the_growth() {
     }
 }
 
-/// `htcp_beta_update`: β adapts only for RTTs above 10 ms (three ticks), and with a largest RTT.
+/// `htcp_beta_update`: β adapts only for RTTs above 10 ms (three ticks), and only if a largest RTT
+/// is known.
 #[test]
 fn beta_adapts_to_rtts_above_ten_milliseconds() {
     for (min_rtt, max_rtt, beta, adapts) in [

@@ -48,7 +48,7 @@ fn both_flags_ask_and_one_agrees() {
     }
 }
 
-/// Only a congestion control that needs ECN marks SYNs, pure ACKs and retransmissions.
+/// SYNs, pure ACKs and retransmissions are ECN-capable only if the congestion control needs ECN.
 #[test]
 fn fields_of_packets_without_new_data() {
     let fields = |enabled| {

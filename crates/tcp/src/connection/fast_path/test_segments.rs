@@ -31,7 +31,8 @@ fn both(connection: &Connection, plain: PlainSegment, timestamps: Option<Timesta
     taken
 }
 
-/// Next segment that a connection expects, without new data and acknowledgment.
+/// Segment that a connection expects next, without payload, and without an acknowledgment of new
+/// data.
 fn expected_by(it: &Connection) -> (PlainSegment, Option<Timestamps>) {
     let plain = PlainSegment {
         seq: it.acknowledgment(),

@@ -76,7 +76,7 @@ fn linux_measures_reordering_in_segments() {
     let (mut state, mut board) = linux();
     take(&mut state, &mut board, 100, 1, (7001, 8001));
     assert_eq!(state.reordering(), Some(3));
-    // RACK.rtt, a quarter of the minimum RTT, and 2 ms of slack.
+    // The deadline is RACK.rtt, a quarter of the minimum RTT, and 2 ms of slack.
     assert_eq!(state.deadline(), Time::ZERO + Duration::from_millis(127));
     take(&mut state, &mut board, 102, 1, (3001, 4001));
     assert_eq!(state.reordering(), Some(5));
