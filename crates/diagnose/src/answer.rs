@@ -196,7 +196,7 @@ pub struct Pattern {
     pub confidence: f64,
 }
 
-/// Seconds of one limit, split by the cause of the loss.
+/// Seconds for which one limit applied, split by the cause of the loss.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct ByCause {
     /// A queue overflowed.

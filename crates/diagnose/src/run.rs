@@ -65,7 +65,7 @@ pub(crate) struct CaptureReading {
     pub observed: HashMap<usize, Observed>,
 }
 
-/// Flows with additional output, by number.
+/// Numbers of the flows for which additional output is requested.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedOutput {
     /// Number of the flow whose time–sequence picture is kept, if any.

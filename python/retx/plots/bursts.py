@@ -21,7 +21,7 @@ from retx.plots.style import (
 
 MOST_TICKS = 20
 LEAST_DECADE = 0.1
-"""Largest share at which the vertical axis may begin."""
+"""Largest value of the share at the lower end of the vertical axis."""
 
 
 def bursts(

@@ -45,7 +45,9 @@ class Opening:
     """Choices `{ is, source }`; the first is the default. A choice with several keys lists them as
     `sets`; a choice that differs between cases has `at`, a list of places `{ in, sets }`."""
     range: dict[str, Any] = field(default_factory=dict)
-    """`{ from, to, default, unit, whole, scale }`."""
+    """Range of a number: a table with the keys `from`, `to`, `default`, `unit`, `whole` and
+    `scale`.
+    """
     source: str = ""
     """Source of the range."""
 

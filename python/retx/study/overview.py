@@ -61,7 +61,7 @@ def _between(first: str, last: str) -> list[str]:
 
 
 def _whole(name: str) -> str:
-    """Figure 5 for figure 5b."""
+    """Name without the letter of a part: figure 5 for figure 5b."""
     return name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
 
 

@@ -36,7 +36,9 @@ class Finding:
     relative change; for an order, the ratio of the pair that is closest to failing.
     """
     miss: float = 0.0
-    """Distance from agreement in units of the rule's slack; 0 inside."""
+    """Distance from the region of agreement, divided by the rule's tolerance; 0 inside the
+    region.
+    """
     bounds: tuple[float, ...] = ()
     """Bounds with which the mean is compared."""
     said: str = ""

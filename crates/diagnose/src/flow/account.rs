@@ -80,7 +80,7 @@ pub struct Account {
     stalls: Vec<Stall>,
     /// State of the account when all data were last acknowledged; none while data are in flight.
     paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
-    /// The last intervals.
+    /// The most recent intervals, at most `RECENT_MAX`.
     recent: VecDeque<Piece>,
 }
 

@@ -50,8 +50,8 @@ impl Echo {
 }
 
 impl Direction {
-    /// Handles an acknowledgment of this direction's data. Returns the time since the newest data
-    /// that it acknowledges for the first time were sent.
+    /// Handles an acknowledgment of this direction's data. Returns the time since the transmission
+    /// of the newest data that it acknowledges for the first time.
     pub fn on_ack(&mut self, packet: &Packet, now: &PacketContext) -> Option<i64> {
         if !packet.control.any(ControlBits::ACK) {
             return None;
@@ -198,8 +198,8 @@ impl Direction {
         highest
     }
 
-    /// Evaluates the cumulative acknowledgment. Returns two times since the newest acknowledged
-    /// data that were sent only once: since these data passed the capture, and since they would
+    /// Evaluates the cumulative acknowledgment. Of the acknowledged data that were sent only once,
+    /// takes the newest, and returns two times: since they passed the capture, and since they would
     /// have passed it without queues.
     fn cumulative(&mut self, packet: &Packet, ack: i64, now: &PacketContext) -> Option<(i64, i64)> {
         let before = self.highest_ack;

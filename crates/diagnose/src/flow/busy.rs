@@ -5,7 +5,7 @@
 //! back to back, spaced by their transmission times.
 
 /// Fraction of a segment's transmission time by which the next segment may be late without causing
-/// a gap (a convention).
+/// a gap (an arbitrary choice).
 const GAP: f64 = 0.5;
 
 /// Data that arrive back to back.

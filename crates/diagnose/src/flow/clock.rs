@@ -19,7 +19,8 @@ pub struct Clock {
     /// Least measured time per tick so far. The minimum is used because a growing queue lengthens
     /// the measured time.
     each_ns: Option<f64>,
-    /// Least time from the tick of a packet to its capture, relative to the first packet.
+    /// Least difference between the capture time of a packet and its timestamp, both counted from
+    /// the first packet.
     offset_ns: i64,
 }
 

@@ -26,8 +26,8 @@ const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// retransmissions in random flows of `tools/diagnose_truth.py` (1000–1199, 3000–3199 and
 /// 5000–5199).
 const RECEIVER_TIMEOUT: f64 = 0.7;
-/// Number of round trips within which two episodes count as recovery from the same losses (a
-/// convention).
+/// Number of round trips within which two episodes count as recovery from the same losses (an
+/// arbitrary choice).
 const SAME_RTTS: i64 = 2;
 /// Maximum of the reported confidence in congestion as a cause. The value is the measured fraction
 /// of these verdicts that are correct (tools/diagnose_truth.py).
@@ -40,7 +40,7 @@ const POLICED: f64 = 0.9;
 /// A loss of the channel is named as the cause only if its estimated probability is at least this.
 const SURE: f64 = 0.7;
 
-/// Retransmissions of an episode.
+/// Numbers of retransmissions in an episode.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     sent: u32,
@@ -267,7 +267,7 @@ impl Direction {
         (0..judgments.len()).map(one).collect()
     }
 
-    /// Retransmissions of each episode.
+    /// Numbers of retransmissions in each episode.
     fn counts(&self) -> Vec<Counts> {
         let mut counts = vec![Counts::default(); self.episodes.len()];
         for record in &self.records.all {

@@ -208,11 +208,11 @@ impl Direction {
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
             self.held.pop_front();
             // Only the time since the current limit began can be reassigned. An acknowledgment that
-            // was sent after that time takes at least half a round trip to arrive.
+            // was sent after the limit began takes at least half a round trip to arrive.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
-            // If more data have been sent since, another acknowledgment released them, and the
-            // delay was not the limit.
+            // If the sender has already sent more than the data of `held`, it did not wait for this
+            // acknowledgment, so the delay was not the limit.
             let is_all = held.end == self.scoreboard.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 let of = (limit, self.episode_of(limit));
@@ -346,9 +346,9 @@ impl Direction {
         self.last_length < self.largest && !fills_window
     }
 
-    /// The peer's window counts as full if fewer bytes than this are free: one segment. At the
-    /// receiver's end, the data that the last acknowledgment released are added, because they
-    /// arrive one segment at a time.
+    /// The peer's window counts as full if fewer bytes than this are free: one segment. In a
+    /// capture at the receiver's end, the threshold is larger by the data that an acknowledgment
+    /// releases, because these data arrive one segment at a time.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }

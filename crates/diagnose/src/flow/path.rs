@@ -18,8 +18,8 @@ const LOWEST: f64 = 1e3;
 /// Divisor of the round trip. Data that arrive within less than RTT/`ARRIVALS_MIN` belong to one
 /// burst.
 const ARRIVALS_MIN: i64 = 4;
-/// A link counts as slow if less than one in this number of bytes arrives in a burst (a
-/// convention).
+/// A link counts as slow if less than one in this number of bytes arrives in a burst (an arbitrary
+/// choice).
 const BURSTS_MIN: f32 = 4.0;
 
 /// Estimates of the path's rate and round trip.

@@ -77,7 +77,7 @@ impl Identification {
         }
         self.last = id;
         self.packets += 1;
-        // A late packet causes two unusual steps.
+        // A late packet causes two unusual steps of the IP identification.
         self.small += u32::from((1..=64).contains(&step));
         (id != 0 && self.packets > 8 && self.small * 4 > self.packets * 3).then_some(id)
     }

@@ -39,7 +39,7 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
             next += 1;
         }
         let known = end.unwrap_or(passed.start);
-        // A FIN is not data. Data in a gap, which were lost before the capture, have been written.
+        // A FIN is not data. Data in a gap, which were lost before the capture, count as written.
         let data_end = passed.start + i64::from(passed.payload_bytes);
         let fresh = data_end - known;
         if fresh <= 0 {

@@ -11,7 +11,7 @@ const EPISODES_MIN: usize = 3;
 /// Range of the fraction of the window that remains after an episode under Reno.
 const RENO: (f64, f64) = (0.4, 0.6);
 const CUBIC: (f64, f64) = (0.62, 0.8);
-/// Round trips after the end of an episode at which the window is measured.
+/// Number of round trips after the end of an episode, at which the window is measured.
 const AFTER: f64 = 1.5;
 /// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;

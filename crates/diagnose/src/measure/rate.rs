@@ -42,7 +42,7 @@ const BEYOND: f64 = 1.1;
 /// Share of the bytes around the upper mode, below which the link is assumed to have other traffic.
 const ALONE: f64 = 0.7;
 
-/// Busy time of the bottleneck.
+/// Interval in which the bottleneck was busy.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     seconds: f64,

@@ -134,7 +134,7 @@ impl Hosts {
     }
 }
 
-/// Sysctl for the congestion control of sockets that set none.
+/// Sysctl for the congestion control of sockets that choose none.
 const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
 
 /// Method by which a host's default congestion control was set.
@@ -149,10 +149,11 @@ enum Settled {
     Not,
 }
 
-/// Sets the congestion control of sockets in this thread's namespace that set none. The default of
-/// a namespace must be one that unprivileged users may choose
-/// (`tcp_set_default_congestion_control`). A route may have any congestion control, but overrides
-/// the choice of a socket (`tcp_ca_dst_init`).
+/// Sets the congestion control for the sockets in this thread's namespace that choose none. The
+/// sysctl is tried first; it accepts only algorithms that unprivileged users may choose
+/// (`tcp_set_default_congestion_control`). Otherwise an attribute of the route is used. The
+/// attribute may be any algorithm, but it overrides the choice of every socket (`tcp_ca_dst_init`),
+/// so all flows of the host must use this algorithm.
 fn default_congestion_control(
     default: &DefaultCongestionControl,
     host: &str,

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 LIMITED = 0.02
-"""Minimum share of the flow's lifetime for which a window or send buffer must be the limit."""
+"""A window or send buffer counts as a limit of the flow only if it was the limit for at least this
+share of the flow's lifetime.
+"""
 NEAR_WINDOW = 0.5
 
 

@@ -33,7 +33,7 @@ LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 seconds."""
 LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
 LEAST_OTHERS = 0.02
-"""Minimum share of the bottleneck's rate with which other traffic is simulated."""
+"""Other traffic is simulated only if it takes at least this share of the bottleneck's rate."""
 OTHERS_BYTES = 1500
 IPV4_HEADER_BYTES = 20
 HEADERS_BYTES, ETHERNET_MTU = 40, 1500

@@ -20,11 +20,11 @@ use super::half::Direction;
 use super::record::RetransmissionRecord;
 use crate::answer::{Kind, Needless, Pattern};
 
-/// Pauses are reported only if together they take at least this fraction of a flow's life (a
-/// convention).
+/// Pauses are reported only if together they take at least this fraction of a flow's life (an
+/// arbitrary choice).
 const WORTH_NAMING: f64 = 0.1;
-/// Pauses are reported only if the longest one takes at least this time (a convention: nobody
-/// notices a shorter one).
+/// Pauses are reported only if the longest one takes at least this time (an arbitrary choice:
+/// nobody notices a shorter one).
 const NOTICEABLE_NS: i64 = 20_000_000;
 
 /// Evidence of the patterns of one direction.

@@ -19,13 +19,14 @@ const LOSSES_MIN: usize = 15;
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
-/// Tolerance for the estimated rate in addition to [`SEGMENTS`], as a fraction of the bytes
-/// forwarded since the last loss.
+/// Number of tokens, in addition to [`SEGMENTS`], below which the bucket counts as empty, as a
+/// fraction of the bytes forwarded since the last loss. It allows for the error of the rate.
 const TOLERANCE: f64 = 0.01;
 /// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;
-/// Maximum probability that the same number of bursts, at random times, finds the bucket empty as
-/// often. The probability is multiplied by the number of rates and sizes that are tried.
+/// Significance level: a policer is assumed only if as many bursts at random times would find the
+/// bucket empty as often with at most this probability. The probability is multiplied by the number
+/// of rates and sizes that are tried.
 const CHANCE_MAX: f64 = 1e-3;
 /// Number of rates that are tried, first from 0.95 to 3 times the forwarded rate, and then around
 /// the best of these.
@@ -33,11 +34,11 @@ const RATES: usize = 60;
 const CLOSER: usize = 21;
 /// Number of bucket sizes that are tried: from 4 segments on, each twice the previous size.
 const SIZES: usize = 12;
-/// A rate counts as explaining the losses equally well if its gain is within this difference of the
-/// best (a convention).
+/// A rate counts as explaining the losses as well as the best rate if its [`Score::gain`] is lower
+/// by at most this difference (an arbitrary choice).
 const SIMILAR: f64 = 0.02;
 /// Ratio of the largest to the smallest of the rates that explain the losses, from which on their
-/// range is printed instead of one rate (a convention).
+/// range is printed instead of one rate (an arbitrary choice).
 const WIDE: f64 = 1.1;
 /// Maximum median delay before a loss, times the policer's rate, as a fraction of the largest
 /// number of tokens in the bucket. At a full queue of that size the fraction would be 1.
