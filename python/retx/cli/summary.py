@@ -25,7 +25,7 @@ KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 MOST_WAITS = 10
-"""Maximum number of links whose delay by keeping packets in order is printed."""
+"""Maximum number of links whose waits are printed."""
 MOST_MEANS = 40
 """Maximum number of printed rows of means: enough for four flows with all their quantities."""
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}

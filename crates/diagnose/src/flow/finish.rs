@@ -87,7 +87,7 @@ impl Flow {
         way_ns(opener) - way_ns(sender)
     }
 
-    /// All observed packets of the flow, if they were kept.
+    /// All observed packets of the flow, if they were recorded.
     fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
         let packet_log = *half.packet_log.take()?;
@@ -150,7 +150,7 @@ impl Flow {
         self.negotiation.finish(syns, opener)
     }
 
-    /// Diagnosis of the flow, and all packets if they were kept.
+    /// Diagnosis of the flow, and all packets if they were recorded.
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.last_ns - self.start_ns;
         let (data, is_one_way) = self.data_side();

@@ -143,7 +143,7 @@ impl Flow {
         }
     }
 
-    /// Makes the flow keep every packet.
+    /// Makes the flow record every packet.
     fn log_packets(&mut self) {
         self.halves.iter_mut().for_each(|half| half.packet_log = Some(Box::default()));
     }

@@ -1,5 +1,5 @@
 //! Handling of one direction's retransmissions: their kind, their episode, and the evidence
-//! available at that time.
+//! available when they pass the capture.
 
 use super::account::Limit;
 use super::half::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};

@@ -10,7 +10,7 @@ use super::account::{Account, Limit};
 use super::growth::Period;
 use std::collections::HashMap;
 
-/// Maximum number of entries. Intervals beyond this number keep their first limit.
+/// Maximum number of entries. The limits of intervals beyond this number are not corrected.
 const ENTRIES_MAX: usize = 1 << 16;
 
 /// Two possible limits of an interval, and the bytes in flight that decide between them.

@@ -291,7 +291,8 @@ impl Host {
         let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
         match self.call(now, &Operation::Write(left), None)? {
             Return::Done(taken) => *written += taken as u64,
-            // Bytes already accepted are reported before an error.
+            // If some bytes have been accepted, the call returns their number, and a later call
+            // returns the error.
             Return::Error(_) if *written > 0 => return Ok(Return::Done(*written as i64)),
             answer => return Ok(answer),
         }
