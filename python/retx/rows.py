@@ -22,6 +22,14 @@ class Rows:
     def __len__(self) -> int:
         return self._raw.row_count(self._table)
 
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        row: dict[str, Any] = json.loads(self._raw.rows(self._table, index, 1))[0]
+        return row
+
+    def columns(self) -> dict[str, _native._Column] | None:
+        """Columns of the table, see `RawResult.columns`; None for an emulation."""
+        return self._raw.columns(self._table)
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for first in range(0, len(self), AT_ONCE):
             yield from json.loads(self._raw.rows(self._table, first, AT_ONCE))

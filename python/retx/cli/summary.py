@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retx.cli.console import console
+from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, plain, shortened, table
 from retx.quantities import count, mean_count, rate, seconds, share
@@ -19,9 +20,6 @@ from retx.shares import line, phrases_of_marks
 if TYPE_CHECKING:
     from retx.replications import Replications
 
-CAUSES = ("congestion", "wireless", "spurious")
-INFERRED = ("congestion", "corruption")
-KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 MOST_WAITS = 10
@@ -37,7 +35,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     out = console()
     engine = summary["engine"]
     out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
-    flows = _Flows(summary["scenario"], summary["flows"])
+    flows = FlowRows(summary["scenario"], summary["flows"])
     for one in (
         _flows(flows.tcp),
         _datagrams(flows.udp),
@@ -93,28 +91,6 @@ def print_means(replications: Replications, written: list[Path]) -> None:
 def _heading(scenario: dict[str, Any], draws: str) -> str:
     title = scenario.get("title") or "A scenario without a title"
     return f"[bold]{plain(title)}[/bold] ({draws})"
-
-
-class _Flows:
-    """Rows of the tables of flows.
-
-    They are collected in one pass, because there may be many thousands of flows.
-    """
-
-    def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
-        self.tcp, self.udp, self.exchanges = First(), First(), First()
-        self.episodes, self.inferred = First(), First()
-        for flow in flows:
-            if flow["exchanges"]["count"]:
-                self.exchanges.append(flow)
-            if flow["tcp"] is None:
-                self.udp.append(flow)
-                continue
-            self.tcp.append(flow)
-            for kind, label in KINDS.items():
-                if any(flow["episodes"][kind].values()):
-                    self.episodes.append((flow["name"], label, flow["episodes"][kind]))
-            _add_inferred(self.inferred, scenario, flow)
 
 
 def _flows(flows: First) -> Table:
@@ -196,17 +172,6 @@ def _episodes(rows: First) -> Table:
     return shortened(made, rows, add)
 
 
-def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
-    """Adds the rows of a flow if its sender distinguishes the causes of losses."""
-    if not _distinguishes_causes(scenario, flow["tcp"]):
-        return
-    for kind, label in KINDS.items():
-        for inferred in INFERRED:
-            counts = [flow["inferred"][kind][inferred][cause] for cause in CAUSES]
-            if any(counts):
-                rows.append((flow["name"], label, inferred, counts))
-
-
 def _inferred_in_all(replications: Replications) -> First:
     """Rows of all flows whose senders distinguish causes, as sums over the replications."""
     import polars as pl
@@ -215,7 +180,7 @@ def _inferred_in_all(replications: Replications) -> First:
 
     rows = First()
     scenario = replications.scenario
-    distinguishing = [tcp for tcp in scenario["tcp"] if _distinguishes_causes(scenario, tcp)]
+    distinguishing = [tcp for tcp in scenario["tcp"] if distinguishes_causes(scenario, tcp)]
     if not distinguishing:
         return rows
     chosen = replications.flows.filter(replications.flows["tcp"].is_in(distinguishing))
@@ -224,10 +189,6 @@ def _inferred_in_all(replications: Replications) -> First:
         if any(causes):
             rows.append((flow, KINDS[kind], inferred, causes))
     return rows
-
-
-def _distinguishes_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
-    return tcp is not None and bool(scenario["tcp"][tcp]["loss_cause"]["name"] != "none")
 
 
 def _confusion(rows: First) -> Table:

@@ -42,16 +42,17 @@ class First:
 
     def __init__(self) -> None:
         self._rows: list[Any] = []
-        self._count = 0
+        self.total = 0
+        """Number of rows, with those that are not stored."""
 
     def append(self, row: Any) -> None:  # noqa: ANN401
         """Adds a row."""
-        self._count += 1
-        if self._count <= MOST_ROWS:
+        self.total += 1
+        if self.total <= MOST_ROWS:
             self._rows.append(row)
 
     def __len__(self) -> int:
-        return self._count
+        return self.total
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._rows)
