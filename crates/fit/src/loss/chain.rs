@@ -28,14 +28,14 @@ impl<const N: usize> Chain<N> {
     /// precise.
     pub fn stationary(&self) -> [f64; N] {
         let mut moves = self.transitions;
+        // First of the states that the chain does not leave in the long run: earlier ones have
+        // probability 0.
+        let mut first = 0;
         for last in (1..N).rev() {
             let leaves: f64 = moves[last][..last].iter().sum();
             if leaves <= 0.0 {
-                // The chain never moves from the state `last` to an earlier one, so its long-run
-                // probability of all earlier states is 0.
-                let mut law = [0.0; N];
-                law[last] = 1.0;
-                return law;
+                first = last;
+                break;
             }
             for from in 0..last {
                 moves[from][last] /= leaves;
@@ -45,9 +45,9 @@ impl<const N: usize> Chain<N> {
             }
         }
         let mut law = [0.0; N];
-        law[0] = 1.0;
-        for state in 1..N {
-            law[state] = (0..state).map(|from| law[from] * moves[from][state]).sum();
+        law[first] = 1.0;
+        for state in first + 1..N {
+            law[state] = (first..state).map(|from| law[from] * moves[from][state]).sum();
         }
         let total: f64 = law.iter().sum();
         law.map(|it| it / total)
@@ -260,5 +260,43 @@ impl<const N: usize> Ladder<N> {
             (left, rung) = (left >> 1, rung + 1);
         }
         total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(transitions: SquareMatrix<3>) -> Chain<3> {
+        Chain { transitions, loss: [0.0, 0.5, 1.0] }
+    }
+
+    /// One step does not change the stationary distribution, also where transitions are impossible.
+    #[test]
+    fn a_step_keeps_the_stationary_distribution() {
+        for (transitions, expected) in [
+            (
+                [[0.9, 0.1, 0.0], [0.3, 0.5, 0.2], [0.0, 0.4, 0.6]],
+                [6.0 / 9.0, 2.0 / 9.0, 1.0 / 9.0],
+            ),
+            ([[0.5, 0.5, 0.0], [0.0, 0.7, 0.3], [0.0, 0.6, 0.4]], [0.0, 2.0 / 3.0, 1.0 / 3.0]),
+            ([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.1, 0.1, 0.8]], [2.0 / 7.0, 5.0 / 7.0, 0.0]),
+            ([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]], [0.0, 0.0, 1.0]),
+        ] {
+            let law = chain(transitions).stationary();
+            for state in 0..3 {
+                let after: f64 = (0..3).map(|from| law[from] * transitions[from][state]).sum();
+                assert!((after - law[state]).abs() < 1e-12, "{transitions:?}: {law:?}");
+                assert!((law[state] - expected[state]).abs() < 1e-12, "{law:?}, not {expected:?}");
+            }
+        }
+    }
+
+    /// Losses with probability 1/2 in one state and 1 in the other, each left with probability 0.3
+    /// and 0.6: the long-run loss rate is (2/3)·(1/2) + 1/3.
+    #[test]
+    fn states_that_are_left_for_ever_lose_nothing_in_the_long_run() {
+        let chain = chain([[0.5, 0.5, 0.0], [0.0, 0.7, 0.3], [0.0, 0.6, 0.4]]);
+        assert!((chain.mean_loss() - 2.0 / 3.0).abs() < 1e-12);
     }
 }
