@@ -185,7 +185,7 @@ impl Packet {
         self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }
 
-    /// Properties visible to a channel.
+    /// Properties of the packet that a channel can see.
     #[inline]
     pub const fn frame(&self) -> Frame {
         Frame {

@@ -20,8 +20,8 @@ pub struct Recorder {
     pub capture: Option<Box<Capture>>,
     /// True to sample at each acknowledgment.
     pub samples_every_ack: bool,
-    /// True if each packet sent by an endpoint is noted, either in a table or because
-    /// acknowledgments of some flow wait in queues.
+    /// True if each packet sent by an endpoint is recorded, either in a table or in order to
+    /// measure how long acknowledgments wait in queues.
     pub notes_sent: bool,
     /// True if packets sent or received by endpoints are recorded, in a table or a capture.
     pub records_packets: bool,

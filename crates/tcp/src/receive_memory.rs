@@ -70,7 +70,8 @@ pub(crate) struct ReceiveMemory {
     pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
-    /// Largest number of bytes read in a round trip so far, less those that waited to be read.
+    /// Largest number of bytes read in a round trip so far, minus the bytes that still waited to be
+    /// read at its end.
     space: u64,
     begun: (u64, Time),
     /// Eight times the RTT, in microseconds; 0 before the first sample.

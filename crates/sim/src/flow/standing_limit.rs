@@ -15,8 +15,8 @@ use retx_units::Time;
 /// of all flows over the bottleneck, except that `peer_window_below` refers to this flow's data.
 #[derive(Debug, Clone, Copy)]
 pub struct StandingLimit {
-    /// Bytes in flight from which on the bottleneck is the limit; `u64::MAX` if another limit was
-    /// found.
+    /// Smallest number of bytes in flight for which the bottleneck is the limit; `u64::MAX` if
+    /// another limit was found.
     bottleneck_from: u64,
     /// Bytes in flight below which the congestion window is the limit; 0 if another limit was
     /// found.

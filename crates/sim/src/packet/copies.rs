@@ -57,7 +57,7 @@ impl Packets {
         copy
     }
 
-    /// Records the drop of a packet for its other copies.
+    /// Records the drop of a packet, in case its other copies are lost as well.
     pub fn note_drop(&mut self, id: u32, drop: &Drop) {
         let group = self.get(id).group();
         if group != NONE {

@@ -172,7 +172,7 @@ mod tests {
     fn counts_the_newly_queued() {
         let (steady, _) = after_adding(0);
         assert!(steady.newly_queued().unwrap().abs() < 1e-9);
-        // All added segments are queued; the share is relative to the arrivals since the mark.
+        // All added segments count as newly queued.
         for added in [2, 5] {
             let (jtcp, _) = after_adding(added);
             let queued = jtcp.newly_queued().unwrap();

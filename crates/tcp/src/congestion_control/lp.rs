@@ -50,7 +50,7 @@ pub enum ClockOffset {
     None,
 }
 
-/// Ticks of a second (`TCP_TS_HZ`), and the resolution of delays (`LP_RESOL`).
+/// Ticks per second (`TCP_TS_HZ`), and the resolution of delays (`LP_RESOL`).
 const HZ: u32 = 1000;
 /// Binary logarithm of the weight of the smoothed clock rate.
 const RATE_SHIFT: u32 = 6;

@@ -123,7 +123,8 @@ impl State {
         self.timer.map(|timer| Duration::from_nanos(timer.timeout as u64))
     }
 
-    /// Handles the acknowledgment of the tagged segment: decides, and tags the next one to be sent.
+    /// Handles the acknowledgment of the tagged segment: decides how the window grows until the
+    /// next decision, and tags the next segment to be sent.
     fn end_round(&mut self, window: &mut Window, ack: &Ack) {
         if let Some(round) = self.round
             && let Some(base) = self.base

@@ -76,7 +76,7 @@ impl Sender {
 
     /// True if `room` is left unused, to avoid a silly window: it is less than a segment, than the
     /// data queued, and than half of the peer's window. The acknowledgment of data in flight will
-    /// give more.
+    /// open more room.
     #[inline(always)]
     fn waits_with(&self, room: u64, queued: u64) -> bool {
         room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2

@@ -196,7 +196,8 @@ fn quick_acks_are_not_compressed() {
     assert!(!PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX }).compresses());
 }
 
-/// An ACK changes nothing if no data are unacknowledged; Linux's policy also has a state to change.
+/// Sending an ACK changes no state only if all data are acknowledged, none have arrived beyond a
+/// gap, and Linux's own state, if any, is the initial one.
 #[test]
 fn states_that_an_acknowledgment_leaves() {
     let fixed = PendingAck::new(&DelayedAck { policy: AckPolicy::Fixed, ..LINUX });

@@ -115,7 +115,7 @@ impl Estimator for State {
     }
 
     fn on_lost_syn(&mut self, rto: Duration, _: &Limits) {
-        // `tcp_init_metrics`: TCP_TIMEOUT_FALLBACK.
+        // `tcp_init_metrics`: TCP_TIMEOUT_FALLBACK is the first RTO after a lost SYN.
         self.initial = self.initial.max(rto).min(self.max);
     }
 

@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(responses.map(Response::restores_window), [true, true, false]);
     }
 
-    /// Linux's undo rests between recoveries, and gives up at ECN-Echo (`tcp_enter_cwr`).
+    /// Linux's undo is at rest between recoveries, and ECN-Echo prevents an undo (`tcp_enter_cwr`).
     #[test]
     fn an_echo_ends_only_the_undo_of_linux() {
         for name in Config::NAMES {

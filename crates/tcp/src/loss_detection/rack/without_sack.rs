@@ -107,8 +107,9 @@ mod tests {
         })
     }
 
-    /// `tcp_time_to_recover`: `tp->sacked_out` reaches `tp->reordering`, 3 at first. RFC 6582 §3.2,
-    /// step 1: after a timeout, only once more than `recover` is acknowledged.
+    /// `tcp_time_to_recover`: a recovery begins when `tp->sacked_out` reaches `tp->reordering`, 3
+    /// at first; after a timeout only once more than `recover` is acknowledged (RFC 6582 §3.2, step
+    /// 1).
     #[test]
     fn the_third_duplicate_begins_a_recovery() {
         assert_eq!(duplicates(&mut state(), 1), Some(3));
