@@ -15,9 +15,9 @@
 //!   last block is refilled after a part of it has been sent. If no other block waits, a burst of
 //!   the last block is sent each time it is full. A large write thus fills the congestion window
 //!   and the peer's window even if they exceed the buffer.
-//! - *Pushing.* At the end of a write, and after each half of the peer's largest window, all data
-//!   that the windows permit are sent. Nagle's algorithm may hold back a short last segment; the
-//!   next write may then fill up its block.
+//! - *Pushing.* At the end of a write, and each time more than half of the peer's largest window
+//!   has been written, all data that the windows permit are sent. Nagle's algorithm may hold back a
+//!   short last segment; the next write may then fill up its block.
 //! - *Waiting.* A write that finds the buffer full waits until a third of it is free, and then
 //!   continues. Only a new write may mark samples of the delivery rate as application-limited, not
 //!   one that continues.

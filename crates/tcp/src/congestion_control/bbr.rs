@@ -17,8 +17,8 @@
 //! | probe RTT | 1 | four segments | 200 ms and a round |
 //!
 //! In the first round after a loss, only as much is sent as is delivered. Then cwnd grows by the
-//! data delivered, and the end of recovery restores its earlier value. If a policer is detected,
-//! the rate is the policed one (`bbr/policer.rs`).
+//! data delivered, and the end of recovery restores its value before the loss. If a policer is
+//! detected, the rate is the policed one (`bbr/policer.rs`).
 //!
 //! *Where we differ.* Rates are in bytes per second (Linux: segments per microsecond, in units of
 //! 2^-24), times in nanoseconds (Linux: jiffies). The allowance for segmentation offload is that of

@@ -22,9 +22,9 @@
 //! - *Growth* as `reno_linux`.
 //!
 //! *Where it differs.* From the paper: HyStart, proportional rate reduction, and a factor in place
-//! of G. From Linux: the exponential is computed exactly, not by table. Selectively acknowledged
-//! data are assumed to remain only during recovery and at duplicate ACKs. The module's parameters
-//! are fixed at their defaults, so the states for loss tolerance are absent.
+//! of the paper's G. From Linux: the exponential is computed exactly, not by table. Selectively
+//! acknowledged data are assumed to remain only during recovery and at duplicate ACKs. The module's
+//! parameters are fixed at their defaults, so the states for loss tolerance are absent.
 
 use super::ack_samples::{AckSamples, State as AckState};
 use super::segments::{self, SegmentCounter};

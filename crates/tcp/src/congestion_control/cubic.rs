@@ -17,7 +17,7 @@
 //!   larger before (fast convergence, §4.7).
 //! - *Timeout.* The same ssthresh, and cwnd = 1; the next epoch has K = 0 (§4.8).
 //!
-//! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
+//! *Where we differ.* The RFC increases cwnd "for each received new ACK"; we do so per segment
 //! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
 //! W_est.
 

@@ -4,7 +4,9 @@
 //! estimation; read: Linux `net/ipv4/tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`,
 //! `tcp_rate_gen`, `tcp_rate_check_app_limited`).
 //!
-//! *Equations.* P is the newest segment that an ACK delivers.
+//! *Equations.* P is the newest segment that an ACK delivers, and P.sent its transmission time. At
+//! that time, P.delivered is the number of segments delivered, P.delivered_at the time of the last
+//! delivery, and P.first_sent the transmission time of the segment delivered last.
 //!
 //! - segments = delivered − P.delivered
 //! - interval = max(P.sent − P.first_sent, now − P.delivered_at)

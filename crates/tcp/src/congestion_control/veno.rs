@@ -14,7 +14,8 @@
 //! *Where we differ.* Only the abstract of the paper was available; the rule for baseRTT and "every
 //! other ACK" are taken from papers that cite it (Linux does neither: `veno_linux`). RTT is the
 //! mean of the raw samples of a round trip; N is computed once per round trip, and at a loss from
-//! the samples since. Reductions are relative to FlightSize, not cwnd (RFC 5681 §3.1).
+//! the samples since the last computation. Reductions are relative to FlightSize, not cwnd (RFC
+//! 5681 §3.1).
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, reno};
