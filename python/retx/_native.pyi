@@ -321,10 +321,10 @@ class Ack:
         """RTT sample of this ACK, unsmoothed; None without a sample."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed RTT, including this sample."""
+        """Smoothed RTT, including the sample of this ACK."""
     @property
     def min_rtt(self) -> float | None:
-        """Smallest RTT sample of the connection, including this one."""
+        """Smallest RTT sample of the connection, including that of this ACK."""
     @property
     def snd_una(self) -> int:
         """First unacknowledged position after this ACK; the first byte of data is 1."""
@@ -356,10 +356,10 @@ class Loss:
     ) -> Loss: ...
     @property
     def now(self) -> float:
-        """Time of its detection, in seconds since the start of the run."""
+        """Time at which the loss was detected, in seconds since the start of the run."""
     @property
     def flight_size(self) -> int:
-        """Bytes in flight at its detection (FlightSize of RFC 5681 §2)."""
+        """Bytes in flight when the loss was detected (FlightSize of RFC 5681 §2)."""
     @property
     def snd_una(self) -> int:
         """First unacknowledged position."""
@@ -394,7 +394,7 @@ class Sent:
         """Number of payload bytes."""
     @property
     def flight_size(self) -> int:
-        """Bytes in flight, including these."""
+        """Bytes in flight, including the data being sent."""
     @property
     def retransmission(self) -> bool:
         """True for a retransmission."""
@@ -417,10 +417,10 @@ class UnexplainedLoss:
     ) -> UnexplainedLoss: ...
     @property
     def now(self) -> float:
-        """Time of its detection, in seconds since the start of the run."""
+        """Time at which the loss was detected, in seconds since the start of the run."""
     @property
     def by_timeout(self) -> bool:
-        """True if the retransmission timer detected it, not duplicate or selective ACKs."""
+        """True if a timeout detected the loss; false if duplicate or selective ACKs did."""
     @property
     def srtt(self) -> float | None:
         """Smoothed RTT; None before the first sample."""

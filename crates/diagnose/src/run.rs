@@ -43,7 +43,7 @@ pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
     diagnose_with_diagram(source, name, None)
 }
 
-/// Diagnoses a capture, and keeps the time–sequence diagram of one flow, given by its number.
+/// Diagnoses a capture, with the time–sequence diagram of one flow, given by its number.
 ///
 /// # Errors
 /// The file is not a capture.
@@ -68,9 +68,9 @@ pub(crate) struct CaptureReading {
 /// Numbers of the flows for which additional output is requested.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedOutput {
-    /// Number of the flow whose time–sequence picture is kept, if any.
+    /// Number of the flow whose time–sequence diagram is requested, if any.
     pub diagram_of: Option<usize>,
-    /// Flows whose packets are kept in order to measure the path.
+    /// Flows whose packets are recorded in order to measure the path.
     pub watched: WatchedFlows,
 }
 

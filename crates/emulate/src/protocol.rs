@@ -324,11 +324,11 @@ pub struct ExchangeReport {
 pub struct ProxyReport {
     /// Number of bytes that were read from one connection and written to the other.
     pub bytes_relayed: u64,
-    /// Time average of the number of bytes held.
+    /// Time average of the number of bytes in the proxy.
     pub buffer_mean_bytes: f64,
-    /// Maximum number of bytes held.
+    /// Maximum number of bytes in the proxy.
     pub buffer_max_bytes: u64,
-    /// Number of bytes held at the end.
+    /// Number of bytes in the proxy at the end of the run.
     pub buffer_end_bytes: u64,
 }
 

@@ -243,9 +243,9 @@ impl RawResult {
 }
 
 /// One table of many runs; its first column is `replication`. `name` is a table of the summary (see
-/// `columns`) or of single events (see `take`). The results keep their own tables. `None` for
-/// emulations and for tables that were already taken; these have to be joined from the tables of
-/// each run.
+/// `columns`) or of single events (see `take`). The tables of the single results remain available.
+/// `None` for emulations and for tables that were already taken; these have to be joined from the
+/// tables of each run.
 #[pyfunction]
 pub fn stacked<'py>(
     py: Python<'py>,

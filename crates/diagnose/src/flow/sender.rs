@@ -3,7 +3,7 @@
 //!
 //! An acknowledgment reaches the sender half a round trip (between capture and sender) after it
 //! passes the capture. The data that it releases pass the capture another half round trip later.
-//! Until then the acknowledgment waits in `coming`.
+//! Until these data can pass the capture, the acknowledgment waits in `coming`.
 
 mod classify;
 mod recovery;

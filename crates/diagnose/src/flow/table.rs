@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct Flows {
     index: HashMap<(Endpoint, Endpoint), usize>,
     flows: Vec<Flow>,
-    /// Number of the flow whose picture is requested, if any.
+    /// Number of the flow whose time–sequence diagram is requested, if any.
     pub diagram_of: Option<usize>,
     /// Flows whose paths are measured.
     pub watched: WatchedFlows,

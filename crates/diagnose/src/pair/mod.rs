@@ -124,7 +124,7 @@ pub(crate) struct Matched {
 /// Packets of the watched flow, and their matches between the two captures.
 pub(crate) type ObservedPair = (Observed, Option<Matched>);
 
-/// Reads both captures, and keeps the packets of the watched flow.
+/// Reads both captures, and records the packets of the watched flow.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],

@@ -11,8 +11,9 @@
 //! - A retransmission is a tail loss probe if neither of these two events has occurred.
 //!
 //! A probe is an episode only if it repaired a loss, for which the kernel then reduces its window.
-//! This happens when more data are acknowledged than had been sent before the probe
-//! (`tcp_process_tlp_ack`). The episode then ends immediately, as in a simulation.
+//! The kernel concludes that a probe repaired a loss when more data are acknowledged than had been
+//! sent before the probe (`tcp_process_tlp_ack`). The episode then ends immediately, as in a
+//! simulation.
 //!
 //! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18. These
 //! functions define the states. They also show that an acknowledgment of everything sent before a

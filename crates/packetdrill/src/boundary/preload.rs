@@ -1,7 +1,8 @@
 //! Functions of the C library that packetdrill calls directly, replaced by `LD_PRELOAD`.
 //!
-//! `%{ … }%` reads `TCP_INFO` by `getsockopt`. At the start of every script packetdrill waits for
-//! ticks of the kernel's clock, and requests a priority and locked memory that only root may have.
+//! A code block `%{ … }%` reads `TCP_INFO` by `getsockopt`. At the start of every script
+//! packetdrill waits for ticks of the kernel's clock, and requests a priority and locked memory
+//! that only root may have.
 
 use super::table::Data;
 use super::{calls, interface};
