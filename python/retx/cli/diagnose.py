@@ -33,7 +33,9 @@ Other = Annotated[
 ]
 Number = Annotated[
     int | None,
-    typer.Option("--flow", metavar="N", min=1, help="Show all details of flow N of the overview."),
+    typer.Option(
+        "--flow", metavar="N", min=1, help="Show all details of flow N of the list of flows."
+    ),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained HTML page.")

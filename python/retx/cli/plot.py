@@ -44,7 +44,7 @@ Kinds = Annotated[
 ]
 Replication = Annotated[
     int | None,
-    typer.Option(metavar="N", min=0, help="Number of the replication, if there are several."),
+    typer.Option(metavar="N", min=0, help="Draw this replication, if there are several."),
 ]
 Metric = Annotated[
     str,
