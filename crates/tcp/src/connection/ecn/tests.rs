@@ -274,3 +274,22 @@ fn new_data_are_ecn_capable() {
     let fields: Vec<Ecn> = sent_by(&mut near, at(40)).iter().map(|it| it.ecn).collect();
     assert_eq!(fields, [Ecn::Ect0; 2]);
 }
+
+/// The mark of a packet does not count for the next one, which a fast path may handle.
+#[test]
+fn a_mark_belongs_to_one_packet() {
+    for name in ["sack", "linux"] {
+        let mut far = open(&with_ecn(name))[1].clone();
+        far.ecn.arriving = Ecn::Ce;
+        let data = Segment {
+            seq: far.acknowledgment(),
+            ack: far.sequence(1),
+            flags: Flags::ACK,
+            payload_bytes: 1_000,
+            ..Segment::default()
+        };
+        far.handle_plain(at(50), data.plain(), None);
+        assert!(far.fast_paths.plain || far.ecn.arriving == Ecn::NotEct, "{name}");
+        assert!(name == "sack" || !far.fast_paths.plain, "{name} has the detailed fast path");
+    }
+}
