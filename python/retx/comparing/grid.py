@@ -41,8 +41,8 @@ SETTINGS = "grid.json"
 OFF_BY = 0.15
 """Deviation from 1 of the ratio of means, above which a condition counts as far off."""
 NEAR = 0.02
-"""Maximum deviation from 1 of the ratio of runs with the same draws, up to which these count as
-close to each other.
+"""Runs with the same draws count as close to each other if their ratio deviates from 1 by at most
+this.
 """
 SHOWN = (
     "goodput_bit_s",
