@@ -138,11 +138,11 @@ impl State {
 
     /// Index of a flow's queue.
     fn line_of(&self, flow: u32) -> u32 {
-        // The finaliser of MurmurHash3, in which every input bit affects every output bit.
+        // The finaliser of MurmurHash3, in which every input bit affects every output bit. Its last
+        // step is omitted: it changes the lowest 31 bits, and the highest bits select the queue.
         let mut hash = u64::from(flow) ^ self.perturbation;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        hash ^= hash >> 33;
         ((u128::from(hash) * self.lines.len() as u128) >> 64) as u32
     }
 
@@ -226,6 +226,8 @@ impl Queue for State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Frame;
+    use crate::queue::QueueAction;
     use retx_units::StreamKey;
 
     /// The expected numbers are the upper 16 bits of MurmurHash3's 64-bit finaliser (`fmix64`),
@@ -238,6 +240,29 @@ mod tests {
         for (perturbation, lines) in [(0, [46_166, 15_039]), (3, [15_039, 46_166])] {
             state.perturbation = perturbation;
             assert_eq!([1, 2].map(|flow| state.line_of(flow)), lines);
+        }
+    }
+
+    /// If several queues have the most bytes, packets of the first of them are dropped, as in Linux
+    /// (`fq_codel_drop`).
+    #[test]
+    fn the_first_of_the_longest_queues_is_shortened() {
+        let random_stream = StreamKey { seed: 9, replication: 0 }.stream("fq");
+        let environment = Environment { random_stream, rate: None, overhead: 0 };
+        let config = Config { packets: 1, ..Config::default() };
+        for arrivals in [[1, 2], [2, 1]] {
+            let mut state = State::new(&config, environment.clone());
+            let first = [1, 2].into_iter().min_by_key(|flow| state.line_of(*flow));
+            assert_ne!(state.line_of(1), state.line_of(2));
+            let mut actions = QueueActions::default();
+            for flow in arrivals {
+                let frame = Frame { bytes: 100, flow, ..Frame::default() };
+                let since = Time::ZERO;
+                let packet = Waiting { id: flow, frame, ecn_capable: false, to: 0, since };
+                assert!(state.enqueue(since, &packet, &mut actions));
+            }
+            assert_eq!(actions.pop(), first.map(QueueAction::Dropped));
+            assert_eq!(actions.pop(), None);
         }
     }
 }

@@ -12,6 +12,7 @@ mod paths;
 mod pie_drops;
 mod pipe;
 mod queue_laws;
+mod queue_limits;
 mod queues;
 mod relays;
 mod repair;
