@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Needless {
+pub enum Necessity {
     Yes,
     No,
     Unknown,
@@ -96,7 +96,7 @@ pub struct Retransmission {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// Verdict: needless, needed or unknown.
-    pub needless: Needless,
+    pub needless: Necessity,
     /// Probability that `kind` and `needless` are both correct.
     pub confidence: f64,
     /// Probability that `kind` is correct.

@@ -138,7 +138,7 @@ pub struct Packet {
     /// Number of the interface in the file, from 0.
     pub interface: u32,
     /// Fingerprint of the link-layer headers of the packet, such as addresses and tags.
-    pub link: u32,
+    pub link_fingerprint: u32,
     /// Options, as far as they were captured.
     pub options: Options,
 }

@@ -4,7 +4,7 @@
 //! Times at an endpoint are estimated by adding or subtracting half the least round trip between
 //! the capture and the endpoint. A capture does not show the congestion window.
 
-use crate::answer::{Kind, Needless};
+use crate::answer::{Kind, Necessity};
 use crate::flow::packet_log::{Observed, Sample, WatchedFlows};
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};
@@ -112,8 +112,8 @@ fn segments(observed: &Observed, [to_sender_ns, to_receiver_ns]: [i64; 2]) -> Se
     // Index of the last copy, by the position of its first byte.
     let mut last: BTreeMap<i64, usize> = BTreeMap::new();
     for (index, passed) in sent.iter().enumerate() {
-        let verdict = passed.record.map(|record| &observed.verdicts[record]);
-        let is_needed = verdict.is_some_and(|verdict| verdict.needless != Needless::Yes);
+        let verdict = passed.retransmission_record.map(|record| &observed.verdicts[record]);
+        let is_needed = verdict.is_some_and(|verdict| verdict.needless != Necessity::Yes);
         for (_, before) in last.range(passed.start..passed.end).filter(|_| is_needed) {
             is_lost[*before] = true;
         }
@@ -127,8 +127,8 @@ fn segments(observed: &Observed, [to_sender_ns, to_receiver_ns]: [i64; 2]) -> Se
         table.seq.push(passed.start);
         table.length_bytes.push(passed.payload_bytes.into());
         table.packet_number.push(passed.packet);
-        table.retransmission.push(passed.record.is_some());
-        table.cause.push(passed.record.map(|record| observed.verdicts[record].kind));
+        table.retransmission.push(passed.retransmission_record.is_some());
+        table.cause.push(passed.retransmission_record.map(|record| observed.verdicts[record].kind));
         let is_open = acked_ns.is_none();
         table.fate.push(match is_lost[index] {
             true => "lost",

@@ -48,23 +48,24 @@ pub struct TimeSequenceDiagram {
     /// Acknowledgments: time in seconds, position, right edge of the window.
     pub acks: Vec<(f64, i64, i64)>,
     /// Number of data packets for each one that is drawn.
-    pub one_of: usize,
+    #[serde(rename = "one_of")]
+    pub decimation_factor: usize,
 }
 
 impl Recorder {
     /// Adds a data segment.
-    pub fn data(&mut self, time_ns: i64, start: i64, end: i64) {
+    pub fn add_data(&mut self, time_ns: i64, start: i64, end: i64) {
         self.data.push((time_ns as f64 * 1e-9, start, end));
     }
 
     /// Adds an acknowledgment.
-    pub fn ack(&mut self, time_ns: i64, ack: i64, edge: i64) {
+    pub fn add_ack(&mut self, time_ns: i64, ack: i64, edge: i64) {
         self.acks.push((time_ns as f64 * 1e-9, ack, edge));
     }
 
     /// Completes the picture.
     pub fn finish(self) -> TimeSequenceDiagram {
-        let one_of = self.data.stride.max(1);
-        TimeSequenceDiagram { data: self.data.points, acks: self.acks.points, one_of }
+        let decimation_factor = self.data.stride.max(1);
+        TimeSequenceDiagram { data: self.data.points, acks: self.acks.points, decimation_factor }
     }
 }

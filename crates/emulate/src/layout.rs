@@ -11,7 +11,7 @@ use crate::settings::KernelTcp;
 use hosts::{host_setups, hosts, kernels};
 use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
-use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
+use retx_sim::plan::{FileSizes, FlowPlan, Plan, Side, Work};
 use retx_units::Rate;
 
 /// Maximum number of hosts. Each is a namespace with a device that the emulator has to serve.
@@ -73,7 +73,7 @@ pub fn compute_layout(
         sender_opens: flow.initiator == Side::Sender,
         port: port(index),
         start: flow.start,
-        files: files(&flow.work, draws(&flow.name)),
+        workload: files(&flow.work, draws(&flow.name)),
         read_rate: flow.read_rate.map(Rate::as_bit_s),
         write_size: flow.write_size.into(),
         sockets: ends(flow).map(|kernel| kernel.socket.clone()),
@@ -83,10 +83,10 @@ pub fn compute_layout(
         port: port(plan.flows.len() + index),
         source: SourceSetup::new(flow, draws(&flow.name)),
     });
-    let proxies = plan
-        .proxies
-        .iter()
-        .map(|proxy| ProxySetup { legs: proxy.legs.map(|leg| leg as usize), buffer: proxy.buffer });
+    let proxies = plan.proxies.iter().map(|proxy| ProxySetup {
+        legs: proxy.legs.map(|leg| leg as usize),
+        buffer: proxy.buffer_bytes,
+    });
     let (flows, datagrams, proxies) = (flows.collect(), datagrams.collect(), proxies.collect());
     let windows = |flow| ends(flow).map(|kernel| kernel.advertised_window);
     let advertised_windows = plan.flows.iter().map(windows).collect();
@@ -119,10 +119,10 @@ fn programs_at(programs: &[HostProgram], hosts: &[HostSetup]) -> Vec<Program> {
 fn files(work: &Work, draws: FlowStreamKey) -> Workload {
     match work {
         Work::Bulk => Workload::Endless,
-        Work::Files { sizes: Sizes::Equal { count, bytes }, pause } => {
+        Work::Files { sizes: FileSizes::Equal { count, bytes }, pause } => {
             Workload::Equal { count: *count, bytes: *bytes, pause: pause.as_nanos() }
         }
-        Work::Files { sizes: Sizes::Each(bytes), pause } => {
+        Work::Files { sizes: FileSizes::Each(bytes), pause } => {
             Workload::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
         }
         Work::Exchanges(plan) => Workload::Exchanges(ExchangeSetup::new(plan, draws)),
@@ -283,10 +283,10 @@ mod tests {
         // Programs use the congestion control of the first flow that ends in their host.
         let default =
             |host: usize| setup.hosts[host].congestion_control.clone().expect("flows end");
-        assert_eq!((default(0).name.as_str(), default(0).is_needed), ("cubic", false));
+        assert_eq!((default(0).name.as_str(), default(0).needed_by_programs), ("cubic", false));
         let middle = default(1);
-        assert_eq!((middle.name.as_str(), middle.is_of_all), ("cubic", false));
-        assert!(middle.is_needed);
+        assert_eq!((middle.name.as_str(), middle.used_by_all_flows), ("cubic", false));
+        assert!(middle.needed_by_programs);
         assert_eq!((setup.datagrams[0].hosts, setup.datagrams[0].port), ([1, 2], 20_003));
         assert!(setup.datagrams[0].source.fills_first_hop());
         assert_eq!(setup.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1500, 1700, 1700]);

@@ -91,9 +91,9 @@ pub struct DefaultCongestionControl {
     /// Name of the congestion control in the kernel.
     pub name: String,
     /// True if all flows of the host use this congestion control.
-    pub is_of_all: bool,
+    pub used_by_all_flows: bool,
     /// True if user programs run in the host: they need the default.
-    pub is_needed: bool,
+    pub needed_by_programs: bool,
 }
 
 /// TCP flow between two programs.
@@ -109,7 +109,7 @@ pub struct FlowSetup {
     #[serde(with = "crate::nanos")]
     pub start: Time,
     /// Data to send.
-    pub files: Workload,
+    pub workload: Workload,
     /// Rate at which the receiving program reads, bit/s; `None` without a limit.
     pub read_rate: Option<u64>,
     /// Maximum number of bytes that a program writes at once.
@@ -172,7 +172,7 @@ impl Workload {
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
             Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
             // The number of bytes on a connection is not known in advance; 0 means unknown.
-            Self::Exchanges(exchanges) if exchanges.each => {
+            Self::Exchanges(exchanges) if exchanges.connection_per_exchange => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }
             // All exchanges use one connection.

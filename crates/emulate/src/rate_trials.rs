@@ -26,7 +26,8 @@ pub struct Trial {
     pub device_drops: u64,
     /// True if the link was saturated, packets were on time, and no packet was dropped except by a
     /// model.
-    pub held: bool,
+    #[serde(rename = "held")]
+    pub sustained: bool,
 }
 
 /// Sends one flow over links of increasing rate until a rate is not sustained. Returns the result
@@ -42,7 +43,7 @@ pub fn run_rate_trials(
     let mut trials = Vec::new();
     for rate in RATES {
         let trial = attempt((launch, backend), rate, control)?;
-        let held = trial.held;
+        let held = trial.sustained;
         trials.push(trial);
         if !held {
             break;
@@ -80,7 +81,7 @@ fn attempt(
     let source = Source { name: "calibration", text: &text, overrides: &[] };
     let scenario = parse(&source).expect("a sound scenario");
     let settings = Settings {
-        record: Options::default(),
+        run_options: Options::default(),
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,
@@ -100,7 +101,7 @@ fn attempt(
         lateness_p99_s: lateness.p99_s,
         lateness_max_s: lateness.max_s,
         device_drops: summary.emulation.device_drops,
-        held: full && summary.emulation.valid,
+        sustained: full && summary.emulation.valid,
     })
 }
 

@@ -31,7 +31,7 @@ pub const REALTIME_PRIORITY: i32 = 1;
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Tables to record, and the number of the replication, which determines the models' draws.
-    pub record: Options,
+    pub run_options: Options,
     /// Method of exchanging packets with the hosts.
     pub backend: Backend,
     /// Programs to run in hosts. The run then ends when they have ended and all finite flows are
@@ -63,7 +63,7 @@ pub fn emulate(
     settings: &Settings,
     control: &Control,
 ) -> Result<EmulationResult, EmulateError> {
-    let replication = settings.record.replication;
+    let replication = settings.run_options.replication;
     let mut layout = compute_layout(scenario, &settings.programs, (settings.backend, replication))?;
     check_demand(&layout.plan, settings)?;
     if settings.programs.iter().any(|program| program.command.is_none()) {
@@ -73,7 +73,7 @@ pub fn emulate(
     let mut worker = Worker::launch(&settings.launch, &layout.setup)?;
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
-    let mut engine = Engine::for_external_packets(&layout.plan, &settings.record)?;
+    let mut engine = Engine::for_external_packets(&layout.plan, &settings.run_options)?;
     let flows = observed_flows(&layout.plan, &engine);
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
@@ -96,7 +96,7 @@ pub fn emulate(
     let codes = started.progress.exit_codes();
     let mut report = RunningWorker::stop(started)?;
     engine.finish()?;
-    let mut outcome = Outcome::from_engine(&layout.plan, &settings.record, engine);
+    let mut outcome = Outcome::from_engine(&layout.plan, &settings.run_options, engine);
     // In the tables, conversations outside the scenario are numbered after the flows.
     outcome.names.flows.extend(seen.names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
@@ -108,7 +108,7 @@ pub fn emulate(
             history.iter().for_each(|it| limits.push(flow, it.spans()))
         });
     }
-    if settings.record.drops {
+    if settings.run_options.record_drops {
         outcome.tables.exchanges = results::exchange_table(&layout.plan, &report.flows);
     }
     let device_drops = std::mem::take(&mut report.device_drops);
@@ -154,7 +154,7 @@ fn check_demand(plan: &Plan, settings: &Settings) -> Result<(), EmulateError> {
 }
 
 fn goal(layout: &Layout) -> EndCondition {
-    let finite = layout.setup.flows.iter().filter(|flow| flow.files.is_finite()).count()
+    let finite = layout.setup.flows.iter().filter(|flow| flow.workload.is_finite()).count()
         + layout.plan.datagrams.iter().filter(|flow| flow.limits.has_limit()).count();
     let programs = layout.setup.programs.iter().filter(|program| !program.background).count();
     // Without a finite flow or a program to wait for, only the duration ends the run.

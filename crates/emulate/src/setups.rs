@@ -4,7 +4,7 @@
 //! Parameters of distributions are sent as bits, because decimal numbers may be rounded. A seed
 //! thus yields the same draws as in a simulation.
 
-use retx_sim::exchanges::Script;
+use retx_sim::exchanges::ExchangeSequence;
 use retx_sim::plan::{Amounts, DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
 use retx_sim::source::Source;
 use retx_units::{Law, Rate, StreamKey, Time};
@@ -116,8 +116,8 @@ impl SourceSetup {
         Self {
             draws,
             pace: flow.pace.into(),
-            sizes: flow.sizes.law.into(),
-            largest: flow.sizes.largest,
+            sizes: flow.sizes.distribution.into(),
+            largest: flow.sizes.max_bytes,
             packets,
             bytes,
             end,
@@ -133,7 +133,7 @@ impl SourceSetup {
 
     /// Sender of the simulator for this source.
     pub fn sender(&self) -> retx_sim::datagram::Sender {
-        let sizes = PacketSizes { law: self.sizes.law(), largest: self.largest };
+        let sizes = PacketSizes { distribution: self.sizes.law(), max_bytes: self.largest };
         let draws = (self.draws.key(), self.draws.name.as_str());
         let source = Source::new(self.pace.pace(), sizes, self.start, draws);
         let limits = Limits { packets: self.packets, bytes: self.bytes, end: self.end };
@@ -179,7 +179,7 @@ pub struct ExchangeSetup {
     /// Number of exchanges; `None` if unlimited.
     pub count: Option<u32>,
     /// True if each exchange opens a new connection.
-    pub each: bool,
+    pub connection_per_exchange: bool,
 }
 
 impl ExchangeSetup {
@@ -187,26 +187,26 @@ impl ExchangeSetup {
     pub fn new(plan: &ExchangePlan, draws: FlowStreamKey) -> Self {
         Self {
             draws,
-            request: plan.request.into(),
-            response: (&plan.response).into(),
-            service: (&plan.service).into(),
-            think: plan.think.into(),
+            request: plan.request_bytes.into(),
+            response: (&plan.response_bytes).into(),
+            service: (&plan.service_time).into(),
+            think: plan.think_time.into(),
             count: plan.count,
-            each: plan.connection_per_exchange,
+            connection_per_exchange: plan.connection_per_exchange,
         }
     }
 
-    /// Script of requests and responses, at its first exchange.
-    pub fn script(&self) -> Script {
+    /// Sequence of requests and responses, at its first exchange.
+    pub fn exchange_sequence(&self) -> ExchangeSequence {
         let plan = ExchangePlan {
-            request: self.request.law(),
-            response: self.response.amounts(),
-            service: self.service.amounts(),
-            think: self.think.law(),
+            request_bytes: self.request.law(),
+            response_bytes: self.response.amounts(),
+            service_time: self.service.amounts(),
+            think_time: self.think.law(),
             count: self.count,
-            connection_per_exchange: self.each,
+            connection_per_exchange: self.connection_per_exchange,
         };
-        Script::new(plan, self.draws.key(), &self.draws.name)
+        ExchangeSequence::new(plan, self.draws.key(), &self.draws.name)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
         DatagramPlan {
             name: "f".into(),
             pace,
-            sizes: PacketSizes { law: Law::Exponential(1000.0 / 3.0), largest: 1500 },
+            sizes: PacketSizes { distribution: Law::Exponential(1000.0 / 3.0), max_bytes: 1500 },
             limits: Limits {
                 packets: Some(500),
                 bytes: None,
@@ -260,27 +260,31 @@ mod tests {
                 there.handle_timeout(now);
                 assert_eq!(here.poll_transmit(now), there.poll_transmit(now));
             }
-            assert!(here.sent() > 100 && there.is_done(Time::NEVER), "{}", here.sent());
+            assert!(
+                here.packets_sent() > 100 && there.is_done(Time::NEVER),
+                "{}",
+                here.packets_sent()
+            );
         }
     }
 
     #[test]
     fn a_script_is_the_same_at_both_ends() {
         let plan = ExchangePlan {
-            request: Law::Exponential(100.0 / 3.0),
-            response: Amounts::Drawn(Law::Pareto(1e4 / 7.0, 1.2)),
-            service: Amounts::Listed([0.1, 0.3].into()),
-            think: Law::Exponential(0.1),
+            request_bytes: Law::Exponential(100.0 / 3.0),
+            response_bytes: Amounts::Drawn(Law::Pareto(1e4 / 7.0, 1.2)),
+            service_time: Amounts::Listed([0.1, 0.3].into()),
+            think_time: Law::Exponential(0.1),
             count: Some(50),
             connection_per_exchange: false,
         };
-        let mut here = Script::new(plan.clone(), draws().key(), "f");
-        let mut there = through_json(&ExchangeSetup::new(&plan, draws())).script();
+        let mut here = ExchangeSequence::new(plan.clone(), draws().key(), "f");
+        let mut there = through_json(&ExchangeSetup::new(&plan, draws())).exchange_sequence();
         for _ in 0..50 {
             assert!(!here.is_last() && !there.is_last());
             assert_eq!(here.next_exchange(), there.next_exchange());
-            assert_eq!(here.service(), there.service());
-            assert_eq!(here.think(), there.think());
+            assert_eq!(here.draw_service_time(), there.draw_service_time());
+            assert_eq!(here.draw_think_time(), there.draw_think_time());
         }
         assert!(here.is_last() && there.is_last());
     }

@@ -5,7 +5,7 @@ use retx_drill::tcp_info;
 use retx_units::Time;
 
 /// Length of Linux's `struct tcp_info` (include/uapi/linux/tcp.h) as packetdrill knows it.
-pub const BYTES: usize = 280;
+pub const TCP_INFO_BYTES: usize = 280;
 
 /// Layout: name, offset and size of each field. Other fields stay 0.
 const FIELDS: &[(&str, usize, usize)] = &[
@@ -54,8 +54,8 @@ const FIELDS: &[(&str, usize, usize)] = &[
 const SCALES: usize = 6;
 
 /// `TCP_INFO` of a connection.
-pub fn tcp_info_bytes(end: &End, now: Time) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
+pub fn tcp_info_bytes(end: &End, now: Time) -> [u8; TCP_INFO_BYTES] {
+    let mut bytes = [0; TCP_INFO_BYTES];
     let look = |name| tcp_info(name, end, now).unwrap_or_default();
     for (name, first, count) in FIELDS {
         let value = look(name).min(u64::MAX >> (64 - 8 * count)).to_ne_bytes();
@@ -81,6 +81,6 @@ mod tests {
             assert!(first % count == 0, "{name} is aligned");
             end = first + count;
         }
-        assert!(end <= BYTES);
+        assert!(end <= TCP_INFO_BYTES);
     }
 }

@@ -201,7 +201,7 @@ impl Machine {
     }
 
     /// `TCP_INFO` of a connection; `None` for a socket without one.
-    pub fn tcp_info(&self, fd: i32) -> Option<[u8; information::BYTES]> {
+    pub fn tcp_info(&self, fd: i32) -> Option<[u8; information::TCP_INFO_BYTES]> {
         let end = self.host.end_for_fd(fd).ok()??;
         Some(information::tcp_info_bytes(self.host.end(end), self.now))
     }

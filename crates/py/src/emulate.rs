@@ -48,13 +48,13 @@ pub fn emulate(
         .map(|(host, command, waits)| HostProgram { host, command, background: !waits })
         .collect();
     let settings = Settings {
-        record: Options {
+        run_options: Options {
             replication,
-            segments,
-            drops: tables,
-            episodes: tables,
-            capture,
-            reference: false,
+            record_segments: segments,
+            record_drops: tables,
+            record_episodes: tables,
+            capture_points: capture,
+            is_reference_run: false,
         },
         backend,
         programs,

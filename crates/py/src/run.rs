@@ -33,7 +33,8 @@ pub fn run(
         Some(places) => scenario.capture_points(&places)?,
         None => Vec::new(),
     };
-    let options = Options { replication, reference, ..options(tables, segments, capture) };
+    let options =
+        Options { replication, is_reference_run: reference, ..options(tables, segments, capture) };
     control.set_total_time(1, scenario.inner.duration.as_nanos());
     // The simulation does not read the wall clock, so its running time is measured here.
     let start = Instant::now();
@@ -61,7 +62,7 @@ pub fn run_many(
     segments: bool,
     reference: bool,
 ) -> PyResult<Vec<RawResult>> {
-    let options = Options { reference, ..options(tables, segments, Vec::new()) };
+    let options = Options { is_reference_run: reference, ..options(tables, segments, Vec::new()) };
     let batch = Batch { first: 0, count: replications, threads };
     control.set_total_time(replications, scenario.inner.duration.as_nanos());
     let known = scenario.inner.tcps.iter().any(|tcp| tcp.config.has_user_code());
@@ -88,5 +89,12 @@ pub fn with_interpreter(work: &mut (dyn FnMut() + Send)) {
 
 const fn options(tables: bool, segments: bool, capture: Vec<CapturePoint>) -> Options {
     let (drops, episodes) = (tables, tables);
-    Options { replication: 0, segments, drops, episodes, capture, reference: false }
+    Options {
+        replication: 0,
+        record_segments: segments,
+        record_drops: drops,
+        record_episodes: episodes,
+        capture_points: capture,
+        is_reference_run: false,
+    }
 }

@@ -169,9 +169,9 @@ impl Pool {
     ) -> PyResult<()> {
         let kept = |name: &str| tables.iter().any(|table| table == name);
         let options = Options {
-            segments: kept("segments"),
-            drops: kept("drops"),
-            episodes: kept("episodes"),
+            record_segments: kept("segments"),
+            record_drops: kept("drops"),
+            record_episodes: kept("episodes"),
             ..Options::default()
         };
         let scenario = Arc::clone(&scenario.inner);
@@ -190,7 +190,7 @@ impl Pool {
             .failures
             .into_iter()
             .map(|(label, replication, error)| (label, replication, run_error(py, &error)));
-        Ok((batches.collect(), found.idle, failed.collect()))
+        Ok((batches.collect(), found.is_idle, failed.collect()))
     }
 
     /// Cancels the remaining jobs and waits for the threads.

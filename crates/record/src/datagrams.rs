@@ -45,7 +45,7 @@ impl DatagramCounters {
     /// Counts the first arrival of a packet, after `delay`. `late` is true if a packet sent later
     /// has already arrived.
     #[inline]
-    pub fn arrived(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
+    pub fn count_arrival(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
         self.delivered += 1;
         self.bytes_delivered += u64::from(payload_bytes);
         self.reordered += u64::from(late);
@@ -141,7 +141,7 @@ mod tests {
     fn jitter_is_that_of_rfc_3550() {
         let mut counters = DatagramCounters::default();
         for ms in [10, 12, 12, 4] {
-            counters.arrived(Duration::from_millis(ms), 100, false);
+            counters.count_arrival(Duration::from_millis(ms), 100, false);
         }
         let after_two = 2.0 / 16.0;
         let after_three = after_two - after_two / 16.0;

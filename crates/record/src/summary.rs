@@ -30,13 +30,13 @@ pub struct Summary<'a, S> {
     /// Relays, in the scenario's order.
     pub relays: &'a [RelaySummary],
     /// Events handled, simulated time, and wall-clock time.
-    pub engine: Cost,
+    pub engine: RunCost,
 }
 
 /// Cost of a run, as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Cost {
+pub enum RunCost {
     /// With wall-clock time.
     Whole(EngineSummary),
     /// Without wall-clock time, which differs from run to run.
@@ -98,7 +98,7 @@ pub struct EngineSummary {
 
 impl EngineSummary {
     /// Cost without wall-clock time.
-    pub const fn without_wall_time(self) -> Cost {
-        Cost::Repeatable { events: self.events, simulated_s: self.simulated_s }
+    pub const fn without_wall_time(self) -> RunCost {
+        RunCost::Repeatable { events: self.events, simulated_s: self.simulated_s }
     }
 }

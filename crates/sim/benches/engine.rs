@@ -229,7 +229,7 @@ fn measure(plans: &[Plan]) -> Measured {
         engine.finish().expect("packets are conserved");
         sum.segments += engine.bytes_delivered() as f64 / 1460.0;
         sum.events += engine.events() as f64;
-        sum.inserted += engine.agenda().inserted();
+        sum.inserted += engine.agenda().events_inserted();
     }
     sum.cpu_s = cpu_seconds() - start;
     sum.pending = (pending / looks).max(1);

@@ -69,7 +69,7 @@ fn run(axis: &str, value: &str, plan: &Plan) {
 
 fn finished(plan: &Plan) -> Engine<'_> {
     let reference = std::env::args().any(|argument| argument == "--reference");
-    let options = Options { reference, ..Options::default() };
+    let options = Options { is_reference_run: reference, ..Options::default() };
     let mut engine = Engine::new(plan, &options).expect("it fits");
     while !engine.is_over() {
         engine.step();

@@ -40,14 +40,14 @@ impl Agenda {
                 return time;
             }
             // An earlier event has superseded this one.
-            self.queue.drop_first();
+            self.queue.remove_first();
         }
         Time::NEVER
     }
 
     /// Number of events inserted so far; measures the work of the queue.
-    pub const fn inserted(&self) -> u64 {
-        self.queue.inserted()
+    pub const fn events_inserted(&self) -> u64 {
+        self.queue.events_inserted()
     }
 
     /// Number of pending events, superseded ones included.
@@ -143,7 +143,7 @@ mod tests {
         agenda.wake(0, at(70));
         agenda.wake(1, at(60));
         agenda.wake(0, at(40));
-        assert_eq!(agenda.inserted(), 3);
+        assert_eq!(agenda.events_inserted(), 3);
         assert_eq!(agenda.take_first(), Some((at(40), 0)));
         agenda.wake(0, at(70));
         assert_eq!(agenda.take_first(), Some((at(60), 1)));

@@ -1,6 +1,6 @@
 //! Applications: writing and closing by the data sender, and reading by the receiver.
 
-use crate::plan::{Shared, Work};
+use crate::plan::{CopyOnWrite, Work};
 use retx_tcp::Connection;
 use retx_units::Time;
 
@@ -23,18 +23,18 @@ pub struct App {
     file: u32,
     closed: bool,
     /// True if more data of the file may become available.
-    is_open: bool,
+    is_supply_open: bool,
     /// True if the sender is a proxy, which sends only bytes that its other connection has
     /// received.
     is_fed: bool,
     /// True if the receiver is a proxy, which forwards the bytes that it reads.
     feeds: bool,
-    work: Shared<Work>,
+    work: CopyOnWrite<Work>,
 }
 
 impl App {
     /// Creates the applications, before the first file.
-    pub fn new(work: Shared<Work>) -> Self {
+    pub fn new(work: CopyOnWrite<Work>) -> Self {
         Self {
             work,
             file: 0,
@@ -42,7 +42,7 @@ impl App {
             unread: 0,
             closed: false,
             is_fed: false,
-            is_open: false,
+            is_supply_open: false,
             room: u64::MAX,
             feeds: false,
         }
@@ -64,7 +64,7 @@ impl App {
         self.unwritten = if self.is_fed { 0 } else { bytes };
         self.unread = bytes;
         self.closed = false;
-        self.is_open = self.is_fed;
+        self.is_supply_open = self.is_fed;
         self.room = if self.feeds { 0 } else { u64::MAX };
     }
 
@@ -86,7 +86,7 @@ impl App {
 
     /// Begins a file whose data become available over time; [`Self::end_supply`] ends it.
     pub const fn open_supply(&mut self) {
-        self.is_open = true;
+        self.is_supply_open = true;
     }
 
     /// Adds `bytes` to the number of bytes that the receiver expects.
@@ -96,16 +96,16 @@ impl App {
 
     /// Declares that no more data of this file become available.
     pub const fn end_supply(&mut self) {
-        self.is_open = false;
+        self.is_supply_open = false;
     }
 
     /// True if more of this file may become available to the sender.
-    pub const fn is_open(&self) -> bool {
-        self.is_open
+    pub const fn is_supply_open(&self) -> bool {
+        self.is_supply_open
     }
 
     /// Sets the largest number of bytes that the receiver may read now.
-    pub const fn set_room(&mut self, bytes: u64) {
+    pub const fn set_read_limit(&mut self, bytes: u64) {
         self.room = bytes;
     }
 
@@ -128,7 +128,7 @@ impl App {
         }
         let written = self.unwritten == 0;
         let done = written && connection.unacknowledged() == 0;
-        if written && !self.closed && !self.is_open && (done || self.answers()) {
+        if written && !self.closed && !self.is_supply_open && (done || self.answers()) {
             self.closed = true;
             connection.close();
         }

@@ -1,8 +1,9 @@
 //! Conversion of a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, Amounts, DatagramPlan, ExchangePlan, FlowPlan, Limits, Pace, PacketSizes, PipePlan, Plan,
-    ProxyPlan, RelayPlan, Sampling, Shared, Side, Sizes, StagePlan, TcpPlan, WlanPlan, Work,
+    self, Amounts, CopyOnWrite, DatagramPlan, ExchangePlan, FileSizes, FlowPlan, Limits, Pace,
+    PacketSizes, PipePlan, Plan, ProxyPlan, RelayPlan, Sampling, Side, StagePlan, TcpPlan,
+    WlanPlan, Work,
 };
 use legs::{Leg, legs};
 use retx_link::{pipe, wlan};
@@ -59,7 +60,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
                 // Flows expanded from one entry of the scenario share their routes, nodes and data
                 // to send.
                 let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
-                let work = Shared::from(work(&flow.app));
+                let work = CopyOnWrite::from(work(&flow.app));
                 flow.expanded().for_each(|one| {
                     add_flow(&mut plan, &one, (initiator, &work), &legs);
                 });
@@ -82,7 +83,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
 fn add_flow(
     plan: &mut Plan,
     expanded: &ExpandedFlow<'_>,
-    (initiator, work): (Initiator, &Shared<Work>),
+    (initiator, work): (Initiator, &CopyOnWrite<Work>),
     legs: &[Leg],
 ) {
     for (place, leg) in legs.iter().enumerate() {
@@ -109,7 +110,7 @@ fn add_flow(
             },
         });
         if let Some((relay, buffer)) = leg.proxy {
-            plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });
+            plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer_bytes: buffer });
         }
     }
 }
@@ -146,7 +147,7 @@ fn datagram_plan(
     DatagramPlan {
         name: expanded.name(),
         pace: pace(&expanded.flow.app, udp),
-        sizes: PacketSizes { law: udp.packet.law(), largest },
+        sizes: PacketSizes { distribution: udp.packet.law(), max_bytes: largest },
         limits: Limits {
             packets: udp.packets,
             bytes: udp.bytes,
@@ -186,7 +187,11 @@ fn instant(since_the_beginning: Duration) -> Time {
 }
 
 /// Both directions of a link. Successive equal links share their configuration.
-fn pipes(link: &Link, nodes: &Nodes<'_>, last: &mut Option<Shared<pipe::Config>>) -> [PipePlan; 2] {
+fn pipes(
+    link: &Link,
+    nodes: &Nodes<'_>,
+    last: &mut Option<CopyOnWrite<pipe::Config>>,
+) -> [PipePlan; 2] {
     let name: Arc<str> = link.name.as_str().into();
     let [left, right] = link.ends.each_ref().map(|end| nodes.name(end));
     [LinkDirection::Forward, LinkDirection::Reverse].map(|way| {
@@ -254,17 +259,17 @@ fn work(app: &App) -> Work {
             sizes: match &ftp.files {
                 Files::Count(count) => {
                     let bytes = ftp.bytes.expect("a number of files comes with their size");
-                    Sizes::Equal { count: *count, bytes }
+                    FileSizes::Equal { count: *count, bytes }
                 }
-                Files::Sizes(sizes) => Sizes::Each(sizes.as_slice().into()),
+                Files::Sizes(sizes) => FileSizes::Each(sizes.as_slice().into()),
             },
             pause: ftp.pause,
         },
         App::RequestResponse(of) => Work::Exchanges(ExchangePlan {
-            request: of.request.law(),
-            response: amounts(&of.response),
-            service: amounts(&of.service),
-            think: of.think.law(),
+            request_bytes: of.request.law(),
+            response_bytes: amounts(&of.response),
+            service_time: amounts(&of.service),
+            think_time: of.think.law(),
             count: of.exchanges,
             connection_per_exchange: of.connection == Reuse::Each,
         }),

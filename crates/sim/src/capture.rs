@@ -51,7 +51,7 @@ pub struct Capture {
     /// Side that opens the connection of each flow.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions that are recorded as unnecessary until [`Self::was_necessary`] corrects the
+    /// Retransmissions that are recorded as unnecessary until [`Self::mark_necessary`] corrects the
     /// record. The key is the flow, the copy number and the index in `packets`. The index tells
     /// apart the duplicates that the network has made of a retransmission.
     unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
@@ -122,14 +122,14 @@ impl Capture {
     }
 
     /// Records that a packet enters a pipe or another stage at this place.
-    pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+    pub fn on_entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.places[place as usize].entering {
             self.see((now, place), id, packets);
         }
     }
 
     /// Records that a packet leaves a pipe at its far end, or another stage at this place.
-    pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+    pub fn on_left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(place) = self.places[place as usize].leaving {
             self.see((now, place), id, packets);
         }
@@ -140,13 +140,13 @@ impl Capture {
             // An external packet that belongs to no flow of the scenario.
             return;
         }
-        if packets.get(id).captured() == NONE {
+        if packets.get(id).capture_id() == NONE {
             let twin = packets.captured_copy(id);
             let captured = self.add(packets.get(id), packets.segment(id), twin);
             packets.note_captured(id, captured);
         }
         let seen = packets.get(id);
-        self.buffer.add_sighting(now, place, self.packets[seen.captured() as usize], seen.ecn());
+        self.buffer.add_sighting(now, place, self.packets[seen.capture_id() as usize], seen.ecn());
     }
 
     fn add(&mut self, packet: PacketRef<'_>, segment: Segment, twin: Option<u32>) -> u32 {
@@ -166,20 +166,20 @@ impl Capture {
         };
         let own = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets in a capture");
         if packet.transmission() == Transmission::Unnecessary {
-            self.unnecessary.insert((flow, packet.copy(), own), id);
+            self.unnecessary.insert((flow, packet.copy_number(), own), id);
         }
         self.packets.push(id);
         own
     }
 
     /// Records that a packet has reached its host.
-    pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+    pub fn on_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         self.record_fate(packet, Fate::Delivered { at: now });
     }
 
     /// Records that a packet was dropped.
-    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
-        if packet.captured() == NONE {
+    pub fn on_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+        if packet.capture_id() == NONE {
             return;
         }
         let index = drop.place as usize;
@@ -193,13 +193,13 @@ impl Capture {
     }
 
     fn record_fate(&mut self, packet: PacketRef<'_>, fate: Fate) {
-        if packet.captured() != NONE {
-            self.buffer.set_fate(self.packets[packet.captured() as usize], fate);
+        if packet.capture_id() != NONE {
+            self.buffer.set_fate(self.packets[packet.capture_id() as usize], fate);
         }
     }
 
     /// Records that a retransmission was necessary.
-    pub fn was_necessary(&mut self, flow: u32, copy: u64) {
+    pub fn mark_necessary(&mut self, flow: u32, copy: u64) {
         // Only packets that a capture point has seen are in the map.
         let range = (flow, copy, 0)..=(flow, copy, u32::MAX);
         while let Some((&key, &id)) = self.unnecessary.range(range.clone()).next() {

@@ -8,11 +8,11 @@ use retx_record::datagrams::DatagramCounters;
 use retx_units::{Duration, StreamKey, Time};
 
 /// Time that a saturating source waits after the first hop has dropped its packet on arrival.
-pub const RETRY: Duration = Duration::from_millis(1);
+pub const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Value of the field `row` in a UDP packet until the packet or a copy of it has arrived. (UDP
-/// packets have no row in a table, so the field is free.)
-pub const NOT_ARRIVED: u32 = 0;
+/// Value of the field `table_row` in a UDP packet until the packet or a copy of it has arrived.
+/// (UDP packets have no row in a table, so the field is free.)
+pub const ROW_NOT_ARRIVED: u32 = 0;
 
 /// Sending endpoint: a state machine without a clock, used by the engine and by emulations.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub struct Sender {
     not_before: Time,
     in_first_hop: u32,
     /// Number of packets sent, which is also the number of the last packet sent.
-    sent: u64,
+    packets_sent: u64,
     planned_start: Time,
     /// Start of the flow.
     pub start: Option<Time>,
@@ -54,7 +54,7 @@ impl Sender {
             finite: limits.has_limit(),
             not_before: start,
             in_first_hop: 0,
-            sent: 0,
+            packets_sent: 0,
             planned_start: start,
             start: None,
         }
@@ -66,8 +66,8 @@ impl Sender {
     }
 
     /// Packets sent so far.
-    pub const fn sent(&self) -> u64 {
-        self.sent
+    pub const fn packets_sent(&self) -> u64 {
+        self.packets_sent
     }
 
     /// Earliest time at which the next packet may be sent. [`Time::NEVER`] if the flow has ended,
@@ -109,22 +109,22 @@ impl Sender {
         if self.bytes_left != u64::MAX {
             self.bytes_left -= payload;
         }
-        self.sent += 1;
+        self.packets_sent += 1;
         self.in_first_hop += 1;
-        Some(Datagram { number: self.sent, payload_bytes: payload as u32 })
+        Some(Datagram { number: self.packets_sent, payload_bytes: payload as u32 })
     }
 
     /// Records that a packet has left the first hop at its far end; called for saturating sources
     /// only.
-    pub const fn left_first_hop(&mut self) {
+    pub const fn on_left_first_hop(&mut self) {
         self.in_first_hop -= 1;
     }
 
     /// Records that a packet sent at `sent` was dropped in the first hop.
-    pub fn dropped_in_first_hop(&mut self, now: Time, sent: Time) {
+    pub fn on_dropped_in_first_hop(&mut self, now: Time, sent: Time) {
         self.in_first_hop -= 1;
         if sent == now {
-            self.not_before = self.not_before.max(now + RETRY);
+            self.not_before = self.not_before.max(now + RETRY_INTERVAL);
         }
     }
 
@@ -136,7 +136,7 @@ impl Sender {
 
     /// True if no packet is scheduled; a saturating source may nevertheless send again once a
     /// packet has left its first hop.
-    pub fn is_over(&self) -> bool {
+    pub fn has_nothing_scheduled(&self) -> bool {
         self.finite && self.start.is_some() && self.next() == Time::NEVER
     }
 
@@ -176,13 +176,13 @@ pub struct Arrival {
 
 impl DatagramAccounting {
     /// Counts a packet sent.
-    pub const fn sent(&mut self) {
+    pub const fn count_sent(&mut self) {
         self.counters.sent += 1;
         self.on_their_way += 1;
     }
 
     /// Counts a packet that has reached the receiver.
-    pub fn arrived(&mut self, now: Time, arrival: Arrival) {
+    pub fn count_arrived(&mut self, now: Time, arrival: Arrival) {
         let Arrival { number, sent, payload_bytes, is_duplicate } = arrival;
         if is_duplicate {
             self.counters.duplicated += 1;
@@ -190,12 +190,12 @@ impl DatagramAccounting {
         }
         let late = number < self.latest;
         self.latest = self.latest.max(number);
-        self.counters.arrived(now.since(sent), payload_bytes, late);
+        self.counters.count_arrival(now.since(sent), payload_bytes, late);
         self.on_their_way -= 1;
     }
 
     /// Counts a packet as lost: it was dropped, and no copy of it has arrived or will arrive.
-    pub const fn lost(&mut self) {
+    pub const fn count_lost(&mut self) {
         self.counters.lost += 1;
         self.on_their_way -= 1;
     }
@@ -232,45 +232,46 @@ impl DatagramFlow {
     /// Removes and returns the next packet to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         let datagram = self.sender.poll_transmit(now)?;
-        self.accounting.sent();
+        self.accounting.count_sent();
         Some(datagram)
     }
 
     /// Records that a packet has left the first hop at its far end; called for saturating sources
     /// only.
-    pub fn left_first_hop(&mut self, packet: PacketRef<'_>) {
+    pub fn on_left_first_hop(&mut self, packet: PacketRef<'_>) {
         if !is_copy(packet) {
-            self.sender.left_first_hop();
+            self.sender.on_left_first_hop();
         }
     }
 
     /// Records that a packet has reached the receiver.
-    pub fn arrived(&mut self, now: Time, packet: PacketRef<'_>) {
+    pub fn on_arrived(&mut self, now: Time, packet: PacketRef<'_>) {
         let arrival = Arrival {
             number: packet.position,
             sent: sent_at(packet),
             payload_bytes: packet.payload_bytes(),
             is_duplicate: packet.is_later_copy(),
         };
-        self.accounting.arrived(now, arrival);
+        self.accounting.count_arrived(now, arrival);
     }
 
     /// Records that a packet was dropped. It is lost only if no copy made by the network has
     /// arrived or is in flight.
-    pub fn dropped(&mut self, now: Time, packet: PacketRef<'_>) {
+    pub fn on_dropped(&mut self, now: Time, packet: PacketRef<'_>) {
         if packet.hop() == self.first_hop && !is_copy(packet) {
-            self.sender.dropped_in_first_hop(now, sent_at(packet));
+            self.sender.on_dropped_in_first_hop(now, sent_at(packet));
         }
-        if packet.others() == OtherCopies::None {
-            self.accounting.lost();
+        if packet.other_copies() == OtherCopies::None {
+            self.accounting.count_lost();
         }
     }
 
     /// Called after all events of an instant. Returns true exactly once, when a finite flow ends.
     pub fn finish_instant(&mut self, now: Time) -> bool {
         self.sender.finish_instant(now);
-        let over =
-            self.finish.is_none() && self.accounting.all_fates_known() && self.sender.is_over();
+        let over = self.finish.is_none()
+            && self.accounting.all_fates_known()
+            && self.sender.has_nothing_scheduled();
         if over {
             self.finish = Some(now);
         }
@@ -283,7 +284,7 @@ fn is_copy(packet: PacketRef<'_>) -> bool {
     packet.connection != 0
 }
 
-/// Time of sending; a datagram holds it in the field `copy`.
+/// Time of sending; a datagram holds it in the field `copy_number`.
 fn sent_at(packet: PacketRef<'_>) -> Time {
-    Time::from_nanos(packet.copy())
+    Time::from_nanos(packet.copy_number())
 }

@@ -21,10 +21,9 @@ use retx_tcp::{SharedConfig, Transmit};
 use retx_units::{StreamKey, Time};
 
 mod agents;
-mod closing;
 mod datagrams;
-mod express;
 mod external;
+mod fast_path;
 mod hops;
 mod hosts;
 mod layout;
@@ -33,14 +32,15 @@ mod relay;
 mod routes;
 mod sampling;
 mod stages;
+mod statistics;
 
-pub use closing::Baseline;
-use express::{Funnels, Lanes};
 use external::ExternalTraffic;
 pub use external::{ExternalEvent, ExternalPacket};
+use fast_path::{Funnels, Lanes};
 use layout::{PlacedStage, RouteBuilder};
-use owners::{Owner, Owners};
+use owners::{Owner, TargetRanges};
 pub use relay::LegChain;
+pub use statistics::Baseline;
 
 /// Run in progress.
 #[derive(Debug)]
@@ -50,12 +50,12 @@ pub struct Engine<'a> {
     now: Time,
     agenda: Agenda,
     packets: Packets,
-    owners: Owners,
+    owners: TargetRanges,
     /// Entries of all routes, one after another. A hop is the index of a pipe, or the number of
     /// pipes plus the index of a port; [`routes`] defines all other entries.
     routes: Vec<u32>,
-    /// True if packets may take the fast paths of [`express`]; otherwise each hop is an event.
-    is_express: bool,
+    /// True if packets may take the fast paths of [`fast_path`]; otherwise each hop is an event.
+    uses_fast_paths: bool,
     /// For each pipe, its position in `routes` if it is private, that is, if only one route enters
     /// it.
     places: Vec<u32>,
@@ -101,7 +101,7 @@ struct Counts {
 fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
     let of = |tcp: &crate::plan::TcpPlan| {
         let prepared = SharedConfig::from(&tcp.config);
-        if options.reference { prepared.without_fast_paths() } else { prepared }
+        if options.is_reference_run { prepared.without_fast_paths() } else { prepared }
     };
     plan.tcps.iter().map(of).collect()
 }
@@ -145,7 +145,7 @@ impl<'a> Engine<'a> {
             flows.iter_mut().filter_map(Flow::path_mut),
             plan.pipes.len(),
         );
-        flows.iter_mut().for_each(Flow::set_share);
+        flows.iter_mut().for_each(Flow::note_bottleneck_sharing);
         let chains = relay::chains(plan, &mut flows);
         // UDP flows get routes of their own, after those of the plan. They cannot share routes
         // with TCP flows, because the route of a saturating source has an additional entry.
@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         check_size(plan, flows.len(), datagrams.len())?;
         let stages = plan.stages.len();
-        let mut owners = Owners::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
+        let mut owners = TargetRanges::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
             // `format_args!` formats lazily: only the few pipes with random draws need their names.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
@@ -178,15 +178,15 @@ impl<'a> Engine<'a> {
         let RouteBuilder { mut routes, ports, .. } = builder;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture must see each packet at each hop, at the time when it passes there.
-        let is_express = !options.reference && recorder.capture.is_none();
-        if is_express {
-            express::find_followers(&mut pipes, &routes, &plan.pipes);
+        let uses_fast_paths = !options.is_reference_run && recorder.capture.is_none();
+        if uses_fast_paths {
+            fast_path::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let mut places = routes::mark_private(&mut routes, &flows, &pipes);
         // A reference run has funnels, too: they determine the order of packets that arrive at a
         // bottleneck in the same nanosecond.
-        let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), is_express));
-        if !is_express {
+        let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), uses_fast_paths));
+        if !uses_fast_paths {
             routes::unmark_private(&mut routes, &mut places);
         }
         flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
@@ -198,7 +198,7 @@ impl<'a> Engine<'a> {
             now: Time::ZERO,
             agenda: Agenda::new(first_lane + lanes.count()),
             owners,
-            is_express,
+            uses_fast_paths,
             packets: Packets::default(),
             places,
             routes,
@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
             arriving: UnpackedSegment::default(),
             external: None,
         };
-        engine.keep_histories();
+        engine.start_queue_histories();
         engine.first_events();
         Ok(engine)
     }
@@ -235,14 +235,14 @@ impl<'a> Engine<'a> {
         if self.plan.warmup > Time::ZERO {
             self.agenda.wake(self.owners.target(Owner::Warmup), self.plan.warmup);
         } else {
-            self.begin_without_baseline();
+            self.start_statistics_at_zero();
         }
         if matches!(self.plan.sampling, Sampling::Every(_)) {
             self.agenda.wake(self.owners.target(Owner::Sample), Time::ZERO);
         }
         for index in 0..self.flows.len() {
             for side in [Side::Sender, Side::Receiver] {
-                self.rearm(index as u32, side);
+                self.rearm_host(index as u32, side);
             }
         }
         for index in 0..self.datagrams.len() {
@@ -287,7 +287,7 @@ impl<'a> Engine<'a> {
         self.events += 1;
         let arrived = match self.owners.owner(target) {
             Owner::Lane(lane) => self.handle_lane_wakeup(lane),
-            Owner::Pipe(index) if self.is_express => self.handle_pipe_wakeup_express(index),
+            Owner::Pipe(index) if self.uses_fast_paths => self.handle_pipe_wakeup_fast(index),
             owner => return self.handle_owner_wakeup(owner),
         };
         if let Some((id, to)) = arrived {
@@ -312,15 +312,15 @@ impl<'a> Engine<'a> {
 
     fn drop(&mut self, id: u32, drop: &Drop) {
         self.prepare_drop(id, drop);
-        // `end` must precede `flow.dropped`: it notes in the packet whether another copy may still
-        // arrive, and `flow.dropped` reads that note.
-        self.packets.end(id, false);
+        // `record_end` must precede `flow.record_dropped`: it notes in the packet whether another
+        // copy may still arrive, and `flow.record_dropped` reads that note.
+        self.packets.record_end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;
         let Some(flow) = self.flows.get_mut(packet.flow() as usize) else {
             return self.drop_non_tcp(id, drop);
         };
-        flow.dropped(packet, drop, &mut self.recorder);
+        flow.record_dropped(packet, drop, &mut self.recorder);
         self.packets.remove(id);
     }
 
@@ -333,7 +333,7 @@ impl<'a> Engine<'a> {
         }
         // The flow may open its next connection, so both endpoints have new wake-up times.
         flow.note_close();
-        self.rearm(index, Side::Sender);
-        self.rearm(index, Side::Receiver);
+        self.rearm_host(index, Side::Sender);
+        self.rearm_host(index, Side::Receiver);
     }
 }

@@ -5,8 +5,8 @@
 //! events. A slot then rarely holds two events, and the next event is usually in the same word of
 //! the bitmap. If events come in clusters, the slots are narrower.
 //!
-//! Each target has a place in memory for one event, in the same cache line as the time of the
-//! target's next wake-up (`places.rs`). A target rarely has two events, so an insertion rarely
+//! Each target has a node in memory for one event, in the same cache line as the time of the
+//! target's next wake-up (`nodes.rs`). A target rarely has two events, so an insertion rarely
 //! allocates memory.
 //!
 //! Inserting and removing an event takes 75 to 80 instructions with 3 to 300 pending events. With
@@ -14,7 +14,7 @@
 //! its branches are hard to predict.
 
 mod far;
-mod places;
+mod nodes;
 mod ring;
 mod wheel;
 
@@ -46,7 +46,7 @@ const TIMES_PENDING: u64 = 8;
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     wheel: Wheel,
-    inserted: u64,
+    events_inserted: u64,
     /// Number of events removed before this period.
     taken: u64,
     /// Number of events that this period removes before the slot width is reconsidered.
@@ -65,7 +65,7 @@ impl EventQueue {
         debug_assert!(targets <= MAX_TARGETS);
         Self {
             wheel: Wheel::new(targets, FIRST_WIDTH),
-            inserted: 0,
+            events_inserted: 0,
             taken: 0,
             period: FIRST_PERIOD,
             left: FIRST_PERIOD,
@@ -76,7 +76,7 @@ impl EventQueue {
 
     /// Number of pending events.
     pub const fn len(&self) -> usize {
-        (self.inserted - self.taken - (self.period - self.left)) as usize
+        (self.events_inserted - self.taken - (self.period - self.left)) as usize
     }
 
     /// True if no event is pending.
@@ -85,20 +85,20 @@ impl EventQueue {
     }
 
     /// Number of events ever inserted.
-    pub const fn inserted(&self) -> u64 {
-        self.inserted
+    pub const fn events_inserted(&self) -> u64 {
+        self.events_inserted
     }
 
     /// Next wake-up of `target`, mutable; a caller that changes it must also insert an event at the
     /// new time.
     #[inline(always)]
     pub fn wake_mut(&mut self, target: Target) -> &mut Time {
-        self.wheel.places.wake_mut(target)
+        self.wheel.nodes.wake_mut(target)
     }
 
     /// Next wake-up of `target`; [`Time::NEVER`] if there is none.
     pub fn wake_of(&self, target: Target) -> Time {
-        self.wheel.places.wake_of(target)
+        self.wheel.nodes.wake_of(target)
     }
 
     /// Inserts an event that wakes `target` at `time`.
@@ -107,7 +107,7 @@ impl EventQueue {
     /// After 2^40 insertions of events beyond the wheel's range.
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
-        self.inserted += 1;
+        self.events_inserted += 1;
         self.wheel.push(time, target);
     }
 
@@ -169,7 +169,7 @@ impl EventQueue {
     /// Removes the first event, which the caller knows to be superseded.
     #[cold]
     #[inline(never)]
-    pub fn drop_first(&mut self) {
+    pub fn remove_first(&mut self) {
         self.pop();
     }
 
@@ -185,8 +185,8 @@ impl EventQueue {
         let apart = now.as_nanos().saturating_sub(self.began.as_nanos()) / self.period;
         // At most an eighth of the mean time between events, so a slot rarely holds two.
         let widest = apart.max(1).ilog2().saturating_sub(3);
-        let load = self.wheel.take_load();
-        self.narrower += load.narrowed;
+        let load = self.wheel.take_crowding();
+        self.narrower += load.narrowing_log2;
         // If insertions pass many other events within their slot, events come in clusters, and
         // slots derived from the mean time between events are too wide.
         if load.events_passed > self.period / 2 {
@@ -198,13 +198,13 @@ impl EventQueue {
         // During the period, `len` derives the events removed in it from `left`. They are added to
         // `taken` only now.
         self.taken += self.period;
-        let (width, wanted) = (self.wheel.width(), widest - self.narrower);
+        let (width, wanted) = (self.wheel.width_log2(), widest - self.narrower);
         if wanted < width || wanted > width + 1 {
             // The width is kept if it is the wanted one or half of it; this hysteresis avoids
             // changes due to fluctuations of the mean.
-            self.wheel.set_width(wanted, now);
+            self.wheel.set_width_log2(wanted, now);
         }
-        let longest = LONG_PERIOD.max(TIMES_PENDING * (self.inserted - self.taken));
+        let longest = LONG_PERIOD.max(TIMES_PENDING * (self.events_inserted - self.taken));
         self.period = (2 * self.period).min(longest);
         self.left = self.period;
         self.began = now;

@@ -9,11 +9,11 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, RandomStream, StreamKey, Time};
 
-/// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of the same
-/// flow draw equal sizes. Client and server may therefore have a script each (as in emulations),
+/// Sizes of requests and responses, drawn in the order of the exchanges. Two sequences of the same
+/// flow draw equal sizes. Client and server may therefore have a sequence each (as in emulations),
 /// and need not begin an exchange at the same time.
 #[derive(Debug, Clone)]
-pub struct Script {
+pub struct ExchangeSequence {
     plan: ExchangePlan,
     requests: RandomStream,
     responses: RandomStream,
@@ -32,8 +32,8 @@ pub struct ExchangeSizes {
     pub response: u64,
 }
 
-impl Script {
-    /// Creates the script of the flow called `name`, before its first exchange. Its draws depend
+impl ExchangeSequence {
+    /// Creates the sequence of the flow called `name`, before its first exchange. Its draws depend
     /// only on the name and the stream key.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Self {
         let stream = |of: &str| key.stream(&format!("flow.{name}.{of}"));
@@ -53,20 +53,20 @@ impl Script {
         let number = self.asked;
         self.asked += 1;
         ExchangeSizes {
-            request: size(self.plan.request.draw(&mut self.requests)),
-            response: size(self.plan.response.of(number, &mut self.responses)),
+            request: size(self.plan.request_bytes.draw(&mut self.requests)),
+            response: size(self.plan.response_bytes.draw(number, &mut self.responses)),
         }
     }
 
     /// Time that the server takes for the response of the current exchange.
-    pub fn service(&mut self) -> Duration {
+    pub fn draw_service_time(&mut self) -> Duration {
         let number = self.asked.saturating_sub(1);
-        Duration::from_secs_f64(self.plan.service.of(number, &mut self.services))
+        Duration::from_secs_f64(self.plan.service_time.draw(number, &mut self.services))
     }
 
     /// Draws a think time.
-    pub fn think(&mut self) -> Duration {
-        Duration::from_secs_f64(self.plan.think.draw(&mut self.thoughts))
+    pub fn draw_think_time(&mut self) -> Duration {
+        Duration::from_secs_f64(self.plan.think_time.draw(&mut self.thoughts))
     }
 
     /// True if the current exchange is the last one.
@@ -83,7 +83,7 @@ impl Script {
 /// Exchanges of a flow.
 #[derive(Debug, Clone)]
 pub struct Exchanges {
-    script: Script,
+    sequence: ExchangeSequence,
     /// Start of the current exchange.
     begun: Time,
     sizes: ExchangeSizes,
@@ -100,7 +100,7 @@ pub struct Exchanges {
     /// Bytes of responses that the server has written on this connection.
     pub response_bytes_written: u64,
     /// Distribution of the times from a request to the last byte of its response.
-    pub times: Distribution,
+    pub response_times: Distribution,
 }
 
 impl Exchanges {
@@ -108,7 +108,7 @@ impl Exchanges {
     /// depend only on the name and the stream key.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Box<Self> {
         Box::new(Self {
-            script: Script::new(plan, key, name),
+            sequence: ExchangeSequence::new(plan, key, name),
             begun: Time::ZERO,
             sizes: ExchangeSizes::default(),
             unwritten: 0,
@@ -117,7 +117,7 @@ impl Exchanges {
             responds_at: Time::NEVER,
             answered: 0,
             response_bytes_written: 0,
-            times: Distribution::default(),
+            response_times: Distribution::default(),
         })
     }
 
@@ -130,7 +130,7 @@ impl Exchanges {
     }
 
     fn send_request(&mut self, now: Time, app: &mut App) {
-        self.sizes = self.script.next_exchange();
+        self.sizes = self.sequence.next_exchange();
         (self.unwritten, self.unread) = (self.sizes.request, self.sizes.request);
         self.begun = now;
         self.think_until = Time::NEVER;
@@ -153,14 +153,14 @@ impl Exchanges {
         if self.unread > 0 && connection.readable() > 0 {
             self.unread -= connection.read(self.unread);
             if self.unread == 0 {
-                self.responds_at = now + self.script.service();
+                self.responds_at = now + self.sequence.draw_service_time();
             }
         }
         if self.responds_at <= now {
             self.responds_at = Time::NEVER;
             self.response_bytes_written += self.sizes.response;
             app.add_supply(self.sizes.response);
-            if self.script.is_last_of_connection() {
+            if self.sequence.is_last_of_connection() {
                 app.end_supply();
             }
         }
@@ -169,7 +169,7 @@ impl Exchanges {
     /// Records that the client has read a whole response.
     pub fn note_response(&mut self, now: Time, flow: u32, recorder: &mut Recorder) {
         self.answered += 1;
-        self.times.add(now.since(self.begun));
+        self.response_times.add(now.since(self.begun));
         if let Some(exchanges) = &mut recorder.tables.exchanges {
             exchanges.push(Exchange {
                 flow,
@@ -180,18 +180,18 @@ impl Exchanges {
                 response_bytes: self.sizes.response,
             });
         }
-        if !self.script.is_last_of_connection() {
-            self.think_until = now + self.script.think();
+        if !self.sequence.is_last_of_connection() {
+            self.think_until = now + self.sequence.draw_think_time();
         }
     }
 
     /// Draws a think time.
-    pub fn think(&mut self) -> Duration {
-        self.script.think()
+    pub fn draw_think_time(&mut self) -> Duration {
+        self.sequence.draw_think_time()
     }
 
     /// True once the last response has been read.
     pub fn are_done(&self) -> bool {
-        self.script.plan.count.is_some_and(|count| self.answered >= count)
+        self.sequence.plan.count.is_some_and(|count| self.answered >= count)
     }
 }

@@ -3,17 +3,18 @@
 use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::packet::{ArrivedPacket, PacketRef};
-use crate::path::{BandwidthDelayProduct, Share};
+use crate::path::{BandwidthDelayProduct, FlightContribution};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
+use cached_limit::CachedLimit;
 use leg::Leg;
 use reading::Reader;
 use retx_record::flow::FlowRecord;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, SharedConfig};
 use retx_units::{SeqNr, StreamKey, Time};
-use standing_limit::StandingLimit;
 
+mod cached_limit;
 mod ending;
 mod leg;
 mod limits;
@@ -22,7 +23,6 @@ mod reading;
 mod recording;
 mod sample;
 mod sending;
-mod standing_limit;
 
 /// Phase of a flow's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +50,10 @@ pub struct Flow {
     /// only a later one.
     woken: [Time; 2],
     /// Conditions under which the flow's limit found last still holds.
-    standing_limit: StandingLimit,
+    cached_limit: CachedLimit,
     /// Contribution of this flow to the bytes in flight over its bottleneck, if other flows use it,
     /// too.
-    share: Share,
+    share: FlightContribution,
     /// Number of connections opened.
     connections: u32,
     phase: Phase,
@@ -98,8 +98,8 @@ impl Flow {
             first_hops,
             first_route_entries: [0; 2],
             woken: [Time::NEVER; 2],
-            standing_limit: StandingLimit::UNKNOWN,
-            share: Share::NONE,
+            cached_limit: CachedLimit::UNKNOWN,
+            share: FlightContribution::NONE,
             connections: 0,
             phase: Phase::Waiting,
             initiator: plan.initiator,
@@ -157,7 +157,7 @@ impl Flow {
         if let Some(reader) = &mut self.reader {
             reader.begin_connection(&mut self.app);
         }
-        self.standing_limit = StandingLimit::UNKNOWN;
+        self.cached_limit = CachedLimit::UNKNOWN;
         self.record.begin_connection(now);
     }
 
@@ -215,7 +215,7 @@ impl Flow {
                     return end.min(responds);
                 }
                 let thinks = self.exchanges.as_ref().map_or(Time::NEVER, |all| all.think_until);
-                let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.reads_at());
+                let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.next_read());
                 end.min(thinks).min(reads)
             }
             Phase::Waiting if side == self.initiator => self.opens,
@@ -281,7 +281,7 @@ impl Flow {
             arriving.hand_over(now, &mut self.ends[SENDER]);
             self.drive_sender(now, recorder);
             if recorder.samples_every_ack {
-                self.sample(now, recorder);
+                self.record_sample(now, recorder);
             }
         }
     }
@@ -322,7 +322,7 @@ impl Flow {
         let sender = &mut self.ends[SENDER];
         let snd_una = sender.snd_una();
         let tables = &mut recorder.tables;
-        self.record.acknowledged(now, snd_una, || sender.open_probe(), tables);
+        self.record.on_acknowledged(now, snd_una, || sender.open_probe(), tables);
         self.record.counters.cwnd.set(now, sender.cwnd());
         if let Some(exchanges) = &mut self.exchanges {
             exchanges.drive_server(now, &mut self.app, sender);
@@ -351,18 +351,18 @@ impl Flow {
             }
             Event::Undone => {
                 self.record.note_undo(now);
-                self.forget_standing_limit();
+                self.invalidate_cached_limit();
             }
             Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
             Event::EchoTaken { .. } => {
                 self.record.note_ecn_reduction(now);
-                self.forget_standing_limit();
+                self.invalidate_cached_limit();
             }
             Event::Connected => self.connected = true,
             Event::Closed => self.handle_close(now, recorder),
             Event::Reset => self.handle_reset(now, Side::Sender, recorder),
             Event::PeerClosed => {
-                self.peer_closed(Side::Sender);
+                self.note_peer_close(Side::Sender);
             }
         }
     }

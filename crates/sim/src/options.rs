@@ -10,17 +10,17 @@ pub struct Options {
     /// Number of the replication, which determines the random draws together with the plan's seed.
     pub replication: u64,
     /// True to record the `segments` table.
-    pub segments: bool,
+    pub record_segments: bool,
     /// True to record the `drops` table.
-    pub drops: bool,
+    pub record_drops: bool,
     /// True to record the `episodes` table.
-    pub episodes: bool,
+    pub record_episodes: bool,
     /// Places of captures.
-    pub capture: Vec<CapturePoint>,
+    pub capture_points: Vec<CapturePoint>,
     /// True to run without anything that exists only for speed: each hop is an event of its own,
     /// and each segment takes the general path through its connection. All results are equal,
     /// except the number of events.
-    pub reference: bool,
+    pub is_reference_run: bool,
 }
 
 /// Error of a run.

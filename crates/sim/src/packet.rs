@@ -36,7 +36,7 @@ pub struct Packet {
     /// Acknowledgment number of the header.
     pub ack: SeqNr,
     /// Destination endpoint: twice the flow's index, plus 1 in the direction of the data.
-    pub to: u32,
+    pub destination: u32,
     /// Number of the flow's connection; for a datagram, 1 for copies made by the network.
     pub connection: u32,
     /// Window field of the header.
@@ -92,7 +92,7 @@ impl Packet {
             position: 0,
             seq: segment.seq,
             ack: segment.ack,
-            to: 0,
+            destination: 0,
             connection: 0,
             window: segment.window,
             bytes: length(headers + segment.payload_bytes),
@@ -152,13 +152,13 @@ impl Packet {
     /// Index of the flow.
     #[inline]
     pub const fn flow(&self) -> u32 {
-        self.to >> 1
+        self.destination >> 1
     }
 
     /// True if the packet travels in the direction of the flow's data.
     #[inline]
     pub const fn carries_data_direction(&self) -> bool {
-        self.to & 1 == 1
+        self.destination & 1 == 1
     }
 
     /// Destination endpoint.
@@ -169,7 +169,7 @@ impl Packet {
 
     /// Sets a relay's loss notice: the segment that this acknowledgment asks for was corrupted on a
     /// lossy link.
-    pub const fn notice_loss(&mut self) {
+    pub const fn set_loss_notice(&mut self) {
         self.bits |= LOSS_NOTICE;
     }
 

@@ -31,7 +31,7 @@ pub struct BandwidthDelayProduct {
     pub pipe: u32,
     /// Contribution of this flow to the bytes in flight over the bottleneck, if other flows use it,
     /// too.
-    pub share: Share,
+    pub contribution: FlightContribution,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     busy_bytes: u64,
     /// Time at which `busy_bytes` becomes invalid, because the product changes.
@@ -44,14 +44,14 @@ pub struct BandwidthDelayProduct {
 
 /// Contribution of a flow to the bytes in flight over its bottleneck, if other flows use it, too.
 #[derive(Debug, Clone, Copy)]
-pub struct Share {
+pub struct FlightContribution {
     /// Index of the bottleneck pipe; `u32::MAX` if no other flow uses it.
     pipe: u32,
     /// Bytes in flight of this flow, as included in the sum for its bottleneck.
     counted: u64,
 }
 
-impl Share {
+impl FlightContribution {
     /// Value for a flow whose bottleneck no other flow uses.
     pub const NONE: Self = Self { pipe: u32::MAX, counted: 0 };
 
@@ -104,7 +104,7 @@ impl BandwidthDelayProduct {
         let waits = !is_bound_by_acks && reverse.iter().any(|pipe| loaded[*pipe as usize]);
         Some(Box::new(Self {
             pipe,
-            share: Share::NONE,
+            contribution: FlightContribution::NONE,
             busy_bytes: 0,
             until: Time::ZERO,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
@@ -128,7 +128,7 @@ impl BandwidthDelayProduct {
     #[inline(always)]
     pub fn note_ack_sent(&mut self, now: Time, acked: u64) {
         if let Some(acks) = &mut self.acks {
-            acks.sent(now, acked);
+            acks.on_ack_sent(now, acked);
         }
     }
 
@@ -144,7 +144,7 @@ impl BandwidthDelayProduct {
     fn note_wait(&mut self, now: Time, snd_una: u64) {
         let Step { bytes, rate, back, .. } = self.current(now);
         if let Some(acks) = &mut self.acks
-            && let Some(wait) = acks.arrived(now, snd_una, back)
+            && let Some(wait) = acks.on_ack_arrived(now, snd_una, back)
         {
             let meanwhile = u128::from(rate) * u128::from(wait.as_nanos()) / 8_000_000_000;
             let meanwhile = u64::try_from(meanwhile).unwrap_or(u64::MAX);
@@ -272,8 +272,8 @@ pub fn mark_shared_bottlenecks<'a>(
     for path in paths {
         let place = path.pipe as usize;
         if let Some(other) = &mut over[place] {
-            other.share.pipe = other.pipe;
-            path.share.pipe = path.pipe;
+            other.contribution.pipe = other.pipe;
+            path.contribution.pipe = path.pipe;
         }
         over[place] = Some(path);
     }

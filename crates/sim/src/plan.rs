@@ -1,7 +1,7 @@
 //! Plans: descriptions of runs in which names are replaced by indices.
 
-pub use crate::shared::Shared;
-pub use crate::source::{Pace, Sizes as PacketSizes};
+pub use crate::copy_on_write::CopyOnWrite;
+pub use crate::source::{Pace, PacketSizes};
 use retx_link::{pipe, relay, wlan};
 use retx_units::{Duration, Law, RandomStream, Rate, Time};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub struct ProxyPlan {
     pub legs: [u32; 2],
     /// Maximum number of bytes held: bytes read from the first leg and not yet acknowledged on the
     /// second.
-    pub buffer: u64,
+    pub buffer_bytes: u64,
 }
 
 /// Times at which the `samples` table gets rows.
@@ -87,7 +87,7 @@ pub struct PipePlan {
     /// Nodes at the start and the end of the pipe.
     pub ends: [Arc<str>; 2],
     /// Configuration.
-    pub config: Shared<pipe::Config>,
+    pub config: CopyOnWrite<pipe::Config>,
 }
 
 // With many flows the plan's size matters: a flow with two links of its own has four pipes and one
@@ -185,7 +185,7 @@ pub struct FlowPlan {
     /// Index of the data receiver's TCP configuration.
     pub receiver_tcp: u32,
     /// Data sent by the flow.
-    pub work: Shared<Work>,
+    pub work: CopyOnWrite<Work>,
     /// Time at which the flow's first connection is opened.
     pub start: Time,
     /// Endpoint that opens the connection.
@@ -274,7 +274,7 @@ pub enum Work {
     /// Files one after another, each over a connection of its own.
     Files {
         /// Sizes of the files.
-        sizes: Sizes,
+        sizes: FileSizes,
         /// Time from the close of one connection to the opening of the next.
         pause: Duration,
     },
@@ -293,7 +293,7 @@ pub enum Amounts {
 
 impl Amounts {
     /// Amount of an exchange, by its number from 0.
-    pub fn of(&self, number: u32, stream: &mut RandomStream) -> f64 {
+    pub fn draw(&self, number: u32, stream: &mut RandomStream) -> f64 {
         match self {
             Self::Drawn(law) => law.draw(stream),
             Self::Listed(amounts) => amounts[number as usize % amounts.len()],
@@ -305,13 +305,13 @@ impl Amounts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExchangePlan {
     /// Distribution of request sizes, bytes.
-    pub request: Law,
+    pub request_bytes: Law,
     /// Response sizes, bytes.
-    pub response: Amounts,
+    pub response_bytes: Amounts,
     /// Times from a complete request to its response, seconds.
-    pub service: Amounts,
+    pub service_time: Amounts,
     /// Distribution of think times, seconds.
-    pub think: Law,
+    pub think_time: Law,
     /// Number of exchanges; `None`: unlimited.
     pub count: Option<u32>,
     /// True if each exchange has a connection of its own.
@@ -320,7 +320,7 @@ pub struct ExchangePlan {
 
 /// Sizes of files, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sizes {
+pub enum FileSizes {
     /// Files of one size.
     Equal {
         /// Number of files.
@@ -335,7 +335,7 @@ pub enum Sizes {
 impl Work {
     /// A single file.
     pub const fn transfer(bytes: u64) -> Self {
-        Self::Files { sizes: Sizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
+        Self::Files { sizes: FileSizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
     }
 
     /// Size of the file with this number, counted from 0; `None` after the last file. Bulk data are
@@ -344,10 +344,12 @@ impl Work {
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Bulk => (number == 0).then_some(u64::MAX),
-            Self::Files { sizes: Sizes::Equal { count, bytes }, .. } => {
+            Self::Files { sizes: FileSizes::Equal { count, bytes }, .. } => {
                 (number < *count).then_some(*bytes)
             }
-            Self::Files { sizes: Sizes::Each(sizes), .. } => sizes.get(number as usize).copied(),
+            Self::Files { sizes: FileSizes::Each(sizes), .. } => {
+                sizes.get(number as usize).copied()
+            }
             Self::Exchanges(ExchangePlan { connection_per_exchange: false, .. }) => {
                 (number == 0).then_some(0)
             }

@@ -59,7 +59,7 @@ pub struct PoolResults<C> {
     /// Results of each thread; the runs are in no particular order.
     pub parts: Vec<C>,
     /// True if no work is left.
-    pub idle: bool,
+    pub is_idle: bool,
     /// Label, replication and error of each failed run; all other runs are cancelled.
     pub failures: Vec<(u64, u64, RunError)>,
 }
@@ -173,7 +173,7 @@ impl<C: Collect> Pool<C> {
             let found = self.wait_for_results(Duration::from_secs(3600));
             parts.extend(found.parts);
             failures.extend(found.failures);
-            if found.idle {
+            if found.is_idle {
                 return (parts, failures);
             }
         }
@@ -192,12 +192,12 @@ impl<C: Collect> Pool<C> {
             drop(state);
             resume_unwind(panic);
         }
-        // `idle` is read before the parts are taken; otherwise a result that arrives in between
+        // `is_idle` is read before the parts are taken; otherwise a result that arrives in between
         // would be missed.
         let (idle, failures) = (state.is_idle(), take(&mut state.failures));
         drop(state);
         let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
-        PoolResults { parts, idle, failures }
+        PoolResults { parts, is_idle: idle, failures }
     }
 }
 

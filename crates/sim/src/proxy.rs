@@ -29,7 +29,7 @@ pub struct Proxy {
     /// Bytes forwarded so far.
     pub bytes_forwarded: u64,
     /// Bytes held over time: read from the first leg and not yet acknowledged on the second.
-    pub held: Gauge,
+    pub held_bytes: Gauge,
 }
 
 /// For each of the two legs, whether its endpoint at the proxy may have something to send.
@@ -38,13 +38,13 @@ pub type LegsToPoll = [bool; 2];
 impl Proxy {
     /// Creates an empty proxy.
     pub fn new(plan: &ProxyPlan) -> Self {
-        Self { plan: *plan, bytes_forwarded: 0, held: Gauge::default() }
+        Self { plan: *plan, bytes_forwarded: 0, held_bytes: Gauge::default() }
     }
 
     /// Starts the statistics; returns a snapshot of the counters.
     pub fn begin_statistics(&mut self, now: Time) -> Self {
-        self.held.advance_to(now);
-        self.held.restart_maximum();
+        self.held_bytes.advance_to(now);
+        self.held_bytes.restart_maximum();
         self.clone()
     }
 
@@ -59,7 +59,7 @@ impl Proxy {
         let legs = self.plan.legs.map(|leg| leg as usize);
         let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");
         let mut touched = open_second(now, [from, to], context);
-        if from.connections() == to.connections() {
+        if from.connections_opened() == to.connections_opened() {
             self.pass_data(now, [from, to], &mut touched, context);
             touched[1] |= from.is_read_to_the_end() && to.end_supply(now, context.recorder);
             touched[0] |= to.is_closed_by_receiver() && from.close_receiver();
@@ -77,8 +77,8 @@ impl Proxy {
     ) {
         if to.is_open() && from.is_open() {
             let held = from.read_bytes() - to.acked_bytes();
-            let room = self.plan.buffer.checked_sub(held).expect("no more is read than fits");
-            touched[0] |= from.make_room(now, room) > 0;
+            let room = self.plan.buffer_bytes.checked_sub(held).expect("no more is read than fits");
+            touched[0] |= from.read_into_proxy(now, room) > 0;
         }
         let new = from.read_bytes() - self.bytes_forwarded;
         if new > 0 {
@@ -87,8 +87,8 @@ impl Proxy {
             touched[1] = true;
         }
         let held = from.read_bytes() - to.acked_bytes();
-        assert!(held <= self.plan.buffer, "a proxy's buffer is bounded");
-        self.held.set(now, held);
+        assert!(held <= self.plan.buffer_bytes, "a proxy's buffer is bounded");
+        self.held_bytes.set(now, held);
     }
 }
 
@@ -99,8 +99,9 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
         Side::Sender => ([from, to], Side::Receiver),
         Side::Receiver => ([to, from], Side::Sender),
     };
-    let asked = first.connections() > second.connections() && first.is_connected_at(side);
-    if !asked || !second.is_waiting() {
+    let asked =
+        first.connections_opened() > second.connections_opened() && first.is_connected_at(side);
+    if !asked || !second.awaits_next_connection() {
         return [false; 2];
     }
     second.open_now(now, context);

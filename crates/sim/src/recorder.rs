@@ -22,7 +22,7 @@ pub struct Recorder {
     pub samples_every_ack: bool,
     /// True if each packet sent by an endpoint is recorded, either in a table or in order to
     /// measure how long acknowledgments wait in queues.
-    pub notes_sent: bool,
+    pub notes_sent_packets: bool,
     /// True if packets sent or received by endpoints are recorded, in a table or a capture.
     pub records_packets: bool,
 }
@@ -34,22 +34,22 @@ impl Recorder {
     /// # Errors
     /// A name does not fit into a capture file.
     pub fn new(plan: &Plan, options: &Options, acks_wait: bool) -> Result<Self, RunError> {
-        let capture = if options.capture.is_empty() {
+        let capture = if options.capture_points.is_empty() {
             None
         } else {
-            Some(Box::new(Capture::new(plan, &options.capture)?))
+            Some(Box::new(Capture::new(plan, &options.capture_points)?))
         };
         Ok(Self {
-            notes_sent: options.segments || acks_wait,
-            records_packets: capture.is_some() || options.segments,
+            notes_sent_packets: options.record_segments || acks_wait,
+            records_packets: capture.is_some() || options.record_segments,
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),
                 link_samples: (plan.sampling != Sampling::Off).then(tables::LinkSamples::default),
-                segments: options.segments.then(tables::Segments::default),
-                acks: options.segments.then(tables::Acks::default),
-                drops: options.drops.then(tables::Drops::default),
-                episodes: options.episodes.then(tables::Episodes::default),
-                exchanges: (options.episodes
+                segments: options.record_segments.then(tables::Segments::default),
+                acks: options.record_segments.then(tables::Acks::default),
+                drops: options.record_drops.then(tables::Drops::default),
+                episodes: options.record_episodes.then(tables::Episodes::default),
+                exchanges: (options.record_episodes
                     && plan.flows.iter().any(|flow| flow.work.sends_requests()))
                 .then(tables::Exchanges::default),
                 limits: (plan.sampling != Sampling::Off).then(tables::LimitSpans::default),
@@ -68,14 +68,14 @@ impl Recorder {
 
     /// True if sent segments are recorded.
     #[inline]
-    pub const fn keeps_segments(&self) -> bool {
+    pub const fn records_segments(&self) -> bool {
         // `segments` and `acks` are recorded together.
         self.tables.segments.is_some()
     }
 
     /// Records a packet sent by the data receiver.
     #[inline]
-    pub fn sent_by_receiver(
+    pub fn on_sent_by_receiver(
         &mut self,
         now: Time,
         receiver: &Connection,
@@ -84,7 +84,7 @@ impl Recorder {
         if let Some(acks) = &mut self.tables.acks
             && packet.flags.contains(Flags::ACK)
         {
-            packet.set_row(acks.push(tables::Ack {
+            packet.set_table_row(acks.push(tables::Ack {
                 flow: packet.flow(),
                 sent: now,
                 ack: receiver.rcv_nxt(),
@@ -95,62 +95,64 @@ impl Recorder {
 
     /// Records that a packet enters a pipe or another stage at this place.
     #[inline(never)]
-    pub fn entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+    pub fn on_entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.entered(now, place, id, packets);
+            capture.on_entered(now, place, id, packets);
         }
     }
 
     /// Records that a packet leaves a pipe at its far end, or another stage at this place.
     #[inline]
-    pub fn left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+    pub fn on_left(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
-            capture.left(now, place, id, packets);
+            capture.on_left(now, place, id, packets);
         }
     }
 
     /// Records that a packet has reached its host.
     #[inline(always)]
-    pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
-        if self.records_packets && (packet.row() != NONE || self.capture.is_some()) {
+    pub fn on_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+        if self.records_packets && (packet.table_row() != NONE || self.capture.is_some()) {
             self.write_delivered(now, packet.for_rare_call());
         }
     }
 
     #[inline(never)]
     fn write_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
-        if packet.row() != NONE {
+        if packet.table_row() != NONE {
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {
-                segments.iter_mut().for_each(|segments| segments.delivered(packet.row(), now));
+                segments
+                    .iter_mut()
+                    .for_each(|segments| segments.set_delivered(packet.table_row(), now));
             } else {
-                acks.iter_mut().for_each(|acks| acks.delivered(packet.row(), now));
+                acks.iter_mut().for_each(|acks| acks.set_delivered(packet.table_row(), now));
             }
         }
         if let Some(capture) = &mut self.capture {
-            capture.delivered(now, packet);
+            capture.on_delivered(now, packet);
         }
     }
 
     /// Records that the data receiver has discarded the segment that just arrived.
     #[cold]
-    pub fn refused(&mut self, packet: PacketRef<'_>) {
-        if packet.row() != NONE
+    pub fn on_discarded(&mut self, packet: PacketRef<'_>) {
+        if packet.table_row() != NONE
             && let Some(segments) = &mut self.tables.segments
         {
-            segments.refused(packet.row());
+            segments.set_discarded(packet.table_row());
         }
     }
 
     /// Records that a datagram has reached its host.
-    pub fn datagram_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+    pub fn on_datagram_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if let Some(capture) = &mut self.capture {
-            capture.delivered(now, packet);
+            capture.on_delivered(now, packet);
         }
     }
 
     /// Records that a datagram was dropped.
-    pub fn datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+    pub fn on_datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if let Some(drops) = &mut self.tables.drops {
             drops.push(tables::Drop {
                 time: drop.at,
@@ -162,13 +164,13 @@ impl Recorder {
             });
         }
         if let Some(capture) = &mut self.capture {
-            capture.dropped(packet, drop);
+            capture.on_dropped(packet, drop);
         }
     }
 
     /// Records that a packet was dropped.
-    pub fn dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &Drop) {
-        self.lost(packet, drop);
+    pub fn on_dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &Drop) {
+        self.record_loss(packet, drop);
         if let Some(drops) = &mut self.tables.drops {
             let numbered = packet.carries_data_direction() && packet.seq_len() > 0;
             drops.push(tables::Drop {
@@ -181,19 +183,21 @@ impl Recorder {
             });
         }
         if let Some(capture) = &mut self.capture {
-            capture.dropped(packet, drop);
+            capture.on_dropped(packet, drop);
         }
     }
 
     /// Records in the packet's row of `segments` or `acks` that the packet does not arrive.
-    pub fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop) {
-        if packet.row() != NONE {
+    pub fn record_loss(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+        if packet.table_row() != NONE {
             let fate = SegmentFate::dropped(drop.reason);
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {
-                segments.iter_mut().for_each(|segments| segments.dropped(packet.row(), fate));
+                segments
+                    .iter_mut()
+                    .for_each(|segments| segments.set_dropped(packet.table_row(), fate));
             } else {
-                acks.iter_mut().for_each(|acks| acks.dropped(packet.row(), fate));
+                acks.iter_mut().for_each(|acks| acks.set_dropped(packet.table_row(), fate));
             }
         }
     }

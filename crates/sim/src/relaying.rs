@@ -16,7 +16,7 @@ pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
     for (proxy, start) in engine.proxies.iter().zip(&engine.baseline.proxies) {
         let of = &mut relays[proxy.plan().relay as usize];
         of.bytes_relayed += proxy.bytes_forwarded - start.bytes_forwarded;
-        add_level(of, &proxy.held.since(&start.held));
+        add_level(of, &proxy.held_bytes.since(&start.held_bytes));
     }
     let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
     for ((plan, placed), start) in stages {

@@ -9,8 +9,8 @@ use retx_link::pipe::Statistics;
 use retx_record::capture::CaptureBuffer;
 use retx_record::datagrams::{DatagramInputs, DatagramSummary};
 use retx_record::summary::{
-    Cost, DropSummary, EngineSummary, FlowInputs, FlowSummary, LinkSummary, RelaySummary, Summary,
-    WlanSummary,
+    DropSummary, EngineSummary, FlowInputs, FlowSummary, LinkSummary, RelaySummary, RunCost,
+    Summary, WlanSummary,
 };
 use retx_record::tables::{LimitSpans, Tables};
 use retx_record::{FlowRow, Names};
@@ -40,7 +40,7 @@ impl Control {
     }
 
     /// Adds the progress of a run, in simulated time.
-    pub fn add_simulated(&self, progress: Duration) {
+    pub fn add_simulated_time(&self, progress: Duration) {
         self.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
     }
 
@@ -116,7 +116,7 @@ impl Outcome {
             links: &self.links,
             wlans: &self.wlans,
             relays: &self.relays,
-            engine: Cost::Whole(self.engine),
+            engine: RunCost::Whole(self.engine),
         }
     }
 
@@ -176,7 +176,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
         }
         let progress = engine.now().since(reported_until);
         reported_until = engine.now();
-        control.add_simulated(progress);
+        control.add_simulated_time(progress);
         if let Some(fault) = faults.first() {
             return Err(RunError::UserCode(fault.clone()));
         }
@@ -222,7 +222,7 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
         };
         let exchanges = engine.flows[index].exchanges.as_ref();
         FlowSummary {
-            exchanges: exchanges.map(|all| (&all.times).into()).unwrap_or_default(),
+            exchanges: exchanges.map(|all| (&all.response_times).into()).unwrap_or_default(),
             ..FlowSummary::new(inputs, &counters)
         }
     };

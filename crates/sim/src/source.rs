@@ -27,21 +27,21 @@ pub enum Pace {
 
 /// Sizes of IP packets, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sizes {
+pub struct PacketSizes {
     /// Distribution of the sizes.
-    pub law: Law,
+    pub distribution: Law,
     /// Largest packet size, to which drawn sizes are limited.
-    pub largest: u32,
+    pub max_bytes: u32,
 }
 
 /// IPv4 and UDP headers, bytes.
 pub const UDP_HEADERS_BYTES: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
 
-impl Sizes {
+impl PacketSizes {
     /// Mean of the packet sizes, after they are limited to at least the headers and at most
-    /// `largest`.
+    /// `max_bytes`.
     fn mean(&self) -> f64 {
-        self.law.mean_within(f64::from(UDP_HEADERS_BYTES), f64::from(self.largest))
+        self.distribution.mean_within(f64::from(UDP_HEADERS_BYTES), f64::from(self.max_bytes))
     }
 }
 
@@ -49,7 +49,7 @@ impl Sizes {
 #[derive(Debug, Clone)]
 pub struct Source {
     pace: Pace,
-    sizes: Sizes,
+    sizes: PacketSizes,
     /// Due time of the next packet; for a saturating source the start, because it is not paced by
     /// time.
     next: Time,
@@ -67,7 +67,12 @@ pub struct Source {
 impl Source {
     /// Creates a source that begins at `start`. Intervals and sizes have separate random streams,
     /// so a change of one law leaves the draws of the other unchanged.
-    pub fn new(pace: Pace, sizes: Sizes, start: Time, (key, name): (StreamKey, &str)) -> Self {
+    pub fn new(
+        pace: Pace,
+        sizes: PacketSizes,
+        start: Time,
+        (key, name): (StreamKey, &str),
+    ) -> Self {
         let mut source = Self {
             pace,
             sizes,
@@ -100,8 +105,9 @@ impl Source {
     /// Takes the next packet, schedules the one after it, and returns its size.
     #[inline]
     pub fn next_packet(&mut self) -> u32 {
-        let bytes = self.sizes.law.draw(&mut self.packets).round();
-        let bytes = bytes.clamp(f64::from(UDP_HEADERS_BYTES), f64::from(self.sizes.largest)) as u32;
+        let bytes = self.sizes.distribution.draw(&mut self.packets).round();
+        let bytes =
+            bytes.clamp(f64::from(UDP_HEADERS_BYTES), f64::from(self.sizes.max_bytes)) as u32;
         match self.pace {
             Pace::Saturating { .. } => {}
             Pace::Constant(rate) => self.next = self.after(rate, bytes),
@@ -159,7 +165,12 @@ mod tests {
     const KEY: StreamKey = StreamKey { seed: 5, replication: 0 };
 
     fn source(pace: Pace, law: Law) -> Source {
-        Source::new(pace, Sizes { law, largest: 1500 }, Time::ZERO, (KEY, "f"))
+        Source::new(
+            pace,
+            PacketSizes { distribution: law, max_bytes: 1500 },
+            Time::ZERO,
+            (KEY, "f"),
+        )
     }
 
     fn times(source: &mut Source, count: usize) -> Vec<Time> {

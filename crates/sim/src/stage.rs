@@ -39,7 +39,7 @@ pub struct RelaySnapshot {
     /// Bytes held over time.
     pub occupancy: relay::Occupancy,
     /// Copies held.
-    pub held: u64,
+    pub held_copies: u64,
 }
 
 /// Counters of a cell.
@@ -105,7 +105,7 @@ impl Stage {
     }
 
     /// Number of entries, each with a queue.
-    pub fn ports(&self) -> u16 {
+    pub fn entry_count(&self) -> u16 {
         match self {
             Self::Wlan(cell) => cell.stations(),
             Self::Relay(_) => 0,
@@ -155,7 +155,7 @@ impl Stage {
             Self::Relay(relay) => Snapshot::Relay(RelaySnapshot {
                 counters: relay.counters(),
                 occupancy: relay.occupancy(now),
-                held: relay.held(),
+                held_copies: relay.held(),
             }),
         }
     }
@@ -168,7 +168,7 @@ impl Snapshot {
             Self::Wlan(cell) => {
                 cell.stations.iter().map(|it| it.queued + it.in_service + it.delayed).sum()
             }
-            Self::Relay(relay) => relay.held,
+            Self::Relay(relay) => relay.held_copies,
         }
     }
 
@@ -178,7 +178,7 @@ impl Snapshot {
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),
-            Self::Relay(relay) => (relay.held > 0) == (relay.occupancy.bytes > 0),
+            Self::Relay(relay) => (relay.held_copies > 0) == (relay.occupancy.bytes > 0),
         }
     }
 }

@@ -72,7 +72,7 @@ struct OfEpisode {
 /// Account of the time of one direction, by limit.
 #[derive(Debug, Default)]
 pub struct Account {
-    since_ns: i64,
+    last_event_ns: i64,
     changed_ns: i64,
     limit: Limit,
     plain: [i64; LIMITS],
@@ -121,7 +121,7 @@ impl Account {
     pub fn pause(&mut self, end_ns: i64) {
         // Later acknowledgments of the same data do not move the end.
         if self.paused.is_none() {
-            self.paused = Some((self.since_ns, self.plain, self.episodes.clone()));
+            self.paused = Some((self.last_event_ns, self.plain, self.episodes.clone()));
             self.take_back(end_ns);
         }
     }
@@ -154,11 +154,11 @@ impl Account {
     /// `end_ns`. Returns the time of the end.
     pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
         if let Some((end_ns, plain, episodes)) = self.paused.take() {
-            (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
+            (self.last_event_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
             return end_ns;
         }
         self.end_interval_at(end_ns, self.limit, episode);
-        self.since_ns
+        self.last_event_ns
     }
 
     /// The limit since the last event.
@@ -170,15 +170,15 @@ impl Account {
     pub fn end_interval_at(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
         // Times at the sender are estimates, so a later call may have an earlier time. The time of
         // the account never decreases.
-        let length = (time_ns - self.since_ns).max(0);
-        self.since_ns = self.since_ns.max(time_ns);
+        let length = (time_ns - self.last_event_ns).max(0);
+        self.last_event_ns = self.last_event_ns.max(time_ns);
         if let Some(index) = episode.filter(|index| self.episodes.len() <= *index) {
             self.episodes.resize(index + 1, OfEpisode::default());
         }
         *place(&mut self.plain, &mut self.episodes, limit, episode) += length;
         if length > 0 {
-            let from_ns = self.since_ns - length;
-            self.remember(Piece { limit, episode, from_ns, to_ns: self.since_ns });
+            let from_ns = self.last_event_ns - length;
+            self.remember(Piece { limit, episode, from_ns, to_ns: self.last_event_ns });
         }
         length
     }
@@ -214,25 +214,25 @@ impl Account {
     }
 
     /// Time at which the current limit began.
-    pub fn held_ns(&self) -> i64 {
+    pub fn limit_start_ns(&self) -> i64 {
         self.changed_ns
     }
 
     /// Time of the last event; the current limit has held at least since then.
-    pub fn since_ns(&self) -> i64 {
-        self.since_ns
+    pub fn last_event_ns(&self) -> i64 {
+        self.last_event_ns
     }
 
     /// Sets the current limit.
-    pub fn set(&mut self, limit: Limit) {
+    pub fn set_limit(&mut self, limit: Limit) {
         if limit != self.limit {
-            self.changed_ns = self.since_ns;
+            self.changed_ns = self.last_event_ns;
         }
         self.limit = limit;
     }
 
     /// Records a silence that ended with this packet.
-    pub fn stall(&mut self, start_ns: i64, length: i64, limit: Limit, packet: u64) {
+    pub fn add_stall(&mut self, start_ns: i64, length: i64, limit: Limit, packet: u64) {
         let (start_s, duration_s) = (start_ns as f64 * NS, length as f64 * NS);
         self.stalls.push(Stall { start_s, duration_s, cause: limit.key(), packet });
     }

@@ -1,17 +1,17 @@
 //! Acknowledgments of one direction's data, and their evidence on whether retransmissions were
 //! needed.
 
-use super::half::{Direction, PacketContext};
+use super::direction::{Direction, PacketContext};
 use super::packet_log::ObservedAck;
 use super::path::{DeliveredData, FullSegmentAck};
 use super::patterns::pauses;
 use super::record::RetransmissionRecord;
 use super::sender::Ack;
-use crate::answer::{Evidence, Needless, Proof};
+use crate::answer::{Evidence, Necessity, Proof};
 use crate::packet::{ControlBits, Packet};
 
 /// Segments that one delayed ACK covers.
-pub const DELAYED_SEGMENTS: i64 = 2;
+pub const SEGMENTS_PER_DELAYED_ACK: i64 = 2;
 
 /// Acknowledgments count as thinned if at least one in this number covers more segments than a
 /// delayed ACK does. The number is a convention: a single lost acknowledgment must not invalidate
@@ -19,7 +19,7 @@ pub const DELAYED_SEGMENTS: i64 = 2;
 const THINNED: u32 = 20;
 
 /// Maximum of the tolerance with which a time is compared with the least round trip between the
-/// capture and the sender; see [`slack_ns`].
+/// capture and the sender; see [`rtt_tolerance_ns`].
 const LOOP_SLACK_NS: i64 = 500_000;
 
 /// A cumulative acknowledgment.
@@ -38,7 +38,7 @@ struct Echo {
 impl Echo {
     /// Ticks by which the timestamp of a retransmission is later than the echoed one.
     fn age_of(&self, record: &RetransmissionRecord) -> Option<i32> {
-        let (echoed, value) = self.echoed.zip(record.value)?;
+        let (echoed, value) = self.echoed.zip(record.timestamp_value)?;
         Some(value.wrapping_sub(echoed) as i32)
     }
 
@@ -59,19 +59,19 @@ impl Direction {
         // Data may have waited in queues on their way to the capture point. The limit that applies
         // to them is the one at the time at which they were sent, before the capture point saw
         // them.
-        self.advance_to(now.time_ns - self.queued_ns);
+        self.advance_to(now.time_ns - self.longest_queueing_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(ControlBits::SYN);
-        let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
+        let scale = if is_syn { 0 } else { self.window_scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
-        let is_known = self.scale.is_some() || is_syn;
+        let is_known = self.window_scale.is_some() || is_syn;
         // RFC 5681 §2: a duplicate ACK leaves the window unchanged. An ACK with SACK blocks counts
         // as a duplicate even if the window has changed.
         let is_duplicate = packet.payload_bytes == 0
             && !packet.control.any(ControlBits::SYN | ControlBits::FIN | ControlBits::RST)
             && ack == self.highest_ack
-            && self.scoreboard.first().is_some()
-            && (window == self.window || !packet.options.sack.as_slice().is_empty());
+            && self.scoreboard.first_span().is_some()
+            && (window == self.receive_window || !packet.options.sack.as_slice().is_empty());
         if self.packet_log.is_some() {
             self.watch_ack(packet, (ack, window), now);
         }
@@ -88,14 +88,14 @@ impl Direction {
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.highest_ack = self.highest_ack.max(ack);
-        self.window = window;
+        self.receive_window = window;
         let sender_loop = now.sender_loop.unwrap_or(0);
         if self.is_established {
             self.on_evidence_of_ack(packet, now);
         }
         // The slack is needed because the least round trip measured so far may exceed the true
         // minimum.
-        let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
+        let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
             packet: now.packet,
@@ -143,7 +143,7 @@ impl Direction {
         self.detectors.pauses.on_ack(&pauses::ReceiverPacket {
             packet: now.packet,
             time_ns: now.time_ns,
-            window: self.window,
+            window: self.receive_window,
             payload_bytes: packet.payload_bytes,
             acks_all_data: self.highest_ack >= self.scoreboard.end,
             sender_loop_ns: now.sender_loop.unwrap_or(0),
@@ -212,19 +212,19 @@ impl Direction {
         let (mut segments, mut are_full, mut first_ns) = (0, true, None);
         let mut echo = Echo {
             before,
-            is_jump: ack - before > DELAYED_SEGMENTS * self.largest,
-            head_ns: self.scoreboard.first().map_or(i64::MAX, |span| span.last_ns),
+            is_jump: ack - before > SEGMENTS_PER_DELAYED_ACK * self.largest_payload,
+            head_ns: self.scoreboard.first_span().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
         // An ACK of many segments is no evidence if its first data are missing in the capture,
         // because an earlier ACK may be missing, too.
-        if self.scoreboard.first().is_none_or(|span| span.copies == 0) {
+        if self.scoreboard.first_span().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
         while let Some(span) = self.scoreboard.pop_acked(ack) {
             delivered += span.end - span.start;
             segments += 1;
-            are_full &= span.end - span.start == self.largest;
+            are_full &= span.end - span.start == self.largest_payload;
             first_ns = first_ns.or(Some(span.sent_ns));
             is_clean &= !span.sacked && span.copies == 1;
             if span.retransmission.is_some() && !span.sacked {
@@ -258,8 +258,8 @@ impl Direction {
         // An acknowledgment that ends a gap covers data that arrived much earlier.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
-            self.path.on_round_trip(&FullSegmentAck {
-                segment: self.largest,
+            self.path.on_full_segment_ack(&FullSegmentAck {
+                segment_bytes: self.largest_payload,
                 segments,
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
             });
@@ -297,13 +297,13 @@ impl Direction {
         let mut next = Some(index);
         while let Some(index) = next {
             let record = &mut self.records.all[index as usize];
-            next = record.previous.filter(|before| *before < index);
+            next = record.previous_retransmission.filter(|before| *before < index);
             if record.is_acked {
                 return;
             }
             record.is_acked = true;
             if echo.is_some_and(|echo| echo.is_older_than(record)) {
-                record.sender_knows = record.sender_knows.or(Some(now.packet));
+                record.frame_informing_sender = record.frame_informing_sender.or(Some(now.packet));
             }
             let least = now.receiver_loop;
             if let Some((needless, confidence, evidence)) =
@@ -318,7 +318,7 @@ impl Direction {
 
 /// Tolerance of the least round trip between the capture and the sender. An acknowledgment may take
 /// effect at the sender earlier than assumed, by up to this time.
-pub fn slack_ns(sender_loop: i64) -> i64 {
+pub fn rtt_tolerance_ns(sender_loop: i64) -> i64 {
     (sender_loop / 2).min(LOOP_SLACK_NS)
 }
 
@@ -330,31 +330,31 @@ fn needless_evidence(
     now: &PacketContext,
     least: Option<i64>,
     thins_acks: bool,
-) -> Option<(Needless, f64, Evidence)> {
+) -> Option<(Necessity, f64, Evidence)> {
     let elapsed = now.time_ns - record.time_ns;
     // The ACK came sooner than a round trip permits, so an earlier copy has caused it.
     if least.is_some_and(|least| elapsed < least / 20 * 19) {
-        return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
+        return Some((Necessity::Yes, 0.98, Evidence::EarlyAck));
     }
     let echo = echo?;
     let age = echo.age_of(record);
     if record.start <= echo.before {
         // The retransmission fills the gap, so its own timestamp is echoed. Copies with equal
         // timestamps cannot be distinguished by an echo.
-        let age = age.filter(|_| record.previous_value != record.value)?;
+        let age = age.filter(|_| record.previous_timestamp_value != record.timestamp_value)?;
         return Some(if age > 0 {
-            (Needless::Yes, 0.99, Evidence::OlderTimestamp)
+            (Necessity::Yes, 0.99, Evidence::OlderTimestamp)
         } else {
-            (Needless::No, 0.99, Evidence::OwnTimestamp)
+            (Necessity::No, 0.99, Evidence::OwnTimestamp)
         });
     }
     // An earlier segment filled a gap and triggered this ACK. The ACK also covers the retransmitted
     // data, so an earlier copy of them had arrived. A lost ACK can cause the same observation.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
-            Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),
+            Some(age) if age > 0 => Some((Necessity::Yes, 0.97, Evidence::OlderTimestamp)),
             _ if thins_acks => None,
-            _ => Some((Needless::Yes, 0.9, Evidence::Jump)),
+            _ => Some((Necessity::Yes, 0.9, Evidence::Jump)),
         };
     }
     None

@@ -15,7 +15,7 @@
 //! full, or the same policer drops, causes losses at regular intervals. This holds even if other
 //! flows keep the RTT constant, or if the queue is too short to be visible.
 
-use super::half::EpisodeRecord;
+use super::direction::EpisodeRecord;
 
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
@@ -79,7 +79,7 @@ const REGULAR_MIN: f64 = 0.5;
 
 /// RTT samples of a flow.
 #[derive(Debug, Default)]
-pub struct Rtts {
+pub struct RttSamples {
     bins: Vec<u32>,
     count: u32,
     /// Samples since the previous episode.
@@ -92,26 +92,26 @@ pub struct Rtts {
 #[derive(Debug, Clone, Copy)]
 pub struct LossEvidence {
     /// Probability of congestion rather than a loss of the channel.
-    pub congestion: f64,
+    pub congestion_probability: f64,
     /// Minimum RTT, seconds.
     pub least_s: f64,
     /// 99th percentile of the RTT, seconds.
     pub rtt_p99_s: f64,
     /// Fraction of the RTT samples that are at least as large as the RTT before the loss.
-    pub above: f64,
+    pub share_at_or_above: f64,
 }
 
 impl LossEvidence {
     /// Combines the evidence from the RTT with the share of shorter RTTs before the episode, and
     /// with the number of segments lost.
     pub fn with_episode(self, episode: &EpisodeRecord, lost: u32) -> Self {
-        let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
+        let by_rtt = (self.congestion_probability / (1.0 - self.congestion_probability)).ln();
         // A number of lost segments above this maximum may also be due to an outage, so it is no
         // further evidence of a queue.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
         let share = episode.shorter_rtt_share.unwrap_or(0.5);
         let log_odds = OFFSET + BY_RTT * by_rtt + BY_SHORTER_RTTS * share + BY_LOST * by_lost;
-        Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }
+        Self { congestion_probability: 1.0 / (1.0 + (-log_odds).exp()), ..self }
     }
 }
 
@@ -125,7 +125,7 @@ pub fn adjust_to_all_losses(judgments: &mut [Option<LossEvidence>], times_ns: &[
     let odds: Vec<f64> = judgments
         .iter()
         .flatten()
-        .map(|it| ratio * it.congestion / (1.0 - it.congestion))
+        .map(|it| ratio * it.congestion_probability / (1.0 - it.congestion_probability))
         .collect();
     let posterior = |odds: f64, share: f64| odds * share / (odds * share + 1.0 - share);
     let mut share = 0.5;
@@ -135,7 +135,7 @@ pub fn adjust_to_all_losses(judgments: &mut [Option<LossEvidence>], times_ns: &[
         share = ((sum + 1.0) / (odds.len() as f64 + 2.0)).clamp(SHARES.0, SHARES.1);
     }
     for (judgment, odds) in judgments.iter_mut().flatten().zip(odds) {
-        judgment.congestion = posterior(odds, share).max(least);
+        judgment.congestion_probability = posterior(odds, share).max(least);
     }
 }
 
@@ -153,7 +153,7 @@ fn are_regular(times_ns: &[i64]) -> bool {
     variance.sqrt() < REGULAR * mean
 }
 
-impl Rtts {
+impl RttSamples {
     /// Adds a sample.
     pub fn push(&mut self, ns: i64) {
         if self.bins.is_empty() {
@@ -204,7 +204,12 @@ impl Rtts {
         let above = f64::from(above) / f64::from(self.count);
         let range = largest - least;
         if range < RANGE_MIN * least {
-            return Some(LossEvidence { congestion: WITHOUT_QUEUE, least_s, rtt_p99_s, above });
+            return Some(LossEvidence {
+                congestion_probability: WITHOUT_QUEUE,
+                least_s,
+                rtt_p99_s,
+                share_at_or_above: above,
+            });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
         // Each part begins with one sample, because an RTT that has not occurred yet is not
@@ -216,7 +221,12 @@ impl Rtts {
         let own = part(middle(own));
         let channel = shares[own] / shares.iter().sum::<f64>();
         let congestion = OVERFLOW[own] / (OVERFLOW[own] + channel);
-        Some(LossEvidence { congestion, least_s, rtt_p99_s, above })
+        Some(LossEvidence {
+            congestion_probability: congestion,
+            least_s,
+            rtt_p99_s,
+            share_at_or_above: above,
+        })
     }
 
     /// Least and median RTT in seconds; `None` if there are too few samples.

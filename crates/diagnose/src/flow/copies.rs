@@ -19,7 +19,7 @@ pub struct DuplicateFilter {
     recent: Vec<Packet>,
     next: usize,
     /// Number of copies found.
-    pub count: u64,
+    pub copies_found: u64,
 }
 
 impl DuplicateFilter {
@@ -27,7 +27,7 @@ impl DuplicateFilter {
     pub fn is_copy(&mut self, packet: &Packet) -> bool {
         let is_copy = self.recent.iter().any(|earlier| is_copy(earlier, packet));
         if is_copy {
-            self.count += 1;
+            self.copies_found += 1;
         } else if self.recent.len() < RECENT {
             self.recent.push(*packet);
         } else {
@@ -43,7 +43,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
     if elapsed > DETOUR_NS || !is_alike(earlier, packet) {
         return false;
     }
-    let other_link = earlier.link != packet.link
+    let other_link = earlier.link_fingerprint != packet.link_fingerprint
         || earlier.ttl != packet.ttl
         || earlier.interface != packet.interface;
     let counted = packet.ip_id != 0;

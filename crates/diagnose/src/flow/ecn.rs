@@ -29,7 +29,7 @@ impl Ecn {
     /// Handles data that pass the capture. Returns true if their CWR bit shows that the sender has
     /// reduced its window because of an ECN-Echo. Senders also set CWR after a reduction in fast
     /// recovery (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
-    pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
+    pub fn detects_reduction(&mut self, packet: &Packet, is_open: bool) -> bool {
         if !packet.control.any(ControlBits::CWR) || packet.control.any(ControlBits::SYN) {
             return false;
         }

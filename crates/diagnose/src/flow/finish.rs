@@ -2,11 +2,11 @@
 
 use super::account::Limit;
 use super::cause::{self, LossEvidence};
-use super::half::{Direction, EpisodeRecord};
+use super::direction::{Direction, EpisodeRecord};
 use super::packet_log::{Observed, Verdict};
 use super::record::RetransmissionRecord;
 use super::{Flow, Loop};
-use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
+use crate::answer::{self, Cause, Evidence, Kind, Necessity, Proof};
 
 use std::collections::HashSet;
 
@@ -131,7 +131,7 @@ impl Flow {
         let sides = self.halves.iter_mut().zip(&mut ends).zip(before_ns);
         for ((half, end), before_ns) in sides {
             half.advance_to_end(end_ns);
-            *end = before_ns + half.account.close(end_ns, half.episode_now());
+            *end = before_ns + half.account.close(end_ns, half.current_episode());
             half.correct_limits();
             half.reassign_time_since_data(Limit::Application);
             half.account.add_syn_time(before_ns);
@@ -210,7 +210,7 @@ impl Flow {
             episodes,
             timeouts: half.history(),
             retransmissions,
-            capture_duplicates: self.copies.iter().map(|copies| copies.count).sum(),
+            capture_duplicates: self.copies.iter().map(|copies| copies.copies_found).sum(),
             not_captured_bytes: half.not_captured
                 + self.halves.iter().map(|half| half.not_captured).sum::<i64>(),
             reordered: half.reordered + self.halves.iter().map(|half| half.reordered).sum::<u64>(),
@@ -230,7 +230,7 @@ impl Direction {
         let is_receiver = place == "receiver";
         let most = if is_receiver { RECEIVER_WITHOUT_SACK } else { MIDDLE_WITHOUT_SACK };
         self.hides_queues =
-            is_receiver && self.records.all.iter().all(|record| record.value.is_none());
+            is_receiver && self.records.all.iter().all(|record| record.timestamp_value.is_none());
         for record in &mut self.records.all {
             if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
                 record.kind_confidence = record.kind_confidence.min(most);
@@ -244,17 +244,17 @@ impl Direction {
             match (place, record.original) {
                 ("receiver", Some(original)) => {
                     let proof = sure(Evidence::ArrivedBefore, Some(original));
-                    record.add_proof(Needless::Yes, 0.995, proof);
+                    record.add_proof(Necessity::Yes, 0.995, proof);
                 }
                 ("receiver" | "middle", None) => {
-                    record.add_proof(Needless::No, 0.991, sure(Evidence::NotSeen, None));
+                    record.add_proof(Necessity::No, 0.991, sure(Evidence::NotSeen, None));
                 }
                 _ => {}
             }
-            if record.needless == Needless::Unknown && record.is_acked {
+            if record.needless == Necessity::Unknown && record.is_acked {
                 let (confidence, evidence) =
                     if has_dsack { (0.95, Evidence::NoDsack) } else { (0.8, Evidence::None) };
-                record.add_proof(Needless::No, confidence, sure(evidence, None));
+                record.add_proof(Necessity::No, confidence, sure(evidence, None));
             }
         }
     }
@@ -273,7 +273,7 @@ impl Direction {
         for record in &self.records.all {
             if let Some(of) = record.episode.and_then(|index| counts.get_mut(index)) {
                 of.sent += 1;
-                of.unnecessary += u32::from(record.needless == Needless::Yes);
+                of.unnecessary += u32::from(record.needless == Necessity::Yes);
             }
         }
         counts
@@ -283,7 +283,7 @@ impl Direction {
     fn judgments(&self, counts: &[Counts]) -> Vec<Option<LossEvidence>> {
         let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];
-            let is_known = !self.hides_queues && trigger.needless != Needless::Yes;
+            let is_known = !self.hides_queues && trigger.needless != Necessity::Yes;
             let judgment = is_known.then(|| self.sender.rtts.evaluate(episode.rtt_ns)).flatten();
             judgment.map(|it| it.with_episode(episode, counts.sent - counts.unnecessary))
         };
@@ -311,9 +311,9 @@ impl Direction {
         let episode = &self.episodes[index];
         let records = &self.records.all;
         let trigger = &records[episode.trigger as usize];
-        let congestion = judgment.map(|judgment| judgment.congestion);
+        let congestion = judgment.map(|judgment| judgment.congestion_probability);
         let mut evidence = Vec::new();
-        let (cause, confidence) = if trigger.needless == Needless::Yes {
+        let (cause, confidence) = if trigger.needless == Necessity::Yes {
             evidence.push(spurious(trigger));
             (Cause::Spurious, trigger.confidence)
         } else {
@@ -346,12 +346,12 @@ impl Direction {
     }
 
     fn history(&self) -> Vec<answer::Timeout> {
-        let one = |timeout: &super::half::TimeoutRecord| {
+        let one = |timeout: &super::direction::TimeoutRecord| {
             let record = &self.records.all[timeout.index as usize];
             answer::Timeout {
                 packet: record.packet,
                 time_s: record.time_ns as f64 * NS,
-                number: record.number,
+                number: record.consecutive_timeouts,
                 waited_s: timeout.waited_ns as f64 * NS,
                 rto_s: timeout.rto_ns as f64 * NS,
             }
@@ -377,7 +377,7 @@ fn before(trigger: &RetransmissionRecord, rtt_ns: i64, judgment: &LossEvidence) 
         rtt_ns as f64 * 1e-6,
         judgment.least_s * 1e3,
         judgment.rtt_p99_s * 1e3,
-        judgment.above * 100.0
+        judgment.share_at_or_above * 100.0
     )
 }
 
@@ -389,7 +389,7 @@ fn answer_of(record: &RetransmissionRecord, from: &str) -> answer::Retransmissio
         length_bytes: record.length_bytes,
         from: from.to_owned(),
         kind: record.kind,
-        number: (record.kind == Kind::Timeout).then_some(record.number),
+        number: (record.kind == Kind::Timeout).then_some(record.consecutive_timeouts),
         needless: record.needless,
         confidence: record.kind_confidence.min(record.confidence),
         kind_confidence: record.kind_confidence,

@@ -17,7 +17,7 @@
 const ROUNDS_MIN: u32 = 8;
 
 /// Number of a period between two increases of the maximum number of bytes in flight.
-pub type Period = u32;
+pub type PeriodNumber = u32;
 
 /// Growth of the maximum number of bytes in flight.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub struct FlightGrowth {
     /// Maximum number of bytes in flight so far.
     largest: i64,
     /// Number of the current period, from 0.
-    period: Period,
+    current_period: PeriodNumber,
     /// Position whose acknowledgment ends the current round.
     round_end: i64,
     /// Number of rounds of this period in which the flight returned to its maximum.
@@ -33,17 +33,17 @@ pub struct FlightGrowth {
     /// True if the flight has returned to its maximum in the current round.
     is_used: bool,
     /// Periods in which a buffer or a clamp was the limit.
-    bound: Vec<Period>,
+    bound: Vec<PeriodNumber>,
 }
 
 impl FlightGrowth {
     /// Current period.
-    pub const fn period(&self) -> Period {
-        self.period
+    pub const fn current_period(&self) -> PeriodNumber {
+        self.current_period
     }
 
     /// Periods in which a buffer or a clamp was the limit, in ascending order.
-    pub fn periods(&self) -> &[Period] {
+    pub fn limited_periods(&self) -> &[PeriodNumber] {
         &self.bound
     }
 
@@ -61,8 +61,8 @@ impl FlightGrowth {
         if una >= self.round_end {
             self.rounds = if self.is_used { self.rounds + 1 } else { 0 };
             (self.is_used, self.round_end) = (false, end);
-            if self.rounds >= ROUNDS_MIN && self.bound.last() != Some(&self.period) {
-                self.bound.push(self.period);
+            if self.rounds >= ROUNDS_MIN && self.bound.last() != Some(&self.current_period) {
+                self.bound.push(self.current_period);
             }
         }
     }
@@ -70,7 +70,7 @@ impl FlightGrowth {
     /// Begins a period at position `end`: the window has grown, or the sender may not have used all
     /// of it.
     pub fn begin_period(&mut self, end: i64) {
-        self.period += 1;
+        self.current_period += 1;
         (self.rounds, self.is_used, self.round_end) = (0, false, end);
     }
 }

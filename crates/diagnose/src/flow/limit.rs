@@ -1,14 +1,14 @@
 //! Limits of the sender, tested in the order of docs/decisions/0018.
 
 use super::account::Limit;
-use super::acks::{self, DELAYED_SEGMENTS};
-use super::half::{Direction, PacketContext};
+use super::acks::{self, SEGMENTS_PER_DELAYED_ACK};
+use super::direction::{Direction, PacketContext};
 use super::record::RetransmissionRecord;
 use super::relation::Relation;
 use super::sender::{Ack, State};
 use super::since_data::IntervalSinceData;
-use super::weigh::TentativeLimit;
-use crate::answer::Needless;
+use super::tentative_limit::TentativeLimit;
+use crate::answer::Necessity;
 use crate::packet::Packet;
 
 /// The bottleneck counts as the limit once the data in flight reach this fraction of the path's
@@ -72,14 +72,14 @@ impl Direction {
         self.end_interval(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
             && episode.end_ns.is_none()
-            && self.sender.una >= episode.end_position
+            && self.sender.snd_una >= episode.end_position
         {
             episode.end_ns = Some(ack.effective_ns);
             self.sender.rtts.take_shorter_share(0);
         }
         if let Some(episode) = self.episodes.last().filter(|episode| episode.is_timeout) {
             let trigger = &self.records.all[episode.trigger as usize];
-            self.sender.was_needless |= trigger.needless == Needless::Yes;
+            self.sender.last_timeout_was_needless |= trigger.needless == Necessity::Yes;
         }
         self.undo(ack);
         self.undo_timeout();
@@ -92,7 +92,7 @@ impl Direction {
     /// Ends a fast recovery as Linux does, if DSACK blocks or timestamps show that all
     /// retransmissions were needless (`tcp_try_undo_dsack`, `tcp_try_undo_partial`).
     fn undo(&mut self, ack: &Ack) {
-        let Some(index) = self.episode_now() else { return };
+        let Some(index) = self.current_episode() else { return };
         let episode = &mut self.episodes[index];
         let is_recovery = matches!(self.sender.state, State::Recovery(_)) && !episode.is_timeout;
         if !is_recovery || !self.sender.is_linux() {
@@ -100,10 +100,10 @@ impl Direction {
         }
         let mut own = self.records.all[episode.trigger as usize..].iter();
         let is_known = |record: &RetransmissionRecord| {
-            record.sender_knows.is_some_and(|packet| packet <= ack.packet)
+            record.frame_informing_sender.is_some_and(|packet| packet <= ack.packet)
         };
         let is_needless = |record: &RetransmissionRecord| {
-            is_known(record) || (record.is_acked && record.needless == Needless::Yes)
+            is_known(record) || (record.is_acked && record.needless == Necessity::Yes)
         };
         if own.next().is_some_and(is_known) && own.all(is_needless) {
             self.sender.state = State::Open;
@@ -131,7 +131,7 @@ impl Direction {
         let left = (self.scoreboard.end - ack.ack).max(0) as f64;
         let passed_ns = ack.effective_ns - least + (left / rate * 1e9) as i64;
         let sent_ns = ack.effective_ns - self.sender.idle_ns(ack.effective_ns)[1];
-        self.busy_ns = self.busy_ns.min(passed_ns.max(sent_ns));
+        self.busy_end_ns = self.busy_end_ns.min(passed_ns.max(sent_ns));
     }
 
     /// Ends an interval, and records whether the receiver may be delaying the acknowledgment of all
@@ -139,32 +139,33 @@ impl Direction {
     pub(super) fn end_interval(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_of(limit);
         let length = self.account.end_interval_at(time_ns, limit, episode);
-        if limit == self.decision.limit {
-            self.undecided_times.add(self.decision, episode, length);
+        if limit == self.tentative_limit.limit {
+            self.undecided_times.add(self.tentative_limit, episode, length);
         }
         if length > 0 {
             let is_open = matches!(self.sender.state, State::Open);
             self.extend_time_since_data(IntervalSinceData {
                 limit,
                 episode,
-                length,
+                length_ns: length,
                 is_open,
                 is_before_repair: false,
             });
         }
         let (highest, duplicates) = self.sender.reported_arrivals();
-        let is_whole = duplicates == 0 && highest <= self.sender.una;
+        let is_whole = duplicates == 0 && highest <= self.sender.snd_una;
         let end = self.scoreboard.end;
-        let is_known = self.held.back().is_some_and(|held| held.end == end);
+        let is_known = self.delayed_acks.back().is_some_and(|held| held.end == end);
         if !is_whole || is_known || !may_wait(limit) {
             return length;
         }
         if let Some(least) = self.sender.rtt_min_ns
-            && time_ns > self.busy_ns + least / 2
+            && time_ns > self.busy_end_ns + least / 2
         {
-            self.held.push_back(DelayedAckInterval { end, due_ns: self.busy_ns + least });
-            if self.held.len() > HELD_MAX {
-                self.held.pop_front();
+            self.delayed_acks
+                .push_back(DelayedAckInterval { end, due_ns: self.busy_end_ns + least });
+            if self.delayed_acks.len() > HELD_MAX {
+                self.delayed_acks.pop_front();
             }
         }
         length
@@ -174,17 +175,17 @@ impl Direction {
     pub(super) fn set_limit(&mut self, now_ns: i64) {
         let flight = self.pipe();
         let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
-        self.account.set(limit);
-        self.bound.on_flight(self.sender.una, self.scoreboard.end, self.largest);
+        self.account.set_limit(limit);
+        self.growth.on_flight(self.sender.snd_una, self.scoreboard.end, self.largest_payload);
         let mut period = 0;
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
-            period = self.bound.period();
+            period = self.growth.current_period();
         } else if otherwise != Limit::Application {
             // The application is excluded: with nothing in flight it is the limit only
             // provisionally, until a pause shows whether it really is.
-            self.bound.begin_period(self.scoreboard.end);
+            self.growth.begin_period(self.scoreboard.end);
         }
-        self.decision = TentativeLimit { limit, alternative: otherwise, flight, period };
+        self.tentative_limit = TentativeLimit { limit, alternative: otherwise, flight, period };
     }
 
     /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in
@@ -192,10 +193,10 @@ impl Direction {
     /// the limit may have been a send buffer or a clamp of the window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
-        let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());
+        let product = self.path.bandwidth_delay_bytes().filter(|_| self.busy_period.is_none());
         let enough = product.map(|product| FILLED * product);
         // Where queues are invisible, the bytes in flight are not known well enough.
-        let bound = if self.run.is_none() { self.bound.periods() } else { &[] };
+        let bound = if self.busy_period.is_none() { self.growth.limited_periods() } else { &[] };
         undecided.correct(&mut self.account, enough, bound);
     }
 
@@ -205,11 +206,11 @@ impl Direction {
         let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let limit = self.account.limit();
-        while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
-            self.held.pop_front();
+        while let Some(held) = self.delayed_acks.front().copied().filter(|it| it.end <= ack.ack) {
+            self.delayed_acks.pop_front();
             // Only the time since the current limit began can be reassigned. An acknowledgment that
             // was sent after the limit began takes at least half a round trip to arrive.
-            let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
+            let from_ns = held.due_ns.max(self.account.limit_start_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
             // If the sender has already sent more than the data of `held`, it did not wait for this
             // acknowledgment, so the delay was not the limit.
@@ -223,7 +224,7 @@ impl Direction {
         if is_gap {
             // Data were missing at the receiver, so it could not acknowledge; it did not delay the
             // ACK.
-            self.held.clear();
+            self.delayed_acks.clear();
         }
     }
 
@@ -232,7 +233,7 @@ impl Direction {
     /// acknowledgment.
     fn finish_payload(&mut self, ack: &Ack) {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let due_ns = (self.busy_ns + least).max(self.account.since_ns());
+        let due_ns = (self.busy_end_ns + least).max(self.account.last_event_ns());
         let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
         self.end_interval(arrival_ns, self.account.limit());
@@ -241,7 +242,7 @@ impl Direction {
 
     /// Records an arrival at the receiver's end. Without timestamps, only the spacing of arrivals
     /// reveals a queue.
-    pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &PacketContext) {
+    pub(super) fn on_arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &PacketContext) {
         let Some(rtt) = now.rtt() else { return };
         let bytes = i64::from(packet.payload_bytes);
         let is_blind = now.is_at_receiver() && packet.options.timestamps.is_none();
@@ -255,7 +256,11 @@ impl Direction {
         if let Some(rate) = self.path.rate() {
             let missing = (start - self.scoreboard.end).max(0);
             let ns = |bytes: i64| bytes as f64 / rate * 1e9;
-            self.run.get_or_insert_default().on_arrived(now.time_ns, ns(bytes), ns(missing));
+            self.busy_period.get_or_insert_default().on_arrived(
+                now.time_ns,
+                ns(bytes),
+                ns(missing),
+            );
         }
     }
 
@@ -272,7 +277,7 @@ impl Direction {
     /// acknowledgment released then end the limit that was in force before it.
     pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
-        let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
+        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
         // The least round trip is that of the shortest packet, and a full segment takes longer, so
         // the tolerance is doubled.
         let since_ns = now.sent_ns - effective_ns;
@@ -287,7 +292,8 @@ impl Direction {
     /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
     /// one segment is added.
     fn blur_ns(&self, now: &PacketContext) -> i64 {
-        let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
+        let segment_ns =
+            self.path.rate().map_or(0.0, |rate| self.largest_payload as f64 / rate * 1e9);
         now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
 
@@ -297,7 +303,7 @@ impl Direction {
     pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
-        let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
+        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
         let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
         is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }
@@ -306,31 +312,31 @@ impl Direction {
     pub(super) fn add_transmission(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
         // The minimum round trip already contains the transmission time of one segment.
-        self.busy_ns = self.busy_ns.max(sent_ns - length) + length;
+        self.busy_end_ns = self.busy_end_ns.max(sent_ns - length) + length;
     }
 
     /// Bytes in flight.
     pub(super) fn pipe(&self) -> i64 {
-        let flight = self.scoreboard.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.snd_una;
         if let State::Loss(until) = self.sender.state {
             // The timeout has marked all data before the position `until` lost (RFC 6675 §5.1).
-            let sent_since = self.scoreboard.end - until.max(self.sender.una);
+            let sent_since = self.scoreboard.end - until.max(self.sender.snd_una);
             return (sent_since + self.retransmitted_bytes).clamp(0, flight);
         }
         let (highest, duplicates) = self.sender.reported_arrivals();
-        let left = if highest > self.sender.una {
+        let left = if highest > self.sender.snd_una {
             self.scoreboard.end - highest
         } else {
             // Without SACK each duplicate ACK stands for a segment that has left the network (RFC
             // 5681 §3.2).
-            flight - duplicates * self.largest
+            flight - duplicates * self.largest_payload
         };
         (left + self.retransmitted_bytes).clamp(0, flight)
     }
 
     /// True if the window keeps the bottleneck busy.
     fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
-        if let (Some(run), Some(least)) = (&self.run, self.sender.rtt_min_ns) {
+        if let (Some(run), Some(least)) = (&self.busy_period, self.sender.rtt_min_ns) {
             return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
         }
         self.path.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
@@ -340,28 +346,28 @@ impl Direction {
     /// ends a burst with a short segment at the end of the peer's window (`tcp_mss_split_point`).
     const fn is_last(&self) -> bool {
         let fills_window = match self.sender.window {
-            Some(window) => window > 0 && self.scoreboard.end >= self.sender.una + window,
+            Some(window) => window > 0 && self.scoreboard.end >= self.sender.snd_una + window,
             None => false,
         };
-        self.last_length < self.largest && !fills_window
+        self.last_payload_bytes < self.largest_payload && !fills_window
     }
 
     /// The peer's window counts as full if fewer bytes than this are free: one segment. In a
     /// capture at the receiver's end, the threshold is larger by the data that an acknowledgment
     /// releases, because these data arrive one segment at a time.
     const fn room(&self) -> i64 {
-        self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
+        self.largest_payload * if self.is_at_receiver { 1 + SEGMENTS_PER_DELAYED_ACK } else { 1 }
     }
 
     /// True if another segment does not fit into the peer's window.
     fn fills_peer_window(&self) -> bool {
-        let flight = self.scoreboard.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.snd_una;
         self.sender.window.is_some_and(|window| flight + self.room() > window)
     }
 
     /// Limit of the sender; `is_filled` is true if the window keeps the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
-        let flight = self.scoreboard.end - self.sender.una;
+        let flight = self.scoreboard.end - self.sender.snd_una;
         let product = self.path.bandwidth_delay_bytes();
         let is_open = matches!(self.sender.state, State::Open);
         let is_small = |window: i64| product.is_none_or(|product| (window as f64) < product);

@@ -6,11 +6,11 @@ mod busy;
 mod cause;
 mod clock;
 mod copies;
+mod direction;
 mod ecn;
 mod estimator;
 mod finish;
 mod growth;
-mod half;
 mod limit;
 pub mod packet_log;
 mod path;
@@ -22,13 +22,13 @@ mod scoreboard;
 mod sender;
 mod since_data;
 pub mod table;
-mod weigh;
+mod tentative_limit;
 
 use crate::packet::{ControlBits, Endpoint, Options, Packet};
 use crate::time_sequence::Recorder;
 use clock::Clock;
 use copies::DuplicateFilter;
-use half::{Direction, PacketContext};
+use direction::{Direction, PacketContext};
 use patterns::Negotiation;
 
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ impl Flow {
 
     /// Makes the flow record every packet.
     fn log_packets(&mut self) {
-        self.halves.iter_mut().for_each(|half| half.packet_log = Some(Box::default()));
+        self.halves.iter_mut().for_each(|direction| direction.packet_log = Some(Box::default()));
     }
 
     /// True if this packet opens another connection between the same endpoints.
@@ -206,11 +206,15 @@ impl Flow {
         let Some(recorders) = &mut self.recorders else { return };
         if packet.seq_len() > 0 {
             let start = self.halves[side].position(packet.seq, false);
-            recorders[side].data(time_ns, start, start + i64::from(packet.seq_len()));
+            recorders[side].add_data(time_ns, start, start + i64::from(packet.seq_len()));
         }
         if packet.control.any(ControlBits::ACK) {
-            let half = &self.halves[1 - side];
-            recorders[1 - side].ack(time_ns, half.highest_ack, half.highest_ack + half.window);
+            let direction = &self.halves[1 - side];
+            recorders[1 - side].add_ack(
+                time_ns,
+                direction.highest_ack,
+                direction.highest_ack + direction.receive_window,
+            );
         }
     }
 
@@ -236,8 +240,9 @@ impl Flow {
                 // Window scaling requires the option from both ends.
                 let is_scaled = packet.options.window_scale.is_some();
                 let scales = self.scales;
-                for (half, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {
-                    half.scale = if is_scaled { scale } else { Some(0) }.filter(|_| !is_cut);
+                for (direction, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {
+                    direction.window_scale =
+                        if is_scaled { scale } else { Some(0) }.filter(|_| !is_cut);
                 }
                 self.agree_on_ecn(packet);
             }
@@ -251,8 +256,8 @@ impl Flow {
                     self.handshake_ns[side] = Some(time_ns - first.max(second));
                 }
             }
-            for half in &mut self.halves {
-                half.is_established = true;
+            for direction in &mut self.halves {
+                direction.is_established = true;
             }
         }
     }
@@ -262,8 +267,8 @@ impl Flow {
         let is_agreed = answer.control.any(ControlBits::ECE)
             && !answer.control.any(ControlBits::CWR)
             && self.offers_ecn;
-        for half in &mut self.halves {
-            half.ecn.is_agreed = is_agreed;
+        for direction in &mut self.halves {
+            direction.ecn.is_agreed = is_agreed;
         }
     }
 

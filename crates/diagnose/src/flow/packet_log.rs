@@ -1,9 +1,9 @@
 //! Recording of all packets of a flow whose path is measured.
 
-use super::half::{Direction, PacketContext};
+use super::direction::{Direction, PacketContext};
 use super::relation::Relation;
 use super::sender::{Ack, State};
-use crate::answer::{Kind, Needless};
+use crate::answer::{Kind, Necessity};
 use crate::packet::{Options, Packet};
 
 /// Maximum backoff (number of doublings of the RTO) in a sample.
@@ -38,9 +38,9 @@ pub struct CapturedData {
     /// Payload length, bytes.
     pub payload_bytes: u32,
     /// Timestamp value; none without timestamps.
-    pub value: Option<u32>,
+    pub timestamp_value: Option<u32>,
     /// Index of the record, if the packet is a retransmission.
-    pub record: Option<usize>,
+    pub retransmission_record: Option<usize>,
     /// True for an original that was captured after data that were sent later.
     pub is_late: bool,
 }
@@ -103,7 +103,7 @@ pub struct Verdict {
     /// of these data.
     pub is_by_timeout_alone: bool,
     /// Needless if an earlier copy of the data arrived.
-    pub needless: Needless,
+    pub needless: Necessity,
     /// Probability that `needless` is correct.
     pub confidence: f64,
     /// True if a DSACK block reports the retransmission. The retransmission itself has then
@@ -116,7 +116,7 @@ pub struct Verdict {
 pub struct Observed {
     /// Packets of both directions.
     pub packet_log: PacketLog,
-    /// Verdicts, by the index in [`CapturedData::record`].
+    /// Verdicts, by the index in [`CapturedData::retransmission_record`].
     pub verdicts: Vec<Verdict>,
     /// Options of the SYN of the data's sender, and of the SYN of the receiver; none if not
     /// captured.
@@ -160,8 +160,8 @@ impl Direction {
             start,
             end,
             payload_bytes: packet.payload_bytes,
-            value: packet.options.timestamps.map(|(value, _)| value),
-            record: self.records.all.len().checked_sub(1).filter(|_| is_again),
+            timestamp_value: packet.options.timestamps.map(|(value, _)| value),
+            retransmission_record: self.records.all.len().checked_sub(1).filter(|_| is_again),
             is_late: relation == Relation::Late,
         });
     }
@@ -180,7 +180,7 @@ impl Direction {
         let backoff = self.sender.backoff();
         Sample {
             effective_ns: ack.effective_ns,
-            ack: ack.ack.max(self.sender.una),
+            ack: ack.ack.max(self.sender.snd_una),
             flight: self.pipe(),
             window: self.sender.window,
             srtt_ns: self.sender.estimator.srtt_ns(),

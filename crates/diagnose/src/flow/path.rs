@@ -70,7 +70,7 @@ struct RoundTrips {
 #[derive(Debug, Clone, Copy)]
 pub struct FullSegmentAck {
     /// Payload of each segment.
-    pub segment: i64,
+    pub segment_bytes: i64,
     /// Number of segments.
     pub segments: i64,
     /// Time from the transmission of the first segment to the acknowledgment, at the sender.
@@ -79,14 +79,14 @@ pub struct FullSegmentAck {
 
 impl Path {
     /// Handles an acknowledgment of full segments that were sent once.
-    pub fn on_round_trip(&mut self, it: &FullSegmentAck) {
+    pub fn on_full_segment_ack(&mut self, it: &FullSegmentAck) {
         let trips = &mut self.round_trips;
         // A longer segment shows that the earlier ones were not full, so the minima are reset.
-        if it.segment > trips.segment {
-            *trips = RoundTrips { segment: it.segment, ..RoundTrips::default() };
+        if it.segment_bytes > trips.segment {
+            *trips = RoundTrips { segment: it.segment_bytes, ..RoundTrips::default() };
         }
         // A shorter segment takes less time to transmit, which would lower the minimum.
-        if it.segment < trips.segment {
+        if it.segment_bytes < trips.segment {
             return;
         }
         trips.counts[usize::from(it.segments > 1)] += 1;

@@ -1,7 +1,7 @@
 //! Retransmissions of one direction, and the evidence that later packets add to them.
 
 use super::scoreboard::SendOrder;
-use crate::answer::{Evidence, Kind, Needless, Proof};
+use crate::answer::{Evidence, Kind, Necessity, Proof};
 use std::collections::BTreeMap;
 
 /// A retransmission.
@@ -18,21 +18,21 @@ pub struct RetransmissionRecord {
     /// Number of payload bytes.
     pub length_bytes: u32,
     /// Timestamp value; none without timestamps.
-    pub value: Option<u32>,
+    pub timestamp_value: Option<u32>,
     /// Evidence for the place of the retransmission in the order of sending.
     pub send_order: SendOrder,
     /// Timestamp value of the previous copy; none if unknown.
-    pub previous_value: Option<u32>,
+    pub previous_timestamp_value: Option<u32>,
     /// Mechanism that caused the retransmission.
     pub kind: Kind,
     /// Number of consecutive timeouts.
-    pub number: u32,
+    pub consecutive_timeouts: u32,
     /// Probability that `kind` is correct.
     pub kind_confidence: f64,
     /// Frame of the first copy of the data; none if it was not captured.
     pub original: Option<u64>,
     /// Needless, needed or unknown.
-    pub needless: Needless,
+    pub needless: Necessity,
     /// Probability that `needless` is correct.
     pub confidence: f64,
     /// Evidence for `needless`.
@@ -43,17 +43,17 @@ pub struct RetransmissionRecord {
     pub has_dsack: bool,
     /// Frame of the acknowledgment that shows the sender, by a DSACK block or its timestamp, that
     /// the retransmission was needless.
-    pub sender_knows: Option<u64>,
+    pub frame_informing_sender: Option<u64>,
     /// Index of the previous retransmission of the same data, if any.
-    pub previous: Option<u32>,
+    pub previous_retransmission: Option<u32>,
     /// True once the retransmitted data are acknowledged.
     pub is_acked: bool,
 }
 
 impl RetransmissionRecord {
     /// Replaces the present evidence if the new one is stronger.
-    pub fn add_proof(&mut self, needless: Needless, confidence: f64, proof: Proof) {
-        if self.needless == Needless::Unknown || confidence > self.confidence {
+    pub fn add_proof(&mut self, needless: Necessity, confidence: f64, proof: Proof) {
+        if self.needless == Necessity::Unknown || confidence > self.confidence {
             (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
         }
     }
@@ -61,14 +61,14 @@ impl RetransmissionRecord {
 
 /// Retransmissions of one direction.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct RetransmissionRecords {
     /// Retransmissions in the order of the capture.
     pub all: Vec<RetransmissionRecord>,
     /// Index of the last retransmission that begins at a position.
     by_start: BTreeMap<i64, u32>,
 }
 
-impl Records {
+impl RetransmissionRecords {
     /// Adds a retransmission; returns its index.
     pub fn push(&mut self, record: RetransmissionRecord) -> u32 {
         let index = self.all.len() as u32;
@@ -106,9 +106,9 @@ impl Records {
         if let Some(index) = found {
             let record = &mut self.all[index as usize];
             record.has_dsack = true;
-            record.sender_knows = record.sender_knows.or(Some(packet));
+            record.frame_informing_sender = record.frame_informing_sender.or(Some(packet));
             let proof = Proof { evidence: Evidence::Dsack, packet: Some(packet) };
-            record.add_proof(Needless::Yes, 0.995, proof);
+            record.add_proof(Necessity::Yes, 0.995, proof);
         }
     }
 }

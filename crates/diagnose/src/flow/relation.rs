@@ -1,6 +1,6 @@
 //! Relation of a packet to earlier ones: new data, a retransmission, or a late original.
 
-use super::half::{Direction, PacketContext};
+use super::direction::{Direction, PacketContext};
 use super::scoreboard::{SendOrder, Span};
 
 /// If at least this number of packets is missing before the first retransmission, they count as new
@@ -35,7 +35,7 @@ pub(super) enum Relation {
 
 /// Detects whether the IP identification counts the packets of a direction.
 #[derive(Debug, Default)]
-pub(super) struct Identification {
+pub(super) struct IpIdentification {
     last: u16,
     highest: u16,
     small: u32,
@@ -51,7 +51,7 @@ pub(super) struct Identification {
     quiet: [u32; 2],
 }
 
-impl Identification {
+impl IpIdentification {
     pub(super) fn next(&mut self, id: u16, length: u32, now: &PacketContext) -> Option<u16> {
         // If a network card splits a packet, each segment gets a number of its own.
         let taken =
@@ -89,32 +89,32 @@ impl Direction {
     /// continues the captured data, or several numbers are skipped between the newest data and the
     /// first retransmission.
     pub(super) fn append_hole(&mut self, start: i64, now: &PacketContext, stamp: SendOrder) {
-        let lost = i64::from(self.ids.skipped);
+        let lost = i64::from(self.ip_identification.skipped);
         let end = self.scoreboard.end;
-        let is_turn = start < end && self.was_new && lost >= TAIL_MIN;
-        self.was_new = start >= end;
+        let is_turn = start < end && self.last_had_new_data && lost >= TAIL_MIN;
+        self.last_had_new_data = start >= end;
         if lost == 0 {
             return;
         }
         let is_next = start == end && !self.scoreboard.has_hole();
         // Payloads above this size are super-segments, which take several numbers each.
-        let is_segment = (1..SUPER_BYTES).contains(&self.largest);
+        let is_segment = (1..SUPER_BYTES).contains(&self.largest_payload);
         // A capture close to the sender contains all packets, so nothing was lost before it.
         let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
-        let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
+        let is_known = self.sender.snd_una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
         if !is_known || !(is_next || is_turn) {
             return;
         }
         let id = stamp.ip_id.map(|id| id.wrapping_sub(1));
         let hole = Span {
             start: end,
-            end: end + lost * self.largest,
+            end: end + lost * self.largest_payload,
             first_ns: now.time_ns,
             last_ns: now.time_ns,
             sent_ns: now.sent_ns,
             copies: 0,
             packet: now.packet,
-            stamp: SendOrder { value: None, ip_id: id },
+            send_order: SendOrder { timestamp_value: None, ip_id: id },
             sacked: false,
             retransmission: None,
             sent_bytes: 0,
@@ -137,7 +137,7 @@ impl Direction {
         }
         let mut late = false;
         for span in self.scoreboard.range(start, end) {
-            let is_after = stamp.is_after(span.stamp);
+            let is_after = stamp.is_after(span.send_order);
             if span.copies == 0 {
                 let age = now.time_ns - span.first_ns;
                 let rtt = now.rtt().unwrap_or(3_000_000);
@@ -147,7 +147,7 @@ impl Direction {
                     return Relation::Again(None);
                 }
                 late = true;
-            } else if stamp == span.stamp && stamp.ip_id.is_some() {
+            } else if stamp == span.send_order && stamp.ip_id.is_some() {
                 // A retransmission would have another IP identification.
                 return Relation::Copied;
             } else if span.retransmission.is_some() || is_after.is_none() {

@@ -2,10 +2,10 @@
 //! available when they pass the capture.
 
 use super::account::Limit;
-use super::half::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};
+use super::direction::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};
 use super::record::RetransmissionRecord;
 use super::sender::UnclassifiedRetransmission;
-use crate::answer::{Evidence, Kind, Needless, Proof};
+use crate::answer::{Evidence, Kind, Necessity, Proof};
 use crate::packet::{ControlBits, Packet};
 
 impl Direction {
@@ -25,14 +25,17 @@ impl Direction {
             Kind::Fin
         } else if packet.payload_bytes == 1 && end <= self.highest_ack {
             Kind::KeepAlive
-        } else if self.is_established && self.sender.window == Some(0) && start <= self.sender.una {
+        } else if self.is_established
+            && self.sender.window == Some(0)
+            && start <= self.sender.snd_una
+        {
             Kind::WindowProbe
         } else {
             return self.repair(packet, at, original, now);
         };
         let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
         self.end_interval(now.sent_ns, limit);
-        self.sender.on_new(now.sent_ns, true);
+        self.sender.on_new_data(now.sent_ns, true);
         self.add_record(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
             last.original = original;
@@ -52,7 +55,7 @@ impl Direction {
             // queues before the capture have delayed the packet.
             is_time_unknown: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
-            sent_to: self.scoreboard.end,
+            snd_max: self.scoreboard.end,
         };
         let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
@@ -97,12 +100,12 @@ impl Direction {
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);
         if let Some((sent_ns, sent_bytes)) = previous {
-            self.detectors.policing.on_loss(index, sent_ns, sent_bytes, end - start);
+            self.detectors.policer.on_loss(index, sent_ns, sent_bytes, end - start);
         }
-        let episode = self.episode_now();
+        let episode = self.current_episode();
         if let Some(record) = self.records.all.last_mut() {
             record.original = first;
-            record.number = if is_timeout { verdict.number } else { 0 };
+            record.consecutive_timeouts = if is_timeout { verdict.number } else { 0 };
             record.kind_confidence = verdict.confidence;
             record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
         }
@@ -118,7 +121,8 @@ impl Direction {
     ) {
         let stamp = self.send_order;
         let value = packet.options.timestamps.map(|(value, _)| value);
-        let previous = self.scoreboard.range(start, end).find_map(|span| span.stamp.value);
+        let previous =
+            self.scoreboard.range(start, end).find_map(|span| span.send_order.timestamp_value);
         let all_sacked = {
             let mut spans = self.scoreboard.range(start, end).peekable();
             // The test for a first span is needed, because `all` is true for an empty range.
@@ -130,27 +134,30 @@ impl Direction {
             start,
             end,
             length_bytes: packet.payload_bytes,
-            value,
+            timestamp_value: value,
             send_order: stamp,
-            previous_value: previous,
+            previous_timestamp_value: previous,
             kind,
-            number: 0,
+            consecutive_timeouts: 0,
             kind_confidence: 0.98,
             original: None,
-            needless: Needless::Unknown,
+            needless: Necessity::Unknown,
             confidence: 0.5,
             proof: Proof { evidence: Evidence::None, packet: None },
             episode: None,
             has_dsack: false,
-            sender_knows: None,
+            frame_informing_sender: None,
             is_acked: end <= self.highest_ack,
-            previous: self.scoreboard.range(start, end).find_map(|span| span.retransmission),
+            previous_retransmission: self
+                .scoreboard
+                .range(start, end)
+                .find_map(|span| span.retransmission),
         };
         let sure = |evidence| Proof { evidence, packet: None };
         if kind == Kind::NetworkDuplicate || end <= self.highest_ack {
-            record.add_proof(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
+            record.add_proof(Necessity::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
         } else if all_sacked {
-            record.add_proof(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
+            record.add_proof(Necessity::Yes, 0.99, sure(Evidence::SackedBefore));
         }
         self.records.push(record);
     }

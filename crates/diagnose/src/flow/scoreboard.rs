@@ -1,7 +1,7 @@
 //! Scoreboard of one direction, as far as the capture shows it: transmissions, retransmissions and
 //! acknowledgments.
 
-use super::half::PacketContext;
+use super::direction::PacketContext;
 use std::collections::VecDeque;
 
 /// Maximum number of spans. It is reached only if the acknowledgments are not in the capture.
@@ -11,7 +11,7 @@ const SPANS_MAX: usize = 1 << 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SendOrder {
     /// Timestamp value of the TCP option.
-    pub value: Option<u32>,
+    pub timestamp_value: Option<u32>,
     /// IP identification; none if it does not count packets.
     pub ip_id: Option<u16>,
 }
@@ -19,7 +19,10 @@ pub struct SendOrder {
 impl SendOrder {
     /// True if this packet was sent after the other, false if before it; none without evidence.
     pub fn is_after(self, other: Self) -> Option<bool> {
-        let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
+        let by_value = self
+            .timestamp_value
+            .zip(other.timestamp_value)
+            .map(|(own, other)| own.wrapping_sub(other));
         match by_value {
             // Serial numbers wrap: up to half of their range counts as later. Packets of one tick
             // have equal values, which the IP identification may still order.
@@ -49,7 +52,7 @@ pub struct Span {
     /// Frame of the first copy, or the frame that revealed the hole.
     pub packet: u64,
     /// Evidence for the sending order of the last copy, or of the packet that revealed the hole.
-    pub stamp: SendOrder,
+    pub send_order: SendOrder,
     /// True if a SACK block covers the span.
     pub sacked: bool,
     /// Index of the span's last retransmission; none if there was none.
@@ -83,7 +86,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Creates an empty scoreboard that starts at this position.
-    pub fn at(position: i64) -> Self {
+    pub fn starting_at(position: i64) -> Self {
         Self { spans: VecDeque::new(), start: position, end: position }
     }
 
@@ -153,7 +156,7 @@ impl Scoreboard {
     }
 
     /// The first span that is not acknowledged.
-    pub fn first(&self) -> Option<&Span> {
+    pub fn first_span(&self) -> Option<&Span> {
         self.spans.front()
     }
 

@@ -8,7 +8,7 @@
 mod classify;
 mod recovery;
 
-use super::cause::Rtts;
+use super::cause::RttSamples;
 use super::estimator::Estimator;
 use crate::answer::Kind;
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ pub struct UnclassifiedRetransmission {
     /// Time of the previous copy.
     pub previous_ns: i64,
     /// Position after everything sent so far.
-    pub sent_to: i64,
+    pub snd_max: i64,
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
     pub is_time_unknown: bool,
@@ -111,7 +111,7 @@ pub struct Sender {
     /// Estimator of the RTO.
     pub estimator: Estimator,
     /// Highest cumulative acknowledgment that has reached the sender.
-    pub una: i64,
+    pub snd_una: i64,
     /// Latest receive window that has reached the sender, if its scale is known.
     pub window: Option<i64>,
     /// State of loss recovery.
@@ -124,7 +124,7 @@ pub struct Sender {
     /// True if the last reduction came from ECN.
     pub is_reduced_by_ecn: bool,
     /// RTT samples.
-    pub rtts: Rtts,
+    pub rtts: RttSamples,
     /// Minimum RTT sample; none before the first.
     pub rtt_min_ns: Option<i64>,
     timer_ns: i64,
@@ -143,7 +143,7 @@ pub struct Sender {
     /// Time at which recovery began.
     recovery_ns: i64,
     /// True if acknowledgments have shown that the last timeout was needless.
-    pub was_needless: bool,
+    pub last_timeout_was_needless: bool,
     /// False if the last timeout occurred in fast recovery. The timeout then inherits the undo
     /// state of that recovery, and Linux uses neither F-RTO nor timestamps to detect that the
     /// timeout was needless (`tcp_enter_loss`).
@@ -225,12 +225,12 @@ impl Sender {
         if let Some(rtt) = ack.rtt_ns {
             // An ACK with SACK blocks yields no RTT sample: the data that it acknowledges may have
             // waited for a gap to be filled.
-            if self.una > 0 && ack.sacked_from == 0 {
+            if self.snd_una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
             // A SYN is excluded from the minimum, because it is transmitted faster than a full
             // segment.
-            if self.una > 0 {
+            if self.snd_una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
             }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
@@ -238,8 +238,8 @@ impl Sender {
         if self.detects_by_frto(ack.original_end) {
             (self.state, self.has_undone) = (State::Open, true);
         }
-        if ack.ack > self.una {
-            self.una = ack.ack;
+        if ack.ack > self.snd_una {
+            self.snd_una = ack.ack;
             self.timer_ns = ack.effective_ns;
             (self.duplicates, self.timeouts, self.has_probed) = (0, 0, false);
             let is_over = match self.state {
@@ -272,7 +272,7 @@ impl Sender {
     }
 
     /// Handles new data or a SYN.
-    pub fn on_new(&mut self, time_ns: i64, was_idle: bool) {
+    pub fn on_new_data(&mut self, time_ns: i64, was_idle: bool) {
         if was_idle {
             self.timer_ns = time_ns;
         }
@@ -300,7 +300,7 @@ impl Sender {
         }
         // The timer is that of the first unacknowledged segment; other retransmissions do not
         // restart it.
-        if attempt.start <= self.una || kind == Kind::TailLossProbe {
+        if attempt.start <= self.snd_una || kind == Kind::TailLossProbe {
             self.timer_ns = attempt.time_ns;
         }
         self.sent_ns = attempt.time_ns;

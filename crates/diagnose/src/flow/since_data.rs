@@ -1,7 +1,7 @@
 //! Time since data were last sent. The next packet may change the limit of this time.
 
 use super::account::Limit;
-use super::half::Direction;
+use super::direction::Direction;
 
 /// Part of the time since data were last sent. The next packet may show that another limit was in
 /// force: a timer, or, if the next data came late, the application.
@@ -12,7 +12,7 @@ pub struct IntervalSinceData {
     /// Index of the limit's episode; none if the limit belongs to no episode.
     pub episode: Option<usize>,
     /// Length in nanoseconds.
-    pub length: i64,
+    pub length_ns: i64,
     /// True outside loss recovery.
     pub is_open: bool,
     /// True if a retransmission followed this interval and restarted the timer.
@@ -23,7 +23,7 @@ impl Direction {
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
         let key = |it: &IntervalSinceData| (it.limit, it.episode, it.is_open, it.is_before_repair);
         match self.since_data.last_mut() {
-            Some(last) if key(last) == key(&piece) => last.length += piece.length,
+            Some(last) if key(last) == key(&piece) => last.length_ns += piece.length_ns,
             _ => self.since_data.push(piece),
         }
     }
@@ -32,8 +32,8 @@ impl Direction {
     /// delay of an acknowledgment, so that this time is not reassigned twice.
     pub(super) fn shorten_time_since_data(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
         for piece in self.since_data.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
-            let removed = length.min(piece.length);
-            piece.length -= removed;
+            let removed = length.min(piece.length_ns);
+            piece.length_ns -= removed;
             length -= removed;
         }
     }
@@ -53,19 +53,19 @@ impl Direction {
                 // would have waited there.
                 continue;
             }
-            self.account.reassign(part.length, (part.limit, part.episode), (limit, None));
+            self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
         }
     }
 
     /// Handles a retransmission. If a timer has triggered it, the time since the last data is
     /// reassigned to the timeout.
     pub(super) fn attribute_time_since_data(&mut self, by_timer: bool) {
-        let episode = self.episode_now();
+        let episode = self.current_episode();
         for part in &mut self.since_data {
             let may_claim = !matches!(part.limit, Limit::Handshake | Limit::Timeout);
             if by_timer && may_claim && !part.is_before_repair {
                 let of = (part.limit, part.episode);
-                self.account.reassign(part.length, of, (Limit::Timeout, episode));
+                self.account.reassign(part.length_ns, of, (Limit::Timeout, episode));
                 part.limit = Limit::Timeout;
             }
             part.is_before_repair = true;

@@ -24,7 +24,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     packet.ack = number(8);
     packet.control = ControlBits(head[13]);
     packet.payload_bytes = view.original - header as u32;
-    packet.link = view.link;
+    packet.link_fingerprint = view.link;
     let field = |at: usize| view.data.get(at..at + 2).map_or(0, |bytes| word(bytes, 0));
     packet.window = field(14);
     packet.checksum = field(16);

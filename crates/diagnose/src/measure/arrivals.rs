@@ -1,7 +1,7 @@
 //! Trace of a flow captured at the receiver's end: arrivals, and the holes between them.
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
-use crate::answer::Needless;
+use crate::answer::Necessity;
 use crate::flow::packet_log::{CapturedData, Observed};
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ struct Clock {
 impl Clock {
     /// Clock of the timestamps; none if their tick is not a known one.
     fn of(sent: &[CapturedData]) -> Option<Self> {
-        let first = sent.iter().find_map(|it| Some((it.value?, it.time_ns)))?;
-        let last = sent.iter().rev().find_map(|it| Some((it.value?, it.time_ns)))?;
+        let first = sent.iter().find_map(|it| Some((it.timestamp_value?, it.time_ns)))?;
+        let last = sent.iter().rev().find_map(|it| Some((it.timestamp_value?, it.time_ns)))?;
         let (ticks, elapsed) = (last.0.wrapping_sub(first.0) as i32, last.1 - first.1);
         let each = elapsed as f64 / f64::from(ticks);
         let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < TOLERANCE;
@@ -68,7 +68,8 @@ struct Builder {
 
 impl Builder {
     fn arrive(&mut self, observed: &Observed, passed: &CapturedData) {
-        let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
+        let sent_ns =
+            self.clock.zip(passed.timestamp_value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
             // Most losses hit the last packets of a burst, so a missing packet gets the
             // transmission time of the previous packet.
@@ -87,9 +88,9 @@ impl Builder {
                 continue;
             }
             if let Some(hole) = hole {
-                let verdict = passed.record.map(|record| &observed.verdicts[record]);
+                let verdict = passed.retransmission_record.map(|record| &observed.verdicts[record]);
                 self.trace.copies[hole].lost = Some(match verdict {
-                    Some(it) if it.needless == Needless::Yes => 1.0 - it.confidence,
+                    Some(it) if it.needless == Necessity::Yes => 1.0 - it.confidence,
                     Some(it) => it.confidence,
                     None => 0.9,
                 });

@@ -4,7 +4,7 @@
 //! is visible, and the probability that it was lost. At the sender's end and in the middle of the
 //! path, the delivery is visible by the acknowledgment; at the receiver's end, by the arrival.
 
-use crate::answer::Needless;
+use crate::answer::Necessity;
 use crate::flow::packet_log::{CapturedData, Observed, ObservedAck, Verdict};
 use crate::packet::Options;
 use std::collections::BTreeMap;
@@ -240,13 +240,13 @@ impl Builder {
             let index = trace.copies.len();
             let end = start + i64::from(payload);
             trace.copies.push(trace.copy(passed, (start, payload)));
-            self.records.push(passed.record);
+            self.records.push(passed.retransmission_record);
             self.delivered.push(false);
             let mut is_known = false;
             for (_, unit) in self.under_way.range_mut(start..end) {
                 (unit.copies, unit.newest, is_known) = (unit.copies + 1, index, true);
             }
-            if is_known || passed.record.is_some() || start < self.acked {
+            if is_known || passed.retransmission_record.is_some() || start < self.acked {
                 self.chains.entry(start).or_default().push(index);
             } else {
                 self.under_way.insert(start, Unit { end, copies: 1, newest: index });
@@ -335,9 +335,9 @@ impl Builder {
                     Some(0.0)
                 } else if let Some(verdict) = verdict {
                     match verdict.needless {
-                        Needless::No if verdict.is_by_timeout_alone => None,
-                        Needless::No => Some(verdict.confidence),
-                        Needless::Yes if none > 0.5 => Some(1.0 - verdict.confidence),
+                        Necessity::No if verdict.is_by_timeout_alone => None,
+                        Necessity::No => Some(verdict.confidence),
+                        Necessity::Yes if none > 0.5 => Some(1.0 - verdict.confidence),
                         _ => None,
                     }
                 } else if is_open || none < 0.5 {

@@ -1,8 +1,9 @@
 //! Measurements of the path of a captured flow, for `retx fit`.
 
+mod ack_path;
 mod application;
 mod arrivals;
-mod both;
+mod both_ends;
 mod copies;
 mod delay;
 mod endpoints;
@@ -10,7 +11,6 @@ mod queue;
 mod rate;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use crate::answer::{self, Answer, Kind};
 use crate::flow::packet_log::{Observed, WatchedFlows};
@@ -145,7 +145,9 @@ pub fn measure_pair<R: Read>(
         let own = copies::trace_from_acks(&observed);
         let path = from_trace(flow, &observed, &own);
         match matched {
-            Some(matched) => of_both(path, flow, &both::trace_from_both_ends(&observed, &matched)),
+            Some(matched) => {
+                of_both(path, flow, &both_ends::trace_from_both_ends(&observed, &matched))
+            }
             None => path,
         }
     });
@@ -159,15 +161,15 @@ fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     let back = flow.between.as_ref().map(|between| &between.backward);
     let acks_lost = back.map_or(path.acks_lost, |back| {
         let evidence = format!("{} of {} packets, both ends captured", back.lost, back.sent);
-        way::proportion(back.lost as f64, back.sent as f64, evidence)
+        ack_path::proportion(back.lost as f64, back.sent as f64, evidence)
     });
     Path {
         cross_bit_s: rate::cross_traffic(trace, &rate_bit_s),
         beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
         queue,
         rate_bit_s,
-        reordered: way::reordered(trace),
-        overtakers: way::overtakers(trace),
+        reordered: ack_path::reordered(trace),
+        overtakers: ack_path::overtakers(trace),
         acks_lost,
         copies: Copies::of(trace, by_queue),
         ..path
@@ -209,10 +211,10 @@ fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Pa
         beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
         bursts: application::bursts(observed),
         queue,
-        reordered: way::reordered(trace),
-        overtakers: way::overtakers(trace),
-        acks_lost: way::acks_lost(trace),
-        ack_rate_bit_s: way::ack_rate(trace, &observed.packet_log.acks),
+        reordered: ack_path::reordered(trace),
+        overtakers: ack_path::overtakers(trace),
+        acks_lost: ack_path::acks_lost(trace),
+        ack_rate_bit_s: ack_path::ack_rate(trace, &observed.packet_log.acks),
         endpoints: endpoints::endpoints(flow, observed, trace),
         copies: Copies::of(trace, by_queue),
         figures: figures(flow, trace),

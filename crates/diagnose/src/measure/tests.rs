@@ -1,7 +1,7 @@
 //! Measurements of a drop-tail queue with known packets.
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
-use super::{queue, rate, way};
+use super::{ack_path, queue, rate};
 
 const WIRE: u32 = 1_538;
 /// Time to send a segment, at 12.304 Mbit/s.
@@ -111,8 +111,8 @@ fn losses_at_any_length_show_no_limit() {
 
 #[test]
 fn intervals_of_shares_hold_none_and_all() {
-    let none = way::proportion(0.0, 100.0, String::new());
+    let none = ack_path::proportion(0.0, 100.0, String::new());
     assert_eq!(none.value, Some(0.0));
     assert!(none.high.is_some_and(|high| (0.03..0.04).contains(&high)));
-    assert_eq!(way::proportion(0.0, 0.0, String::new()).value, None);
+    assert_eq!(ack_path::proportion(0.0, 0.0, String::new()).value, None);
 }

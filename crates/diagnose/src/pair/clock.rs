@@ -18,7 +18,7 @@ pub struct MinimumDelay {
 
 impl MinimumDelay {
     /// Highest line of this slope below all delays, which are given with their times.
-    pub fn below(points: &[(i64, i64)], slope: f64) -> Self {
+    pub fn lower_bound(points: &[(i64, i64)], slope: f64) -> Self {
         let start_ns = points.first().map_or(0, |point| point.0);
         let mut line = Self { start_ns, slope, least_ns: 0 };
         line.least_ns = points.iter().map(|point| line.corrected(*point)).min().unwrap_or(0);
@@ -31,7 +31,7 @@ impl MinimumDelay {
     }
 
     /// Delay above the minimum.
-    pub fn above(&self, point: (i64, i64)) -> i64 {
+    pub fn excess(&self, point: (i64, i64)) -> i64 {
         self.corrected(point).saturating_sub(self.least_ns)
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         }
         let slope = lower_envelope_slope(&points).expect("enough points");
         assert!((slope - 40e-6).abs() < 0.5e-6, "{slope}");
-        let line = MinimumDelay::below(&points, slope);
+        let line = MinimumDelay::lower_bound(&points, slope);
         assert!((line.least_ns - 5_000_000).abs() < 20_000, "{}", line.least_ns);
     }
 }

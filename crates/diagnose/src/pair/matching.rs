@@ -1,6 +1,6 @@
 //! Matching of the packets of two captures.
 
-use super::Entry;
+use super::MatchEntry;
 use crate::packet::Packet;
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const PIECES_MAX: u32 = 1_024;
 
 /// Fields that the network does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct MatchKey {
     pub(crate) seq: u32,
     pub(super) ack: u32,
     length: u32,
@@ -21,7 +21,7 @@ pub struct Key {
     stamps: Option<(u32, u32)>,
 }
 
-impl Key {
+impl MatchKey {
     /// The key of a packet.
     pub fn from_packet(packet: &Packet) -> Self {
         Self {
@@ -43,9 +43,9 @@ impl Key {
 /// The packets of one direction, matched.
 pub struct Matches {
     /// Packets at the capture that this direction passes first.
-    pub sent: Vec<Entry>,
+    pub sent: Vec<MatchEntry>,
     /// Packets at the other capture.
-    pub arrived: Vec<Entry>,
+    pub arrived: Vec<MatchEntry>,
     /// For each packet in `sent`, its index in `arrived`; none if the packet did not arrive.
     pub partner: Vec<Option<usize>>,
     /// Pairs of indices into `sent` and `arrived`, in the order of `sent`.
@@ -58,7 +58,7 @@ pub struct Matches {
 
 impl Matches {
     /// Matches the packets of a direction. Payloads longer than `unit` are split first.
-    pub fn match_packets([sent, arrived]: [&[Entry]; 2], unit: u32) -> Self {
+    pub fn match_packets([sent, arrived]: [&[MatchEntry]; 2], unit: u32) -> Self {
         let is_long = sent.iter().chain(arrived).any(|entry| entry.length > unit);
         let [mut sent, mut arrived] = if is_long {
             [split(sent, unit), split(arrived, unit)]
@@ -89,7 +89,7 @@ impl Matches {
     }
 
     fn fill(&mut self) {
-        let mut groups: HashMap<Key, [Vec<usize>; 2]> = HashMap::new();
+        let mut groups: HashMap<MatchKey, [Vec<usize>; 2]> = HashMap::new();
         for (which, entries) in [&self.sent, &self.arrived].into_iter().enumerate() {
             for (index, entry) in entries.iter().enumerate() {
                 groups.entry(entry.key).or_default()[which].push(index);
@@ -149,19 +149,19 @@ impl Matches {
 }
 
 /// True if most packets carry timestamps.
-fn have_stamps(entries: &[Entry]) -> bool {
+fn have_stamps(entries: &[MatchEntry]) -> bool {
     entries.iter().filter(|entry| entry.key.has_stamps()).count() * 2 > entries.len()
 }
 
 /// False if most packets change their IP identification between the captures.
-fn are_ids_kept(sent: &[Entry], arrived: &[Entry]) -> bool {
-    let keys: std::collections::HashSet<Key> = arrived.iter().map(|entry| entry.key).collect();
+fn are_ids_kept(sent: &[MatchEntry], arrived: &[MatchEntry]) -> bool {
+    let keys: std::collections::HashSet<MatchKey> = arrived.iter().map(|entry| entry.key).collect();
     let kept = sent.iter().filter(|entry| keys.contains(&entry.key)).count();
     kept * 2 >= sent.len().min(arrived.len())
 }
 
 /// Splits packets that a network card or a kernel has merged.
-fn split(entries: &[Entry], unit: u32) -> Vec<Entry> {
+fn split(entries: &[MatchEntry], unit: u32) -> Vec<MatchEntry> {
     let mut pieces = Vec::with_capacity(entries.len());
     for entry in entries {
         if entry.length / unit > PIECES_MAX {
@@ -172,8 +172,8 @@ fn split(entries: &[Entry], unit: u32) -> Vec<Entry> {
         loop {
             let length = (entry.length - offset).min(unit);
             let seq = entry.key.seq.wrapping_add(offset);
-            let key = Key { seq, length, control: entry.key.control & 0b110, ..entry.key };
-            pieces.push(Entry { length, key, ..*entry });
+            let key = MatchKey { seq, length, control: entry.key.control & 0b110, ..entry.key };
+            pieces.push(MatchEntry { length, key, ..*entry });
             offset += length;
             if offset >= entry.length {
                 break;

@@ -6,9 +6,9 @@
 
 pub(crate) mod clock;
 pub(crate) mod matching;
-pub(crate) mod way;
+pub(crate) mod one_way;
 
-use crate::answer::{self, Answer, Evidence, Needless, Proof};
+use crate::answer::{self, Answer, Evidence, Necessity, Proof};
 use crate::between::{CaptureComparison, OneWayComparison};
 use crate::flow::packet_log::{Observed, WatchedFlows};
 use crate::flow::patterns::options;
@@ -16,7 +16,7 @@ use crate::packet::{ControlBits, Endpoint, Packet};
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};
 use clock::MinimumDelay;
-use matching::{Key, Matches};
+use matching::{MatchKey, Matches};
 use std::collections::HashMap;
 use std::io::Read;
 
@@ -30,14 +30,14 @@ const SKEW_MIN_NS: i64 = 1_000_000_000;
 
 /// Fields of a packet that are needed to match it.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct MatchEntry {
     pub(crate) time_ns: i64,
     frame: u64,
     pub(crate) length: u32,
-    pub(crate) key: Key,
+    pub(crate) key: MatchKey,
 }
 
-impl Entry {
+impl MatchEntry {
     fn ack(&self) -> u32 {
         self.key.ack
     }
@@ -47,7 +47,7 @@ impl Entry {
 #[derive(Debug)]
 pub struct FlowPackets {
     ends: [Endpoint; 2],
-    sides: [Vec<Entry>; 2],
+    sides: [Vec<MatchEntry>; 2],
     mss: Option<u32>,
     /// Each end's SYN; none if it was not captured.
     syns: [Option<Packet>; 2],
@@ -84,11 +84,11 @@ impl CapturePackets {
             flow.syns[side].get_or_insert(*packet);
             flow.mss = flow.mss.map_or(own, |mss| Some(own.map_or(mss, |own| own.min(mss))));
         }
-        flow.sides[side].push(Entry {
+        flow.sides[side].push(MatchEntry {
             time_ns: packet.time_ns,
             frame: packet.number,
             length: packet.payload_bytes,
-            key: Key::from_packet(packet),
+            key: MatchKey::from_packet(packet),
         });
     }
 }
@@ -250,8 +250,8 @@ fn join(
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
     // If the estimate of the skew is wrong, the corrected delays may be negative although the
     // original ones are not.
-    let plain = [&forward, &backward].map(|it| MinimumDelay::below(&it.delays(), 0.0).least_ns);
-    let longest = round_trip.max(plain[0].saturating_add(plain[1]));
+    let raw = [&forward, &backward].map(|it| MinimumDelay::lower_bound(&it.delays(), 0.0).least_ns);
+    let longest = round_trip.max(raw[0].saturating_add(raw[1]));
     if longest < -ROUNDING_NS {
         return Err(longest);
     }
@@ -298,7 +298,10 @@ fn lines(forward: &Matches, backward: &Matches) -> ([MinimumDelay; 2], Option<f6
         _ => None,
     };
     let rate = skew.unwrap_or(0.0);
-    ([MinimumDelay::below(&points[0], rate), MinimumDelay::below(&points[1], -rate)], skew)
+    (
+        [MinimumDelay::lower_bound(&points[0], rate), MinimumDelay::lower_bound(&points[1], -rate)],
+        skew,
+    )
 }
 
 /// Determines for each retransmission in the forward direction whether an earlier copy arrived.
@@ -318,7 +321,7 @@ fn fates(flow: &mut answer::Flow, from: &str, forward: &Matches) {
         };
         let found: Option<Vec<u64>> = pieces.iter().map(earlier).collect();
         let is_needless = found.is_some();
-        record.needless = if is_needless { Needless::Yes } else { Needless::No };
+        record.needless = if is_needless { Necessity::Yes } else { Necessity::No };
         record.proof = Proof {
             evidence: if is_needless { Evidence::ArrivedThere } else { Evidence::LostBetween },
             packet: found.and_then(|frames| frames.first().copied()),

@@ -69,7 +69,7 @@ impl<R: Read> Input<R> {
 
     /// Consumes `passed` bytes and returns the first `shown` of them.
     #[inline]
-    pub fn take(&mut self, shown: usize, passed: usize) -> &[u8] {
+    pub fn read_prefix(&mut self, shown: usize, passed: usize) -> &[u8] {
         let start = self.start;
         self.consume(passed);
         &self.buffer[start..start + shown]

@@ -185,7 +185,7 @@ impl<R: Read> Reader<R> {
             self.damaged("the last block is not complete".to_owned());
         }
         let number = self.number;
-        let data = self.input.take(captured, captured + padding.min(has - captured));
+        let data = self.input.read_prefix(captured, captured + padding.min(has - captured));
         let Head { time_ns, link_type, interface, original_bytes, .. } = head;
         Some(Frame { number, time_ns, link_type, interface, original_bytes, data })
     }

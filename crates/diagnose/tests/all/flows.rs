@@ -2,7 +2,7 @@
 
 use crate::build::{Order, Written, pcap};
 use crate::script::{SEGMENT, Script};
-use retx_diagnose::answer::{Cause, Evidence, Kind, Needless};
+use retx_diagnose::answer::{Cause, Evidence, Kind, Necessity};
 use retx_diagnose::measure::measure;
 
 /// Ten segments at 40 ms, of which the third is lost: duplicate ACKs from 80 ms on.
@@ -24,7 +24,7 @@ fn a_fast_retransmission() {
         assert_eq!(flow.place, "sender");
         let [only] = flow.retransmissions.as_slice() else { panic!("{:?}", flow.retransmissions) };
         assert_eq!((only.packet, only.seq, only.kind), (18, 2_001, Kind::Fast));
-        assert_eq!(only.needless, Needless::No);
+        assert_eq!(only.needless, Necessity::No);
         assert_eq!(flow.episodes.len(), 1);
         assert_eq!((flow.episodes[0].kind, flow.episodes[0].trigger), ("fast_retransmit", 18));
         assert!(flow.timeouts.is_empty());
@@ -62,7 +62,7 @@ fn an_ack_that_is_too_early() {
     script.ack(1_045, 3);
     let flow = script.flow();
     let only = &flow.retransmissions[0];
-    assert_eq!((only.kind, only.needless), (Kind::Timeout, Needless::Yes));
+    assert_eq!((only.kind, only.needless), (Kind::Timeout, Necessity::Yes));
     assert_eq!((only.proof.evidence, only.proof.packet), (Evidence::EarlyAck, Some(8)));
     assert_eq!(flow.episodes[0].cause, Cause::Spurious);
     assert!(flow.limited_by.timeout.spurious > 0.9, "{:?}", flow.limited_by);

@@ -171,7 +171,7 @@ impl Host {
     /// Starts keep-alive, if the socket requested it before the connection existed.
     fn start_keepalive(&mut self, now: Time, end: usize) {
         let target = &mut self.ends[end];
-        if target.keepalive.on {
+        if target.keepalive.enabled {
             target.connection.set_keepalive(now, Some(target.keepalive.into()));
         }
     }

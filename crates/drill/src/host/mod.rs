@@ -38,7 +38,7 @@ pub enum Return {
 
 /// Packet sent by an end.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent {
+pub struct SentPacket {
     /// Time of transmission.
     pub at: Time,
     /// Index of the connection.
@@ -108,7 +108,7 @@ pub struct Host {
     /// Initial MSS of path MTU probing; `None` if it is off.
     base_mss: Option<u32>,
     /// Packets sent and not yet compared.
-    pub sent: VecDeque<Sent>,
+    pub sent: VecDeque<SentPacket>,
     /// Number of packets that may still be sent. This limit stops scripts that would never end.
     budget: u64,
 }
@@ -294,7 +294,7 @@ impl Host {
             if self.device_closed {
                 continue;
             }
-            self.sent.push_back(Sent {
+            self.sent.push_back(SentPacket {
                 at: now,
                 end,
                 segment: transmit.segment,

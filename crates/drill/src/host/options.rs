@@ -41,7 +41,7 @@ impl Host {
                 settings.read_low_water = within(*bytes, 1, 1 << 30)?
             }
             SocketOption::TellInQueue(on) => settings.reports_inq = *on != 0,
-            SocketOption::KeepAlive(on) => settings.keepalive.on = *on != 0,
+            SocketOption::KeepAlive(on) => settings.keepalive.enabled = *on != 0,
             SocketOption::KeepIdle(seconds) => settings.keepalive.idle = keep_seconds(*seconds)?,
             SocketOption::KeepInterval(seconds) => {
                 settings.keepalive.interval = keep_seconds(*seconds)?;
@@ -124,7 +124,7 @@ impl Host {
         let target = &mut self.ends[end];
         let mut keepalive = target.keepalive;
         match option {
-            SocketOption::KeepAlive(on) => keepalive.on = *on != 0,
+            SocketOption::KeepAlive(on) => keepalive.enabled = *on != 0,
             SocketOption::KeepIdle(seconds) => keepalive.idle = keep_seconds(*seconds)?,
             SocketOption::KeepInterval(seconds) => keepalive.interval = keep_seconds(*seconds)?,
             SocketOption::KeepCount(count) => {
@@ -133,7 +133,7 @@ impl Host {
             _ => {}
         }
         target.keepalive = keepalive;
-        target.connection.set_keepalive(now, keepalive.on.then(|| keepalive.into()));
+        target.connection.set_keepalive(now, keepalive.enabled.then(|| keepalive.into()));
         Ok(Return::Done(0))
     }
 
@@ -183,7 +183,7 @@ impl Host {
                 SocketOption::ReadLowWater(settings.read_low_water as i64)
             }
             SocketOption::TellInQueue(_) => SocketOption::TellInQueue(settings.reports_inq.into()),
-            SocketOption::KeepAlive(_) => SocketOption::KeepAlive(keepalive.on.into()),
+            SocketOption::KeepAlive(_) => SocketOption::KeepAlive(keepalive.enabled.into()),
             SocketOption::KeepIdle(_) => SocketOption::KeepIdle(seconds(keepalive.idle)),
             SocketOption::KeepInterval(_) => {
                 SocketOption::KeepInterval(seconds(keepalive.interval))

@@ -7,7 +7,7 @@ use retx_units::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct KeepAliveOption {
     /// `SO_KEEPALIVE`.
-    pub on: bool,
+    pub enabled: bool,
     /// `TCP_KEEPIDLE`.
     pub idle: Duration,
     /// `TCP_KEEPINTVL`.
@@ -19,7 +19,7 @@ pub struct KeepAliveOption {
 impl Default for KeepAliveOption {
     fn default() -> Self {
         let (idle, interval) = (Duration::from_secs(7_200), Duration::from_secs(75));
-        Self { on: false, idle, interval, count: 9 }
+        Self { enabled: false, idle, interval, count: 9 }
     }
 }
 

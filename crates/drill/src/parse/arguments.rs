@@ -75,7 +75,7 @@ impl Arguments {
     }
 
     /// First argument as a descriptor.
-    pub fn fd(&self) -> Result<i32, Refusal> {
+    pub fn first_fd(&self) -> Result<i32, Refusal> {
         self.descriptor(self.integer(0)?)
     }
 
@@ -87,7 +87,7 @@ impl Arguments {
     /// Checks that the call has `count` arguments, and returns the first one as a descriptor.
     pub fn only_fd(&self, count: usize) -> Result<i32, Refusal> {
         self.require_count(count)?;
-        self.fd()
+        self.first_fd()
     }
 
     /// Argument as names joined by `|`.

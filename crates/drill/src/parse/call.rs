@@ -143,7 +143,7 @@ fn shutdown(arguments: &Arguments) -> Result<Operation, Refusal> {
 }
 
 fn fcntl(arguments: &Arguments) -> Result<Operation, Refusal> {
-    let fd = arguments.fd()?;
+    let fd = arguments.first_fd()?;
     match arguments.names(1)?[..] {
         ["F_GETFL"] => Ok(Operation::GetFlags(fd)),
         ["F_SETFL"] => {

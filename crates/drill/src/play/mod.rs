@@ -128,10 +128,10 @@ impl<'a> Player<'a> {
         for event in events {
             let due = self.time_window(event);
             match &event.action {
-                Action::Outbound(packet) => self.outbound(event, packet, &due)?,
+                Action::Outbound(packet) => self.require_outbound(event, packet, &due)?,
                 Action::Inbound(packet) => {
                     self.reach(event, &due)?;
-                    self.inbound(event, packet)?;
+                    self.deliver_inbound(event, packet)?;
                 }
                 Action::Call(call) => {
                     self.finish_pending(event.line)?;

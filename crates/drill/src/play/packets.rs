@@ -4,7 +4,7 @@ use super::compare::{self, Checks};
 use super::times::TimeWindow;
 use super::{Difference, Player};
 use crate::fault::{EarlyEnd, Refusal};
-use crate::host::Sent;
+use crate::host::SentPacket;
 use crate::script::{EcnMark, Event, OptionList, Packet, TcpOption};
 use crate::show;
 use retx_tcp::State;
@@ -17,7 +17,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
     /// Delivers a packet to the endpoint.
-    pub fn inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), EarlyEnd> {
+    pub fn deliver_inbound(&mut self, event: &Event, packet: &Packet) -> Result<(), EarlyEnd> {
         let refuse = |message: String| EarlyEnd::Refused(Refusal::new(event.line, message));
         let known = self.host.current_connection();
         let end = self.host.connection_for(packet.flags).map_err(refuse)?;
@@ -49,7 +49,7 @@ impl Player<'_> {
     }
 
     /// Requires a packet that the endpoint has sent, or sends in time.
-    pub fn outbound(
+    pub fn require_outbound(
         &mut self,
         event: &Event,
         packet: &Packet,
@@ -100,7 +100,7 @@ impl Player<'_> {
         event: &Event,
         end: usize,
         limit: Time,
-    ) -> Result<Option<Sent>, EarlyEnd> {
+    ) -> Result<Option<SentPacket>, EarlyEnd> {
         loop {
             while let Some(sent) = self.host.sent.pop_front() {
                 self.noted = self.noted.saturating_sub(1);
@@ -133,9 +133,9 @@ impl Player<'_> {
         &mut self,
         event: &Event,
         packet: &Packet,
-        first: Sent,
+        first: SentPacket,
         limit: Time,
-    ) -> Result<(Sent, Segment), EarlyEnd> {
+    ) -> Result<(SentPacket, Segment), EarlyEnd> {
         let mut all = first.segment;
         let mut last = first;
         while all.payload_bytes > 0

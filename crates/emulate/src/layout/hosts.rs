@@ -50,7 +50,7 @@ pub(super) fn host_setups(
     for program in programs {
         let host = setups.iter_mut().find(|host| host.name == program.host);
         if let Some(default) = host.and_then(|host| host.congestion_control.as_mut()) {
-            default.is_needed = true;
+            default.needed_by_programs = true;
         }
     }
     for flow in &plan.datagrams {
@@ -127,12 +127,12 @@ fn set_host(
     let name = &kernel.socket.congestion_control;
     let default = host.congestion_control.get_or_insert_with(|| DefaultCongestionControl {
         name: name.clone(),
-        is_of_all: true,
-        is_needed: false,
+        used_by_all_flows: true,
+        needed_by_programs: false,
     });
     // If all flows of the host have the same congestion control, it can be set by an attribute of
     // the route instead of the namespace's default.
-    default.is_of_all &= default.name == *name;
+    default.used_by_all_flows &= default.name == *name;
     for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
         for (key, value) in all {
             let before = of_host.insert(key.clone(), value.clone());
@@ -161,8 +161,8 @@ fn mtu(scenario: &Scenario) -> u32 {
 
 /// Largest packet of a UDP flow.
 fn largest(flow: &DatagramPlan) -> u32 {
-    match flow.sizes.law {
-        Law::Constant(bytes) => (bytes.round() as u32).min(flow.sizes.largest),
-        _ => flow.sizes.largest,
+    match flow.sizes.distribution {
+        Law::Constant(bytes) => (bytes.round() as u32).min(flow.sizes.max_bytes),
+        _ => flow.sizes.max_bytes,
     }
 }

@@ -95,21 +95,21 @@ impl Datagrams {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
         flow.sent += 1;
-        flow.accounting.sent();
+        flow.accounting.count_sent();
         let arriving = ExternalPacket {
             route: seen.route,
             flow: seen.flow,
-            to: seen.to,
+            destination: seen.destination,
             segment: &seen.segment,
             bytes: seen.bytes,
             ecn: seen.ecn,
             position: flow.sent,
             // UDP has no sequence numbers. As in a simulation, the field contains the time of
             // sending.
-            copy: now.as_nanos(),
+            copy_number: now.as_nanos(),
             connection: 0,
             transmission: Transmission::First,
-            row: None,
+            table_row: None,
         };
         let payload_bytes = seen.segment.payload_bytes;
         let number = flow.sent;
@@ -128,7 +128,7 @@ impl Datagrams {
         // number that it reports with this one.
         flow.handed += 1;
         flow.latest = now;
-        flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, is_duplicate });
+        flow.accounting.count_arrived(now, Arrival { number, sent, payload_bytes, is_duplicate });
     }
 
     /// Handles a packet that was dropped. `lost` is true if no copy of it arrives.
@@ -142,7 +142,7 @@ impl Datagrams {
         let flow = &mut self.flows[packet.flow as usize];
         if lost {
             flow.latest = now;
-            flow.accounting.lost();
+            flow.accounting.count_lost();
         }
         if in_first_hop && !packet.is_copy {
             // A full queue drops a packet when it arrives; the channel loses a packet later, at the

@@ -136,15 +136,15 @@ impl Flows {
         let mut arriving = ExternalPacket {
             route: seen.route,
             flow: seen.flow,
-            to: seen.to,
+            destination: seen.destination,
             segment: &seen.segment,
             bytes: seen.bytes,
             ecn: seen.ecn,
             position: 0,
-            copy: 0,
+            copy_number: 0,
             connection: 1,
             transmission: Transmission::First,
-            row: None,
+            table_row: None,
         };
         let mut packet_state = PacketState { host: seen.host, packet: None };
         // The socket is received first, because recording the packet needs the state of the socket
@@ -224,7 +224,7 @@ impl Flows {
                 let found = flow.observed.on_dropped(copy, cause, tables);
                 necessary.extend(found.into_iter().map(|number| (packet.flow, number)));
             }
-            Content::Ack(ack) => flow.observed.record.ack_dropped(ack.cumulative),
+            Content::Ack(ack) => flow.observed.record.on_ack_dropped(ack.cumulative),
         }
     }
 
@@ -244,7 +244,7 @@ impl Flows {
     /// True if the worker may have passed the sender's socket by now. It passes the socket before
     /// the first transmission.
     fn may_have_been_passed(&self, seen: &InspectedPacket, senders: &Senders) -> bool {
-        let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
+        let sends = (seen.flow as usize) < self.flows.len() && seen.destination == Side::Receiver;
         sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has_socket(seen.flow))
     }
 
@@ -266,7 +266,7 @@ impl Flows {
 mod tests {
     use super::*;
     use retx_record::tables;
-    use retx_sim::plan::{Shared, Work};
+    use retx_sim::plan::{CopyOnWrite, Work};
     use retx_units::SeqNr;
     use retx_wire::{Ecn, Segment};
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     fn endless(tcp: &retx_tcp::Config) -> Limiter {
-        Limiter::new(Shared::from(Work::Bulk), None, tcp)
+        Limiter::new(CopyOnWrite::from(Work::Bulk), None, tcp)
     }
 
     fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> InspectedPacket {
@@ -284,7 +284,7 @@ mod tests {
         InspectedPacket {
             route: 0,
             flow: 0,
-            to,
+            destination: to,
             host: 1,
             segment,
             window_bytes: 0,

@@ -20,7 +20,7 @@ pub struct InspectedPacket {
     /// Flow: an index into the plan's flows. Higher indices stand for other conversations.
     pub flow: u32,
     /// Destination end of the flow.
-    pub to: Side,
+    pub destination: Side,
     /// Destination host.
     pub host: usize,
     /// TCP segment; the default value for other packets.
@@ -143,7 +143,7 @@ impl Inspector {
         Some(InspectedPacket {
             route: flow.routes[usize::from(to == Side::Sender)],
             flow: index,
-            to,
+            destination: to,
             host: *self.hosts.get(&destination.address)?,
             segment,
             window_bytes: u64::from(segment.window) << shift,
@@ -165,7 +165,7 @@ impl Inspector {
         Some(InspectedPacket {
             route,
             flow,
-            to: Side::Receiver,
+            destination: Side::Receiver,
             host: *self.hosts.get(&ends[1].address)?,
             segment: Segment { payload_bytes: header.payload_bytes, ..Segment::default() },
             window_bytes: 0,
@@ -202,7 +202,7 @@ impl Inspector {
         Some(InspectedPacket {
             route,
             flow,
-            to: if backwards { Side::Sender } else { Side::Receiver },
+            destination: if backwards { Side::Sender } else { Side::Receiver },
             host,
             segment,
             window_bytes: 0,

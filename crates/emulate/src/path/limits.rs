@@ -11,7 +11,7 @@
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
 use retx_sim::path::BandwidthDelayProduct;
-use retx_sim::plan::{Shared, Work};
+use retx_sim::plan::{CopyOnWrite, Work};
 use retx_units::{Duration, Time};
 
 /// An acknowledgment that is sent within this time after the data is not a delayed ACK, because
@@ -21,7 +21,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 /// State of a flow from which the limit of its sender is determined.
 #[derive(Debug)]
 pub struct Limiter {
-    work: Shared<Work>,
+    work: CopyOnWrite<Work>,
     /// Bandwidth-delay product of the path, if defined.
     path: Option<Box<BandwidthDelayProduct>>,
     /// True if the sender paces its segments.
@@ -61,7 +61,7 @@ pub struct SenderSnapshot<'s> {
 impl Limiter {
     /// Creates the state of a flow that has not begun.
     pub fn new(
-        work: Shared<Work>,
+        work: CopyOnWrite<Work>,
         path: Option<Box<BandwidthDelayProduct>>,
         tcp: &retx_tcp::Config,
     ) -> Self {
@@ -107,7 +107,7 @@ impl Limiter {
     ) {
         if !snapshot.state.is_closed() {
             let limit = self.limit(snapshot, in_flight, record);
-            record.limited_by(snapshot.now, limit);
+            record.set_limit(snapshot.now, limit);
         }
     }
 
@@ -118,7 +118,7 @@ impl Limiter {
         if self.work.sends_requests() && !self.client_asks {
             self.client_asks = true;
             if record.counters.limited_by.limit() == FlowLimit::Handshake {
-                record.limited_by(now, FlowLimit::Application);
+                record.set_limit(now, FlowLimit::Application);
             }
         }
     }
@@ -223,7 +223,7 @@ impl Limiter {
         path.ack_arrived(snapshot.now, || snapshot.snd_una);
         let flight = state.pipe_segments * state.mss;
         let by_itself = path.is_filled(snapshot.now, flight);
-        let all = path.share.update_in_flight(flight, in_flight);
+        let all = path.contribution.update_in_flight(flight, in_flight);
         let with_others = all.map_or(by_itself, |all| path.is_filled(snapshot.now, all));
         Load { by_itself, with_others }
     }

@@ -12,10 +12,10 @@ mod flows;
 mod inspect;
 mod limits;
 mod observed;
-mod rest;
 mod rewrite;
 mod senders;
-mod watch;
+mod sleep_budget;
+mod transitions;
 
 pub use datagrams::{DatagramObservations, Datagrams};
 pub use device::Devices;
@@ -28,12 +28,12 @@ use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
 use datagrams::DatagramState;
-use rest::SleepBudget;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
 use retx_sim::engine::{Engine, ExternalEvent};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
+use sleep_budget::SleepBudget;
 
 /// For this time before an event the loop spins, because a sleep could end too late.
 const SPIN: Duration = Duration::from_micros(150);
@@ -188,7 +188,7 @@ impl<'a, 'p> Path<'a, 'p> {
             let busy = self.read_packets();
             let now = self.engine.now();
             if now.since(reported_until) >= NAP {
-                control.add_simulated(now.since(reported_until));
+                control.add_simulated_time(now.since(reported_until));
                 reported_until = now;
                 if control.is_cancelled() || progress.has_ended() {
                     return Err(RunError::Cancelled);
@@ -243,12 +243,12 @@ impl<'a, 'p> Path<'a, 'p> {
         let (id, packet_state, datagram) =
             if let Some((arriving, datagram)) = self.datagrams.on_sent(at, &seen) {
                 let packet_state = PacketState::without_flow(seen.host);
-                (self.engine.arrive(at, &arriving), packet_state, Some(datagram))
+                (self.engine.enter_external(at, &arriving), packet_state, Some(datagram))
             } else {
                 let senders = &mut self.senders;
                 let context = &mut Context { tables: self.engine.tables(), senders };
                 let (arriving, packet_state) = self.flows.on_sent(at, &seen, context);
-                (self.engine.arrive(at, &arriving), packet_state, None)
+                (self.engine.enter_external(at, &arriving), packet_state, None)
             };
         let id = id as usize;
         if id >= self.packets.len() {

@@ -9,9 +9,9 @@
 mod episodes;
 mod round_trips;
 
-use super::watch::{Finding, Query, TransitionDetector};
+use super::transitions::{Finding, Query, TransitionDetector};
 use crate::socket_state::SocketState;
-use retx_record::flow::{FlowRecord, FoundNecessary, SentSegment};
+use retx_record::flow::{FlowRecord, NecessaryRetransmissions, SentSegment};
 use retx_record::reason::Cause;
 use retx_record::tables::Tables;
 use retx_record::truth::{ArrivedData, SegmentCopy};
@@ -153,7 +153,7 @@ impl ObservedFlow {
         }
         let Open { estimator, received, .. } = &self.open;
         let longest = || estimator.srtt().unwrap_or(self.tcp.initial_rto);
-        let transmission = self.record.sent(now, segment, longest, received);
+        let transmission = self.record.on_sent(now, segment, longest, received);
         let row = self.record.write_sent((now, self.smss), segment, transmission, tables);
         (transmission, row)
     }
@@ -161,7 +161,7 @@ impl ObservedFlow {
     /// Records that a segment has reached the receiver.
     pub fn on_arrived(&mut self, copy: SegmentCopy) {
         self.open.received.0.insert(copy.from, copy.to);
-        self.record.arrived(|| copy);
+        self.record.on_arrived(|| copy);
     }
 
     /// True once everything before this position has reached the receiver.
@@ -176,8 +176,8 @@ impl ObservedFlow {
         copy: SegmentCopy,
         cause: Cause,
         tables: &mut Tables,
-    ) -> FoundNecessary {
-        self.record.dropped(copy, cause, tables)
+    ) -> NecessaryRetransmissions {
+        self.record.on_dropped(copy, cause, tables)
     }
 
     /// Records that an acknowledgment has reached the sender. The sender has sent up to `snd_max`,
@@ -224,7 +224,7 @@ impl ObservedFlow {
         if acked > acked_before {
             self.open.acknowledged = acked;
             let watch = &self.open.watch;
-            self.record.acknowledged(now, acked, || watch.open_probe(), tables);
+            self.record.on_acknowledged(now, acked, || watch.open_probe(), tables);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::run::REALTIME_PRIORITY;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
-use retx_sim::datagram::{RETRY, Sender};
+use retx_sim::datagram::{RETRY_INTERVAL, Sender};
 use retx_units::Time;
 use std::io::{self, Read};
 use std::net::{SocketAddrV4, UdpSocket};
@@ -128,7 +128,7 @@ impl Datagrams {
             run.spawn(from, move |entered| {
                 let result = entered.and_then(|()| source.run());
                 note_fault(&source.report, &result);
-                let packets = source.sender.sent();
+                let packets = source.sender.packets_sent();
                 source.run.messages.report(&WorkerMessage::AllSent { flow: number, packets });
             })?;
         }
@@ -180,8 +180,8 @@ impl Sending {
                 // One drop is reported per retry interval. The source then sends one packet, as in
                 // a simulation.
                 self.refused -= 1;
-                self.retry_at = now + RETRY;
-                self.sender.dropped_in_first_hop(now, Time::ZERO);
+                self.retry_at = now + RETRY_INTERVAL;
+                self.sender.on_dropped_in_first_hop(now, Time::ZERO);
             }
             if self.sender.start.is_some() {
                 lock(&self.report).start = self.sender.start;
@@ -217,12 +217,12 @@ impl Sending {
         let now = self.run.clock.now();
         for what in &bytes[..read] {
             match *what {
-                first_hop::PASSED => self.sender.left_first_hop(),
-                first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
+                first_hop::PASSED => self.sender.on_left_first_hop(),
+                first_hop::LOST => self.sender.on_dropped_in_first_hop(now, Time::ZERO),
                 _ => {
                     self.refused += 1;
                     // The source tries again after the retry interval, as in a simulation.
-                    self.retry_at = self.retry_at.max(now + RETRY);
+                    self.retry_at = self.retry_at.max(now + RETRY_INTERVAL);
                 }
             }
         }

@@ -151,7 +151,7 @@ impl FlowEnd {
     /// # Errors
     /// The error of a socket.
     pub fn run(&mut self, sends: bool) -> io::Result<()> {
-        match (self.setup.files.clone(), sends) {
+        match (self.setup.workload.clone(), sends) {
             (Workload::Exchanges(exchanges), true) => self.answer(&exchanges),
             (Workload::Exchanges(exchanges), false) => self.ask(&exchanges),
             (files, _) => self.run_files(&files, sends),
@@ -160,7 +160,7 @@ impl FlowEnd {
 
     /// Records that the end has finished or failed.
     pub fn record_result(&self, result: &io::Result<()>) {
-        lock(&self.state).on_end_finished(result, self.setup.files.is_finite(), &self.messages);
+        lock(&self.state).on_end_finished(result, self.setup.workload.is_finite(), &self.messages);
     }
 
     fn run_files(&mut self, files: &Workload, sends: bool) -> io::Result<()> {
@@ -287,7 +287,7 @@ impl FlowEnd {
 
     /// Runs the client: sends requests and reads the responses.
     fn ask(&mut self, exchanges: &ExchangeSetup) -> io::Result<()> {
-        let mut script = exchanges.script();
+        let mut script = exchanges.exchange_sequence();
         for number in 0.. {
             // If each request has a separate connection, the response time includes the handshake.
             let (socket, mut begun) = self.connect(number, false)?;
@@ -310,7 +310,7 @@ impl FlowEnd {
                 if script.is_last_of_connection() {
                     break;
                 }
-                thread::sleep(Duration::from_nanos(script.think().as_nanos()));
+                thread::sleep(Duration::from_nanos(script.draw_think_time().as_nanos()));
                 begun = self.clock.now();
             }
             self.read_to_the_end(&socket)?;
@@ -318,21 +318,21 @@ impl FlowEnd {
             if script.is_last() {
                 break;
             }
-            thread::sleep(Duration::from_nanos(script.think().as_nanos()));
+            thread::sleep(Duration::from_nanos(script.draw_think_time().as_nanos()));
         }
         Ok(())
     }
 
     /// Runs the server: reads requests and sends the responses.
     fn answer(&mut self, exchanges: &ExchangeSetup) -> io::Result<()> {
-        let mut script = exchanges.script();
+        let mut script = exchanges.exchange_sequence();
         for number in 0.. {
             let (socket, _) = self.connect(number, true)?;
             self.sending(&socket, |end, socket| {
                 loop {
                     let exchange = script.next_exchange();
                     end.read_exactly(socket, exchange.request, false)?;
-                    thread::sleep(Duration::from_nanos(script.service().as_nanos()));
+                    thread::sleep(Duration::from_nanos(script.draw_service_time().as_nanos()));
                     end.write(socket, exchange.response)?;
                     if script.is_last_of_connection() {
                         return Ok(());

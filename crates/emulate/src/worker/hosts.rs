@@ -158,7 +158,11 @@ fn default_congestion_control(
     default: &DefaultCongestionControl,
     host: &str,
 ) -> Result<Settled, String> {
-    let DefaultCongestionControl { name, is_of_all, is_needed } = default;
+    let DefaultCongestionControl {
+        name,
+        used_by_all_flows: is_of_all,
+        needed_by_programs: is_needed,
+    } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
     // Opening a socket with this congestion control also loads its module.
     sockets::open(&options).map_err(|error| sockets::congestion_control_error(name, &error))?;

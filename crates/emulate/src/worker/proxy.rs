@@ -118,7 +118,7 @@ impl Proxy {
     /// Records that the proxy has finished or failed.
     pub fn record_result(&self, result: &io::Result<()>) {
         for state in &self.states {
-            lock(state).on_end_finished(result, self.legs[0].files.is_finite(), &self.messages);
+            lock(state).on_end_finished(result, self.legs[0].workload.is_finite(), &self.messages);
         }
     }
 
@@ -127,7 +127,7 @@ impl Proxy {
     /// # Errors
     /// The error of a socket.
     pub fn run(&mut self) -> io::Result<()> {
-        let files = self.legs[0].files.clone();
+        let files = self.legs[0].workload.clone();
         let mut number = 0;
         while let Some(bytes) = files.bytes(number) {
             let [from, to] = self.connect()?;

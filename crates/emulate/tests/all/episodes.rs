@@ -41,7 +41,12 @@ fn parsed(text: &str) -> Scenario {
 }
 
 fn record() -> Options {
-    Options { segments: true, drops: true, episodes: true, ..Options::default() }
+    Options {
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        ..Options::default()
+    }
 }
 
 /// Emulates; `None`, with the reason on standard error, if the machine does not allow it.

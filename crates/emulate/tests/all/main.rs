@@ -57,7 +57,7 @@ fn was_too_slow(emulated: &EmulationResult) -> bool {
 /// Settings of an emulation: its record and backend.
 fn settings(record: Options, backend: Backend) -> Settings {
     Settings {
-        record,
+        run_options: record,
         backend,
         programs: Vec::new(),
         lateness_bound: LATENESS_BOUND,

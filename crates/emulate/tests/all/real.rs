@@ -15,7 +15,12 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn record() -> Options {
-    Options { drops: true, segments: true, episodes: true, ..Options::default() }
+    Options {
+        record_drops: true,
+        record_segments: true,
+        record_episodes: true,
+        ..Options::default()
+    }
 }
 
 /// A worker without privileges creates its hosts in a user namespace.

@@ -14,7 +14,7 @@ fn scenario(text: &str) -> Scenario {
 
 /// Emulates; `None`, with the reason on standard error, if the machine does not allow it.
 fn emulated(text: &str) -> Option<EmulationResult> {
-    let record = Options { drops: true, segments: true, ..Options::default() };
+    let record = Options { record_drops: true, record_segments: true, ..Options::default() };
     allowed(emulate_alone(&scenario(text), &settings(record, Backend::Tun)))
 }
 
@@ -157,7 +157,7 @@ fn exchanges_are_those_of_a_simulation() {
              exchanges = 12, connection = \"{connection}\" }}\n"
         );
         let Some(emulated) = emulated(&text) else { return };
-        let record = Options { episodes: true, ..Options::default() };
+        let record = Options { record_episodes: true, ..Options::default() };
         let simulated = retx_sim::run(&scenario(&text), &record, &Control::default());
         let simulated = simulated.expect("it runs");
         let rows = |outcome: &Outcome| {

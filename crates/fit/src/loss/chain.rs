@@ -78,18 +78,18 @@ impl<const N: usize> Chain<N> {
 
     /// Logarithm of the likelihood of a series.
     pub fn log_likelihood(&self, series: &Series) -> f64 {
-        let mut ladders: Vec<Option<Ladder<N>>> = vec![None; series.kinds.len()];
+        let mut ladders: Vec<Option<Ladder<N>>> = vec![None; series.evidence_kinds.len()];
         let mut forward = self.stationary();
         let mut total = 0.0;
         for run in &series.runs {
-            let weights = self.weights(series.kinds[run.kind]);
+            let weights = self.weights(series.evidence_kinds[run.evidence_index]);
             if run.count < 6 {
                 for _ in 0..run.count {
                     forward = times(&forward, &self.transitions);
                     total += scale(&mut forward, &weights);
                 }
             } else {
-                let ladder = ladders[run.kind]
+                let ladder = ladders[run.evidence_index]
                     .get_or_insert_with(|| Ladder::new(&self.transitions, &weights));
                 total += ladder.climb(&mut forward, run.count);
             }
@@ -108,8 +108,9 @@ impl<const N: usize> Chain<N> {
     /// zero stay zero, so the chain keeps its structure.
     pub fn baum_welch_step(&self, series: &Series, (from, to): (usize, usize)) -> Self {
         let copies = to - from;
-        let weights: Vec<[f64; N]> = series.kinds.iter().map(|it| self.weights(*it)).collect();
-        let at = |index: usize| &weights[series.kind[from + index]];
+        let weights: Vec<[f64; N]> =
+            series.evidence_kinds.iter().map(|it| self.weights(*it)).collect();
+        let at = |index: usize| &weights[series.evidence_indices[from + index]];
         let mut forward = Vec::with_capacity(copies);
         let mut norms = Vec::with_capacity(copies);
         let mut current = self.stationary();

@@ -26,13 +26,13 @@ pub struct Fitted {
     /// Parameter values, all within the ranges that the model accepts.
     pub values: Vec<f64>,
     /// Values as reported: a probability at the end of the search's range is reported as 0 or 1.
-    pub reported: Vec<f64>,
+    pub reported_values: Vec<f64>,
     /// Logarithm of the likelihood.
     pub log_likelihood: f64,
     /// Bayesian information criterion.
     pub bic: f64,
     /// Loss rate, burst length and number of visits under the fitted model.
-    pub consequences: ModelProperties,
+    pub properties: ModelProperties,
     free: Vec<f64>,
     covariance: Option<Matrix>,
     found: Option<Vec<(f64, f64)>>,
@@ -63,16 +63,17 @@ impl Fitted {
         let Maximum { at, value, covariance } = best;
         let values = from_free(law.as_ref(), &at);
         let scales = law.parameters().iter().zip(&at);
-        let reported = scales.map(|(parameter, free)| parameter.scale.reported(*free)).collect();
+        let reported =
+            scales.map(|(parameter, free)| parameter.scale.reported_value(*free)).collect();
         let fitted = Self::of(law, values, value, series);
-        Self { free: at, covariance, reported, ..fitted }.checked()
+        Self { free: at, covariance, reported_values: reported, ..fitted }.checked()
     }
 
     fn of(law: Box<dyn Law>, values: Vec<f64>, log_likelihood: f64, series: &Series) -> Self {
         let penalty = law.parameters().len() as f64 * libm::log(series.known as f64);
         Self {
-            consequences: law.consequences(&values, series),
-            reported: values.clone(),
+            properties: law.consequences(&values, series),
+            reported_values: values.clone(),
             bic: penalty - 2.0 * log_likelihood,
             log_likelihood,
             values,
@@ -112,7 +113,7 @@ impl Fitted {
         let function = on_free_scale(self.law.as_ref(), series);
         let ends = [-1.0, 1.0].map(|sign| self.end(&function, index, sign));
         let scale = self.law.parameters()[index].scale;
-        (scale.reported(ends[0]), scale.reported(ends[1]))
+        (scale.reported_value(ends[0]), scale.reported_value(ends[1]))
     }
 
     /// End of a profile interval, on the scale of the search.

@@ -103,7 +103,7 @@ fn bursts(fates: &[bool]) -> usize {
 fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f64) -> Model {
     let profiled = fitted.bic < best_bic + PROFILED_WITHIN;
     let ranges = fitted.intervals(series, profiled);
-    let parameters = fitted.law.parameters().iter().zip(&fitted.reported).zip(ranges);
+    let parameters = fitted.law.parameters().iter().zip(&fitted.reported_values).zip(ranges);
     let estimate = |((parameter, value), range): ((&law::Parameter, &f64), Option<(f64, f64)>)| {
         let (low, high) = range.unzip();
         Estimate { name: parameter.name, value: *value, low, high, unit: parameter.unit }
@@ -114,9 +114,9 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
         parameters: parameters.map(estimate).collect(),
         log_likelihood: fitted.log_likelihood,
         bic: fitted.bic,
-        mean_loss: fitted.consequences.mean_loss,
-        mean_burst: fitted.consequences.mean_burst,
-        channel: fitted.law.channel(&fitted.reported),
+        mean_loss: fitted.properties.mean_loss,
+        mean_burst: fitted.properties.mean_burst,
+        channel: fitted.law.channel(&fitted.reported_values),
         refused,
     }
 }
@@ -129,7 +129,7 @@ const CHANGES_MOST: usize = 16;
 fn changes(series: &Series, tested: &TestResults) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
     let pairs = CumulativePairs::from_fates(&fates);
-    let mut parts = vec![(0, pairs.last())];
+    let mut parts = vec![(0, pairs.pair_count())];
     let mut places = Vec::new();
     while let Some(part) = parts.pop() {
         let Some((at, gain)) = pairs.find_change(part) else { continue };

@@ -34,8 +34,8 @@ pub struct Evidence {
 /// Run of consecutive copies with equal evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// Index in [`Series::kinds`].
-    pub kind: usize,
+    /// Index in [`Series::evidence_kinds`].
+    pub evidence_index: usize,
     /// Number of copies.
     pub count: u32,
 }
@@ -43,8 +43,8 @@ pub struct Run {
 /// Run of consecutive, equidistant copies with equal evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedRun {
-    /// Index in [`Series::kinds`].
-    pub kind: usize,
+    /// Index in [`Series::evidence_kinds`].
+    pub evidence_index: usize,
     /// Time from each copy to the next, and from the copy before the run to its first, seconds.
     pub gap_s: f64,
     /// Number of copies.
@@ -61,13 +61,13 @@ pub struct Series {
     /// Loss probabilities as given by the caller; NaN if unknown.
     pub lost: Vec<f64>,
     /// Distinct pieces of evidence.
-    pub kinds: Vec<Evidence>,
+    pub evidence_kinds: Vec<Evidence>,
     /// Copies in order, as runs for chains with one step per copy.
     pub runs: Vec<Run>,
     /// Copies in order, as runs for chains in continuous time.
     pub timed_runs: Vec<TimedRun>,
-    /// For each copy, the index of its evidence in `kinds`.
-    pub kind: Vec<usize>,
+    /// For each copy, the index of its evidence in `evidence_kinds`.
+    pub evidence_indices: Vec<usize>,
     /// Mean loss probability of copies with known fates.
     pub loss_rate: f64,
     /// Number of copies whose fate is known with certainty or with a probability.
@@ -101,10 +101,10 @@ impl Series {
             times_s,
             sizes,
             lost,
-            kinds: Vec::new(),
+            evidence_kinds: Vec::new(),
             runs: Vec::new(),
             timed_runs: Vec::new(),
-            kind: Vec::new(),
+            evidence_indices: Vec::new(),
             loss_rate: sum / known as f64,
             known,
         };
@@ -124,7 +124,7 @@ impl Series {
 
     /// Evidence of a copy.
     pub fn evidence(&self, index: usize) -> Evidence {
-        self.kinds[self.kind[index]]
+        self.evidence_kinds[self.evidence_indices[index]]
     }
 
     /// Indices of copies with known fates, and the more likely fate of each.
@@ -150,21 +150,23 @@ impl Series {
             let found = evidence(self.lost[index], self.loss_rate);
             let key = (found.lost.to_bits(), found.arrived.to_bits());
             let kind = *kinds.entry(key).or_insert_with(|| {
-                self.kinds.push(found);
-                self.kinds.len() - 1
+                self.evidence_kinds.push(found);
+                self.evidence_kinds.len() - 1
             });
-            self.kind.push(kind);
+            self.evidence_indices.push(kind);
             match self.runs.last_mut() {
-                Some(run) if run.kind == kind => run.count += 1,
-                _ => self.runs.push(Run { kind, count: 1 }),
+                Some(run) if run.evidence_index == kind => run.count += 1,
+                _ => self.runs.push(Run { evidence_index: kind, count: 1 }),
             }
             let before = if index == 0 { 0 } else { index - 1 };
             let gap_s = self.times_s[index] - self.times_s[before];
             match self.timed_runs.last_mut() {
-                Some(run) if run.kind == kind && run.gap_s.to_bits() == gap_s.to_bits() => {
+                Some(run)
+                    if run.evidence_index == kind && run.gap_s.to_bits() == gap_s.to_bits() =>
+                {
                     run.count += 1;
                 }
-                _ => self.timed_runs.push(TimedRun { kind, gap_s, count: 1 }),
+                _ => self.timed_runs.push(TimedRun { evidence_index: kind, gap_s, count: 1 }),
             }
         }
     }

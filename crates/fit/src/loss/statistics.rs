@@ -147,7 +147,7 @@ impl CumulativePairs {
     }
 
     /// Number of pairs of successive fates.
-    pub fn last(&self) -> usize {
+    pub fn pair_count(&self) -> usize {
         self.sums.len() - 1
     }
 }

@@ -56,7 +56,7 @@ struct Features {
 impl Features {
     fn of(fates: &[bool], lags: &[usize], windows: &[usize]) -> Self {
         let pairs = CumulativePairs::from_fates(fates);
-        let change = pairs.find_change((0, pairs.last())).map_or(0.0, |it| it.1);
+        let change = pairs.find_change((0, pairs.pair_count())).map_or(0.0, |it| it.1);
         Self {
             of: [
                 runs(fates, true),

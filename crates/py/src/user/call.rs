@@ -12,7 +12,7 @@ pub struct UserClass {
     /// Name of the class, for messages.
     pub class: Arc<str>,
     /// Callable that creates an instance.
-    pub make: Py<PyAny>,
+    pub constructor: Py<PyAny>,
     /// Names of the methods that the class implements or inherits.
     pub methods: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl UserClass {
         Ok(Instance {
             class: Arc::clone(&self.class),
             methods: self.methods.clone(),
-            object: self.make.call0(py)?,
+            object: self.constructor.call0(py)?,
             faults: Arc::clone(faults),
             last_call: Time::ZERO,
         })

@@ -56,7 +56,7 @@ impl LossCause for Cause {
         let Some(on_ack) = &self.on_ack else { return };
         self.instance.last_call = ack.now;
         Python::attach(|py| {
-            self.window.borrow_mut(py).show(*window);
+            self.window.borrow_mut(py).lend_read_only(*window);
             let result = on_ack.bind(py).call1((Ack::new(ack, self.min_rtt), &self.window));
             self.instance.or_report("on_ack", py, result);
         });

@@ -156,7 +156,7 @@ impl CongestionControl for Control {
     fn pacing_rate(&self, window: &model::Window, srtt: Option<Duration>) -> Option<Rate> {
         self.ask(("pacing_rate", &self.methods.pacing_rate), |method| {
             let py = method.py();
-            self.window.borrow_mut(py).show(*window);
+            self.window.borrow_mut(py).lend_read_only(*window);
             let srtt = srtt.map(Duration::as_secs_f64);
             let answer = method.call1((&self.window, srtt))?;
             number(&answer, "bit/s, 1 or more", |rate| rate >= 1.0)

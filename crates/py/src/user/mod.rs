@@ -71,7 +71,7 @@ impl PythonLoader {
             let (file, make, methods): Found = found
                 .and_then(|found| found.extract(py))
                 .map_err(|error| self.refusal(py, error))?;
-            Ok((file, UserClass { class: class.into(), make, methods }))
+            Ok((file, UserClass { class: class.into(), constructor: make, methods }))
         })
     }
 

@@ -365,7 +365,7 @@ impl Limits {
 
     /// Extends the recorded history back to `start`, with the handshake on other legs.
     pub fn begin_history_at(&mut self, start: Time) {
-        self.history.iter_mut().for_each(|history| history.precede(start, FlowLimit::Handshake));
+        self.history.iter_mut().for_each(|history| history.prepend(start, FlowLimit::Handshake));
     }
 
     /// Times under each limit so far.

@@ -31,7 +31,7 @@ use std::ops::Range;
 
 /// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because an
 /// earlier copy that had been assumed to arrive was dropped. Nearly always empty.
-pub type FoundNecessary = Vec<u64>;
+pub type NecessaryRetransmissions = Vec<u64>;
 
 /// Record of a flow. Fields that are used for each segment come first.
 #[derive(Debug, Clone)]
@@ -137,7 +137,7 @@ impl FlowRecord {
     }
 
     /// Records the limit that keeps the sender from sending more now.
-    pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
+    pub fn set_limit(&mut self, now: Time, limit: FlowLimit) {
         self.counters.limited_by.set(now, limit, self.last_data);
     }
 
@@ -189,7 +189,7 @@ impl FlowRecord {
     /// Records that the receiver has accepted a segment. `copy` is called only if the segment is
     /// needed.
     #[inline(always)]
-    pub fn arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
+    pub fn on_arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {
             self.truth_mut().delivered(copy());
         } else {
@@ -199,7 +199,11 @@ impl FlowRecord {
 
     /// Records that the receiver has discarded a segment of which no other copy will arrive.
     #[must_use]
-    pub fn refused(&mut self, copy: SegmentCopy, tables: &mut Tables) -> FoundNecessary {
+    pub fn on_discarded(
+        &mut self,
+        copy: SegmentCopy,
+        tables: &mut Tables,
+    ) -> NecessaryRetransmissions {
         let mut corrections = Vec::new();
         self.truth_mut().refused(copy, &mut corrections);
         self.correct(corrections, tables)
@@ -218,19 +222,19 @@ impl FlowRecord {
 
     /// Records that a segment was dropped, and that no copy of it made by the network arrives.
     #[must_use]
-    pub fn dropped(
+    pub fn on_dropped(
         &mut self,
         copy: SegmentCopy,
         cause: Cause,
         tables: &mut Tables,
-    ) -> FoundNecessary {
+    ) -> NecessaryRetransmissions {
         let mut corrections = Vec::new();
         self.truth_mut().dropped(copy, cause, &mut corrections);
         self.correct(corrections, tables)
     }
 
     /// Records that an acknowledgment of everything before `position` was dropped.
-    pub fn ack_dropped(&mut self, position: u64) {
+    pub fn on_ack_dropped(&mut self, position: u64) {
         self.truth_mut().ack_dropped(position);
     }
 
@@ -239,7 +243,7 @@ impl FlowRecord {
     /// tail loss probe has retransmitted, as long as an episode may still begin because of that
     /// segment's loss.
     #[inline(always)]
-    pub fn acknowledged(
+    pub fn on_acknowledged(
         &mut self,
         now: Time,
         snd_una: u64,
@@ -252,7 +256,7 @@ impl FlowRecord {
         if let Some(segments) = &mut tables.segments
             && let Some(unacked) = &mut self.unacked
         {
-            unacked.acknowledged(now, snd_una, segments);
+            unacked.on_acknowledged(now, snd_una, segments);
         }
     }
 
@@ -269,8 +273,12 @@ impl FlowRecord {
         self.truth.get_or_insert_default()
     }
 
-    fn correct(&mut self, corrections: Vec<Correction>, tables: &mut Tables) -> FoundNecessary {
-        let mut necessary = FoundNecessary::new();
+    fn correct(
+        &mut self,
+        corrections: Vec<Correction>,
+        tables: &mut Tables,
+    ) -> NecessaryRetransmissions {
+        let mut necessary = NecessaryRetransmissions::new();
         for correction in corrections {
             match correction {
                 Correction::Necessary { number, episode, counted } => {

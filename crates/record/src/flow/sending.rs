@@ -32,7 +32,7 @@ impl FlowRecord {
     /// the smoothed RTT, or before the first RTT sample the retransmission timeout. It is called
     /// only if some time has passed since the last data.
     #[inline(always)]
-    pub fn sent(
+    pub fn on_sent(
         &mut self,
         now: Time,
         segment: SentSegment,

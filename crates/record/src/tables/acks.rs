@@ -38,7 +38,7 @@ impl Acks {
 
     /// Records that an acknowledgment has reached the data sender. If several copies arrive, the
     /// time of the first is kept.
-    pub fn delivered(&mut self, row: u32, now: Time) {
+    pub fn set_delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;
         }
@@ -47,7 +47,7 @@ impl Acks {
     }
 
     /// Records that an acknowledgment was dropped.
-    pub fn dropped(&mut self, row: u32, fate: SegmentFate) {
+    pub fn set_dropped(&mut self, row: u32, fate: SegmentFate) {
         self.fate[row as usize] = fate;
     }
 

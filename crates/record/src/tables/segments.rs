@@ -53,7 +53,7 @@ impl Segments {
 
     /// Records that a segment has reached the receiver. If the network has made several copies, the
     /// first copy that the receiver accepts is recorded.
-    pub fn delivered(&mut self, row: u32, now: Time) {
+    pub fn set_delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;
         }
@@ -62,17 +62,17 @@ impl Segments {
     }
 
     /// Records that the receiver has discarded the segment that just arrived.
-    pub fn refused(&mut self, row: u32) {
+    pub fn set_discarded(&mut self, row: u32) {
         self.fate[row as usize] = SegmentFate::Refused;
     }
 
     /// Records that a segment was dropped.
-    pub fn dropped(&mut self, row: u32, fate: SegmentFate) {
+    pub fn set_dropped(&mut self, row: u32, fate: SegmentFate) {
         self.fate[row as usize] = fate;
     }
 
     /// Records that the sender knows everything up to the end of a segment to have arrived.
-    pub fn acked(&mut self, row: u32, now: Time) {
+    pub fn set_acked(&mut self, row: u32, now: Time) {
         self.acked[row as usize] = now;
     }
 
@@ -144,16 +144,16 @@ impl Unacked {
     }
 
     /// Records that the sender knows everything before `position` to have arrived.
-    pub fn acknowledged(&mut self, now: Time, position: u64, segments: &mut Segments) {
+    pub fn on_acknowledged(&mut self, now: Time, position: u64, segments: &mut Segments) {
         while let Some(&(end, row)) = self.firsts.front()
             && end <= position
         {
             self.firsts.pop_front();
-            segments.acked(row, now);
+            segments.set_acked(row, now);
         }
         self.retransmissions.retain(|(end, row)| {
             if *end <= position {
-                segments.acked(*row, now);
+                segments.set_acked(*row, now);
             }
             *end > position
         });

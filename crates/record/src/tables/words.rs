@@ -15,17 +15,17 @@ impl<'a> Words<'a> {
     }
 
     /// First word of the next row; `None` at the end.
-    pub fn first(&mut self) -> Option<u32> {
+    pub fn next_row(&mut self) -> Option<u32> {
         self.0.next().copied()
     }
 
     /// Next word of a row.
-    pub fn word(&mut self) -> u32 {
+    pub fn next_word(&mut self) -> u32 {
         *self.0.next().expect("a row is written as a whole")
     }
 
     /// Next two words, as written by [`halves`].
     pub fn next_u64(&mut self) -> u64 {
-        u64::from(self.word()) | u64::from(self.word()) << 32
+        u64::from(self.next_word()) | u64::from(self.next_word()) << 32
     }
 }

@@ -42,21 +42,21 @@ impl Engine<'_> {
             let copy = self.copy_packet(id);
             self.relay(port.stage).expect("a relay").keep(copy);
         }
-        self.carry_out_orders(port.stage);
+        self.execute_relay_actions(port.stage);
         self.rearm_stage(port.stage);
         match verdict {
             Verdict::Absorb => self.absorb(id, place),
             Verdict::Mark => {
-                self.packets.get_mut(id).notice_loss();
-                self.move_on(place, id);
+                self.packets.get_mut(id).set_loss_notice();
+                self.move_to_next_hop(place, id);
             }
-            Verdict::Pass | Verdict::Keep => self.move_on(place, id),
+            Verdict::Pass | Verdict::Keep => self.move_to_next_hop(place, id),
         }
     }
 
     fn copy_packet(&mut self, id: u32) -> u32 {
         self.counts.copied += 1;
-        let copy = self.packets.copy(id);
+        let copy = self.packets.create_copy(id);
         if self.external.is_some() {
             self.report_copy(id, copy);
         }
@@ -64,13 +64,13 @@ impl Engine<'_> {
     }
 
     /// Carries out the actions of a relay.
-    pub(super) fn carry_out_orders(&mut self, index: u32) {
+    pub(super) fn execute_relay_actions(&mut self, index: u32) {
         while let Some(action) = self.relay(index).and_then(Relay::poll_action) {
             match action {
                 CopyAction::Send(held) => {
                     let copy = self.copy_packet(held);
-                    let place = self.stages[index as usize].first;
-                    self.move_on(place, copy);
+                    let place = self.stages[index as usize].first_place;
+                    self.move_to_next_hop(place, copy);
                 }
                 CopyAction::Forget(held) => self.forget(held),
             }
@@ -78,7 +78,7 @@ impl Engine<'_> {
     }
 
     fn absorb(&mut self, id: u32, place: u32) {
-        self.packets.end(id, false);
+        self.packets.record_end(id, false);
         // An acknowledgment that a relay absorbs does not arrive. It is counted as dropped, because
         // `check_conservation` compares sums of these counters.
         self.counts.dropped += 1;
@@ -87,7 +87,7 @@ impl Engine<'_> {
         let Some(flow) = self.flows.get(packet.flow() as usize) else {
             return self.drop_non_tcp(id, &drop);
         };
-        flow.absorbed(packet, &drop, &mut self.recorder);
+        flow.record_absorbed(packet, &drop, &mut self.recorder);
         self.packets.remove(id);
     }
 
@@ -100,10 +100,12 @@ impl Engine<'_> {
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);
         match (lost, flow) {
-            (Some(drop), Some(flow)) => flow.lost_with_last_copy(packet, &drop, &mut self.recorder),
-            (Some(drop), None) => self.give_up_external(id, &drop),
-            (None, Some(flow)) if packet.others() == OtherCopies::Arrived => {
-                flow.given_up_after_arrival(packet, &mut self.recorder);
+            (Some(drop), Some(flow)) => {
+                flow.record_lost_with_last_copy(packet, &drop, &mut self.recorder)
+            }
+            (Some(drop), None) => self.report_external_loss(id, &drop),
+            (None, Some(flow)) if packet.other_copies() == OtherCopies::Arrived => {
+                flow.record_given_up_after_arrival(packet, &mut self.recorder);
             }
             (None, _) => {}
         }
@@ -122,7 +124,7 @@ impl Engine<'_> {
         let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
         let (now, Some(port)) = (self.now, port.copied()) else { return };
         if self.show(port, id, |relay, passing| relay.on_queue_drop(now, passing)).is_some() {
-            self.carry_out_orders(port.stage);
+            self.execute_relay_actions(port.stage);
         }
     }
 }

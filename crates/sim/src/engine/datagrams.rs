@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::owners::Owner;
-use crate::datagram::{Datagram, NOT_ARRIVED};
+use crate::datagram::{Datagram, ROW_NOT_ARRIVED};
 use crate::drop::Drop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
@@ -13,7 +13,7 @@ impl Engine<'_> {
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
             self.counts.sent += 1;
             let id = self.insert_datagram(index, datagram);
-            self.send_into(self.step_of(id));
+            self.enter_first_hop(self.stored_step(id));
         }
         self.rearm_datagrams(index);
     }
@@ -26,11 +26,11 @@ impl Engine<'_> {
         // A datagram has no sequence number and no copy number; these two fields hold the number
         // of the datagram and its time of sending.
         packet.position = number;
-        packet.set_copy(self.now.as_nanos());
+        packet.set_copy_number(self.now.as_nanos());
         packet.set_hop(flow.first_hop);
-        packet.to = 2 * flow.number + 1;
+        packet.destination = 2 * flow.number + 1;
         packet.set_bytes(IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes);
-        packet.set_row(NOT_ARRIVED);
+        packet.set_table_row(ROW_NOT_ARRIVED);
         id
     }
 
@@ -55,15 +55,15 @@ impl Engine<'_> {
     /// packet.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let is_external = self.report_first_hop(id);
-        // The packet is at the entry `SOURCE` of its route, and continues at the entry after it.
+        // The packet is at `SOURCE_ENTRY` of its route, and continues at the entry after it.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
         if !is_external {
             let index = packet.flow() - self.flows.len() as u32;
-            self.datagrams[index as usize].left_first_hop(packet);
+            self.datagrams[index as usize].on_left_first_hop(packet);
             self.rearm_datagrams(index);
         }
-        if let Some((id, to)) = self.take_step(self.step_of(id)) {
+        if let Some((id, to)) = self.take_step(self.stored_step(id)) {
             self.deliver_out_of_line(id, to);
         }
     }
@@ -78,8 +78,8 @@ impl Engine<'_> {
     pub(super) fn deliver_datagram(&mut self, id: u32) {
         let index = self.datagrams_of(id);
         let packet = self.packets.get(id);
-        self.recorder.datagram_delivered(self.now, packet);
-        self.datagrams[index as usize].arrived(self.now, packet);
+        self.recorder.on_datagram_delivered(self.now, packet);
+        self.datagrams[index as usize].on_arrived(self.now, packet);
         self.packets.remove(id);
         self.rearm_datagrams(index);
     }
@@ -88,8 +88,8 @@ impl Engine<'_> {
     pub(super) fn drop_datagram(&mut self, id: u32, drop: &Drop) {
         let index = self.datagrams_of(id);
         let packet = self.packets.get(id);
-        self.recorder.datagram_dropped(packet, drop);
-        self.datagrams[index as usize].dropped(self.now, packet);
+        self.recorder.on_datagram_dropped(packet, drop);
+        self.datagrams[index as usize].on_dropped(self.now, packet);
         self.packets.remove(id);
         self.rearm_datagrams(index);
     }

@@ -38,7 +38,7 @@ pub struct ExternalPacket<'a> {
     /// mark packets that belong to no flow of the plan.
     pub flow: u32,
     /// Destination endpoint of the flow.
-    pub to: Side,
+    pub destination: Side,
     /// TCP segment; for packets of other protocols only its payload length is used.
     pub segment: &'a Segment,
     /// Length of the IP packet, bytes.
@@ -50,13 +50,13 @@ pub struct ExternalPacket<'a> {
     pub position: u64,
     /// Number of the packet in the order in which the flow's data sender has sent packets. For a
     /// datagram, its time of sending in nanoseconds.
-    pub copy: u64,
+    pub copy_number: u64,
     /// Number of the flow's connection, from 1.
     pub connection: u32,
     /// First transmission or retransmission.
     pub transmission: Transmission,
     /// Index of the packet's row in the table `segments` or `acks`.
-    pub row: Option<u32>,
+    pub table_row: Option<u32>,
 }
 
 /// Event in the life of an external packet.
@@ -146,7 +146,7 @@ impl<'a> Engine<'a> {
     /// # Panics
     /// If the engine is not for external packets, if [`Self::advance`] has not returned `None`, or
     /// if the run is over.
-    pub fn arrive(&mut self, now: Time, arriving: &ExternalPacket<'_>) -> u32 {
+    pub fn enter_external(&mut self, now: Time, arriving: &ExternalPacket<'_>) -> u32 {
         assert!(!self.over, "the run is over");
         self.now = self.now.max(now);
         assert!(self.next_time() >= self.now, "events come before what arrives after them");
@@ -156,14 +156,14 @@ impl<'a> Engine<'a> {
         self.counts.sent += 1;
         let (id, mut packet) = self.packets.insert(arriving.segment, arriving.ecn);
         packet.position = arriving.position;
-        packet.set_copy(arriving.copy);
+        packet.set_copy_number(arriving.copy_number);
         packet.set_hop(first);
-        packet.to = 2 * arriving.flow + arriving.to as u32;
+        packet.destination = 2 * arriving.flow + arriving.destination as u32;
         packet.set_bytes(arriving.bytes);
         packet.connection = arriving.connection;
         packet.set_transmission(arriving.transmission);
-        packet.set_row(arriving.row.unwrap_or(NONE));
-        self.send_into(self.step_of(id));
+        packet.set_table_row(arriving.table_row.unwrap_or(NONE));
+        self.enter_first_hop(self.stored_step(id));
         id
     }
 
@@ -211,7 +211,7 @@ impl<'a> Engine<'a> {
     /// Records in the capture that the retransmission `copy` of a flow was necessary.
     pub fn was_necessary(&mut self, flow: u32, copy: u64) {
         if let Some(capture) = &mut self.recorder.capture {
-            capture.was_necessary(flow, copy);
+            capture.mark_necessary(flow, copy);
         }
     }
 
@@ -239,13 +239,14 @@ impl<'a> Engine<'a> {
         let external = self.external.as_mut().expect("a packet that belongs to no flow");
         let flow = packet.flow() as usize;
         if (external.smss.len()..external.smss.len() + external.datagrams).contains(&flow) {
-            self.recorder.datagram_dropped(packet, drop);
+            self.recorder.on_datagram_dropped(packet, drop);
         } else {
             let smss = external.smss.get(flow).copied().unwrap_or(u32::MAX);
-            self.recorder.dropped(packet, smss, drop);
+            self.recorder.on_dropped(packet, smss, drop);
         }
         // A packet absorbed by a relay is not lost.
-        let lost = packet.others() == OtherCopies::None && drop.reason != DropReason::Suppressed;
+        let lost =
+            packet.other_copies() == OtherCopies::None && drop.reason != DropReason::Suppressed;
         // Routes are stored one after another, so `starts` is sorted.
         let in_first_hop = external.starts.binary_search(&packet.hop()).is_ok();
         external.events.push_back(ExternalEvent::Dropped { id, drop: *drop, lost, in_first_hop });
@@ -254,9 +255,9 @@ impl<'a> Engine<'a> {
 
     /// Reports an external packet as lost: a relay has freed the last copy of it.
     #[cold]
-    pub(super) fn give_up_external(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn report_external_loss(&mut self, id: u32, drop: &Drop) {
         let Some(external) = self.external.as_mut() else { return };
-        self.recorder.lost(self.packets.get(id), drop);
+        self.recorder.record_loss(self.packets.get(id), drop);
         external.events.push_back(ExternalEvent::GivenUp { id, drop: *drop });
     }
 
@@ -280,9 +281,9 @@ impl<'a> Engine<'a> {
     /// Delivers a packet that belongs to no TCP flow.
     #[inline(never)]
     pub(super) fn deliver_non_tcp(&mut self, id: u32) {
-        self.packets.end(id, true);
+        self.packets.record_end(id, true);
         if self.external.is_some() {
-            self.recorder.delivered(self.now, self.packets.get(id));
+            self.recorder.on_delivered(self.now, self.packets.get(id));
             self.leave(id);
         } else {
             self.deliver_datagram(id);

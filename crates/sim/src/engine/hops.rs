@@ -1,7 +1,7 @@
 //! Hops: how a packet enters a hop, leaves it, or is dropped in it.
 
 use super::Engine;
-use super::routes::{Step, pipe_of};
+use super::routes::{Step, pipe_of_entry};
 use crate::drop::Drop;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
@@ -23,21 +23,21 @@ impl Engine<'_> {
     /// entered.
     pub(super) fn depart(&mut self, index: u32, departure: &Departure) {
         match *departure {
-            Departure::Delivered { id } => self.move_on(index, id),
+            Departure::Delivered { id } => self.move_to_next_hop(index, id),
             Departure::Lost { id, at, reason } => {
                 self.drop(id, &Drop::by_channel(at, index, reason));
             }
             Departure::Dropped { id, at } => self.drop(id, &Drop::by_queue(at, index)),
             Departure::Marked { id } => self.packets.get_mut(id).mark(),
-            Departure::Copied { id } => self.copy(index, id),
+            Departure::Copied { id } => self.create_duplicate(index, id),
         }
     }
 
     /// Moves a packet that has left a pipe or another stage at this place to the next hop of its
     /// route, or to its host.
     #[inline(never)]
-    pub(super) fn move_on(&mut self, from: u32, id: u32) {
-        self.recorder.left(self.now, from, id, &mut self.packets);
+    pub(super) fn move_to_next_hop(&mut self, from: u32, id: u32) {
+        self.recorder.on_left(self.now, from, id, &mut self.packets);
         let packet = PlainPacket { id, bytes: self.packets.get(id).bytes() };
         if let Some((id, to)) = self.take_step(self.step_from(from, packet)) {
             self.deliver_out_of_line(id, to);
@@ -47,7 +47,7 @@ impl Engine<'_> {
     /// Enters a packet into this hop of its route.
     #[inline(always)]
     pub(super) fn enter(&mut self, word: u32, step: Step) {
-        let pipe = self.pipes.get(pipe_of(word) as usize);
+        let pipe = self.pipes.get(pipe_of_entry(word) as usize);
         // Packets that wait in the funnel before this pipe arrive first.
         if let Some(funnel) = pipe.and_then(Pipe::source) {
             self.flush_funnel(funnel);
@@ -59,8 +59,8 @@ impl Engine<'_> {
     /// still waiting elsewhere.
     #[inline(always)]
     pub(super) fn enter_in_order(&mut self, word: u32, step: Step) {
-        if self.is_express {
-            self.enter_express(word, step);
+        if self.uses_fast_paths {
+            self.enter_fast(word, step);
         } else {
             self.enter_hop(word, step);
         }
@@ -70,27 +70,27 @@ impl Engine<'_> {
     fn enter_hop(&mut self, index: u32, step: Step) {
         let id = step.packet.id;
         self.packets.set_hop(id, step.hop);
-        // Entries that are not pipes are ports of other stages, or `SOURCE`.
+        // Entries that are not pipes are ports of other stages, or `SOURCE_ENTRY`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };
-        self.recorder.entered(self.now, index, id, &mut self.packets);
+        self.recorder.on_entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
         let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             // The pipe has determined that its channel duplicates the packet; only the engine can
             // allocate an id for the copy.
-            Entry::AcceptedTwice => self.copy(index, id),
+            Entry::AcceptedTwice => self.create_duplicate(index, id),
             Entry::QueueFull => self.drop_at_full_queue(index, id),
         }
     }
 
     /// Enters a packet sent by a host into the first hop of its route.
     #[inline(never)]
-    pub(super) fn send_into(&mut self, step: Step) {
+    pub(super) fn enter_first_hop(&mut self, step: Step) {
         let word = self.routes[step.hop as usize];
-        let pipe = self.pipes.get(pipe_of(word) as usize);
+        let pipe = self.pipes.get(pipe_of_entry(word) as usize);
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
         // by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::sink) {
@@ -107,9 +107,9 @@ impl Engine<'_> {
 
     /// Creates the copy of a packet that a channel has duplicated.
     #[cold]
-    pub(super) fn copy(&mut self, index: u32, id: u32) {
+    pub(super) fn create_duplicate(&mut self, index: u32, id: u32) {
         self.counts.copied += 1;
-        let copy = self.packets.copy(id);
+        let copy = self.packets.create_copy(id);
         self.report_copy(id, copy);
         let pipe = &mut self.pipes[index as usize];
         pipe.add_copy(copy);

@@ -36,12 +36,12 @@ impl Engine<'_> {
         let mut packet = self.packets.get(id);
         if packet.has_copies() {
             // Records in the packet whether another copy arrived before it.
-            self.packets.end(id, true);
+            self.packets.record_end(id, true);
             packet = self.packets.get(id);
         }
-        self.recorder.delivered(self.now, packet);
+        self.recorder.on_delivered(self.now, packet);
         let place = &mut self.arriving;
-        let arriving = ArrivedPacket { packet, place };
+        let arriving = ArrivedPacket { packet, buffer: place };
         flow.handle_packet(self.now, side, arriving, &mut self.recorder);
         self.packets.remove(id);
         self.serve_at_once(index, side);
@@ -57,7 +57,7 @@ impl Engine<'_> {
         let flow = &mut self.flows[index as usize];
         let acked = flow.last_ack_sent();
         flow.handle_timeout(self.now, side, &mut context);
-        self.serve(index, side);
+        self.send_and_rearm(index, side);
         if side == Side::Receiver {
             self.flows[index as usize].note_delayed_ack(self.now, acked);
         }
@@ -65,7 +65,7 @@ impl Engine<'_> {
 
     /// Sends the packets of an endpoint, and schedules its next wake-up.
     #[inline(never)]
-    pub(super) fn serve(&mut self, index: u32, side: Side) {
+    pub(super) fn send_and_rearm(&mut self, index: u32, side: Side) {
         self.serve_at_once(index, side);
     }
 
@@ -85,8 +85,8 @@ impl Engine<'_> {
     /// Sends the packets of an endpoint; true if [`Self::handle_closed_or_proxied`] must be called.
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) -> bool {
-        if self.is_express {
-            self.transmit_express(index, side)
+        if self.uses_fast_paths {
+            self.transmit_fast(index, side)
         } else {
             self.transmit_each(index, side)
         }
@@ -103,32 +103,32 @@ impl Engine<'_> {
                 }
                 Polled::Written => {}
             }
-            self.send_written(index, side);
+            self.send_polled_segment(index, side);
         }
         if side == Side::Sender {
             // The factor that limits the sender (a window, the application, …) is known once the
             // sender has sent everything that it may send.
             self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
         }
-        self.rearm(index, side);
+        self.rearm_host(index, side);
         self.flows[index as usize].needs_close_check()
     }
 
     /// Sends the segment that an endpoint has written into `transmit`.
     #[inline(never)]
-    pub(super) fn send_written(&mut self, index: u32, side: Side) {
+    pub(super) fn send_polled_segment(&mut self, index: u32, side: Side) {
         self.counts.sent += 1;
         // The segment is read in place: a copy of it would stall until the stores that have just
         // written it reach the cache.
         let transmit = &self.transmit;
         let (id, mut packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];
-        flow.sent(self.now, (side, transmit), &mut packet, &mut self.recorder);
-        self.send_into(self.step_of(id));
+        flow.note_sent(self.now, (side, transmit), &mut packet, &mut self.recorder);
+        self.enter_first_hop(self.stored_step(id));
     }
 
     #[inline]
-    pub(super) fn rearm(&mut self, index: u32, side: Side) {
+    pub(super) fn rearm_host(&mut self, index: u32, side: Side) {
         let target = self.owners.target(Owner::Host(index, side));
         if let Some(time) = self.flows[index as usize].poll_wake(side) {
             self.agenda.wake(target, time);

@@ -1,6 +1,6 @@
 //! Layout of routes and stages in the engine.
 
-use super::routes::{HOST, SOURCE};
+use super::routes::{HOST_ENTRY, SOURCE_ENTRY};
 use crate::datagram::DatagramFlow;
 use crate::plan::{DatagramPlan, Hop, Plan, Port, StagePlan};
 use crate::source::Pace;
@@ -11,14 +11,14 @@ use retx_units::StreamKey;
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedStage {
     pub stage: Stage,
-    pub first: u32,
+    pub first_place: u32,
 }
 
 /// Creates the stages of a plan (all stages but pipes) and numbers their places.
 pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
-        let stage = PlacedStage { stage: Stage::new(plan, key), first };
+        let stage = PlacedStage { stage: Stage::new(plan, key), first_place: first };
         first += plan.places().count() as u32;
         stage
     };
@@ -54,7 +54,7 @@ impl RouteBuilder {
     pub fn append_flow_route(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
         let start = self.append_route(route);
         if notifies_source {
-            self.routes.insert(start as usize + 1, SOURCE);
+            self.routes.insert(start as usize + 1, SOURCE_ENTRY);
         }
         start
     }
@@ -74,7 +74,7 @@ impl RouteBuilder {
             };
             self.routes.push(word);
         }
-        self.routes.push(HOST);
+        self.routes.push(HOST_ENTRY);
         start
     }
 }

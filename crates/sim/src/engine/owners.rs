@@ -20,16 +20,16 @@ pub(super) enum Owner {
     Stage(u32),
     /// UDP flow with this index.
     Datagrams(u32),
-    /// Funnel with this index ([`super::express`]).
+    /// Funnel with this index ([`super::fast_path`]).
     Funnel(u32),
-    /// Lane with this index ([`super::express`]).
+    /// Lane with this index ([`super::fast_path`]).
     Lane(u32),
 }
 
 /// First target of each kind of owner. The kinds occupy consecutive ranges of targets, in the order
 /// of the enum.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Owners {
+pub(super) struct TargetRanges {
     first_host: Target,
     first_special: Target,
     first_stage: Target,
@@ -41,7 +41,7 @@ pub(super) struct Owners {
 /// Number of targets for the end of the run, the end of the warm-up, and samples.
 const SPECIAL: u32 = 3;
 
-impl Owners {
+impl TargetRanges {
     /// Creates the numbers of all targets except funnels and lanes, which are added later.
     pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
         let [pipes, flows, stages, datagrams] =
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_target_has_one_owner() {
-        let mut owners = Owners::new(3, 2, 2, 1);
+        let mut owners = TargetRanges::new(3, 2, 2, 1);
         let lanes = owners.add_funnels(2);
         for target in 0..lanes + 4 {
             assert_eq!(owners.target(owners.owner(target)), target);

@@ -17,14 +17,14 @@ use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
 
 /// Entry after the last hop of a route on which each packet holds its own destination.
-pub(super) const HOST: u32 = u32::MAX;
+pub(super) const HOST_ENTRY: u32 = u32::MAX;
 /// Entry after the first hop on the route of a saturating source: the engine informs the source of
 /// each packet that reaches this entry.
-pub(super) const SOURCE: u32 = u32::MAX - 1;
+pub(super) const SOURCE_ENTRY: u32 = u32::MAX - 1;
 /// Flag of the entry after the last hop of a route that only one flow takes; the other bits hold
-/// the endpoint to which all its packets are addressed ([`Packet::to`]).
+/// the endpoint to which all its packets are addressed ([`Packet::destination`]).
 ///
-/// [`Packet::to`]: crate::packet::Packet::to
+/// [`Packet::destination`]: crate::packet::Packet::destination
 const END: u32 = 1 << 31;
 /// Flag of an entry for a private pipe. The other bits hold the index of the pipe. A private pipe
 /// is plain ([`Pipe::is_plain`]), except that its channel may lose packets.
@@ -44,7 +44,7 @@ pub(super) struct Step {
 /// Index of the pipe to which this entry refers; for other entries, a number that is no pipe's
 /// index.
 #[inline(always)]
-pub(super) const fn pipe_of(word: u32) -> u32 {
+pub(super) const fn pipe_of_entry(word: u32) -> u32 {
     word & !PRIVATE
 }
 
@@ -56,27 +56,28 @@ pub(super) const fn is_private(word: u32) -> bool {
 
 /// True for the entry after the last hop of a route.
 pub(super) const fn is_end(word: u32) -> bool {
-    word >= END && word != SOURCE
+    word >= END && word != SOURCE_ENTRY
 }
 
 /// Endpoint to which all packets at this entry are addressed; `None` if the packets hold their
 /// destinations themselves, or if the entry is not the end of a route.
 #[inline(always)]
-pub(super) const fn end_of(word: u32) -> Option<u32> {
-    if word & END == 0 || word >= SOURCE { None } else { Some(word ^ END) }
+pub(super) const fn destination_of_entry(word: u32) -> Option<u32> {
+    if word & END == 0 || word >= SOURCE_ENTRY { None } else { Some(word ^ END) }
 }
 
 /// Finds and marks the routes that only one flow takes, and the private pipes. Returns the position
 /// of each private pipe in the routes, and `ANY` for all other pipes.
 pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
     // `users[i]` is set if the route of a flow begins at position i. The value is the entry for the
-    // end of this route: `END` with the receiving endpoint, or `HOST` if several flows take it.
+    // end of this route: `END` with the receiving endpoint, or `HOST_ENTRY` if several flows take
+    // it.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
             let user = &mut users[start as usize];
             // If several flows use the route, only the packet knows its destination.
-            *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST });
+            *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST_ENTRY });
         }
     }
     // For each pipe, the number of entries that refer to it, and the position of the last one.
@@ -91,8 +92,8 @@ pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             // counts twice, so that the pipe does not become private.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
-        } else if routes[at] == HOST {
-            routes[at] = user.unwrap_or(HOST);
+        } else if routes[at] == HOST_ENTRY {
+            routes[at] = user.unwrap_or(HOST_ENTRY);
         }
     }
     let simple = |pipe: &Pipe| pipe.is_plain() || pipe.loses() && !pipe.leads();
@@ -112,9 +113,9 @@ pub(super) fn unmark_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
         if is_end(*word) {
-            *word = HOST;
+            *word = HOST_ENTRY;
         } else if is_private(*word) {
-            *word = pipe_of(*word);
+            *word = pipe_of_entry(*word);
         }
     }
 }
@@ -127,7 +128,7 @@ impl Engine<'_> {
             // The position follows from the pipe, without a read of the packet.
             Some(&place) if place != ANY => Step { packet, hop: place + 1 },
             _ => {
-                let step = self.step_of(packet.id);
+                let step = self.stored_step(packet.id);
                 Step { hop: step.hop + 1, ..step }
             }
         }
@@ -135,7 +136,7 @@ impl Engine<'_> {
 
     /// Step of a packet to the position stored in it.
     #[inline(always)]
-    pub(super) fn step_of(&self, id: u32) -> Step {
+    pub(super) fn stored_step(&self, id: u32) -> Step {
         let packet = self.packets.get(id);
         Step { packet: PlainPacket { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
@@ -145,12 +146,12 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn take_step(&mut self, step: Step) -> Option<(u32, u32)> {
         let (word, id) = (self.routes[step.hop as usize], step.packet.id);
-        if let Some(to) = end_of(word) {
-            debug_assert_eq!(to, self.packets.get(id).to);
+        if let Some(to) = destination_of_entry(word) {
+            debug_assert_eq!(to, self.packets.get(id).destination);
             return Some((id, to));
         }
-        if word == HOST {
-            return Some((id, self.packets.get(id).to));
+        if word == HOST_ENTRY {
+            return Some((id, self.packets.get(id).destination));
         }
         self.enter(word, step);
         None
@@ -158,7 +159,7 @@ impl Engine<'_> {
 
     /// Stores a packet's position in the packet.
     #[inline(always)]
-    pub(super) fn write_hop(&mut self, step: Step) {
+    pub(super) fn store_hop(&mut self, step: Step) {
         self.packets.set_hop(step.packet.id, step.hop);
     }
 
@@ -169,7 +170,7 @@ impl Engine<'_> {
         let start = flow.first_hops()[1 - (to & 1) as usize];
         let route = &self.routes[start as usize..];
         let end = route.iter().position(|word| *word >= END)?;
-        end_of(route[end])?;
-        Some(pipe_of(route[end - 1]))
+        destination_of_entry(route[end])?;
+        Some(pipe_of_entry(route[end - 1]))
     }
 }

@@ -23,7 +23,7 @@ impl Engine<'_> {
     fn sample(&mut self) {
         self.flush_funnels();
         for flow in &self.flows {
-            flow.sample(self.now, &mut self.recorder);
+            flow.record_sample(self.now, &mut self.recorder);
         }
         self.sample_queues();
     }
@@ -31,7 +31,8 @@ impl Engine<'_> {
     /// Refuses a run that is certain to exceed the plan's limit of samples.
     pub(super) fn check_future_samples(&self) -> Result<(), RunError> {
         let Sampling::Every(interval) = self.plan.sampling else { return Ok(()) };
-        let ports: u64 = self.stages.iter().map(|placed| u64::from(placed.stage.ports())).sum();
+        let ports: u64 =
+            self.stages.iter().map(|placed| u64::from(placed.stage.entry_count())).sum();
         // Senders are not counted, because they add rows only while their connection is open.
         let places = (self.pipes.len() as u64 + ports).max(1);
         let most = self.plan.samples_max;
@@ -57,7 +58,7 @@ impl Engine<'_> {
     }
 
     /// Starts recording queue lengths over time, if every acknowledgment is sampled.
-    pub(super) fn keep_histories(&mut self) {
+    pub(super) fn start_queue_histories(&mut self) {
         if self.recorder.samples_every_ack {
             self.pipes.iter_mut().for_each(Pipe::record_history);
             self.stages.iter_mut().for_each(|placed| placed.stage.record_history());
@@ -65,11 +66,11 @@ impl Engine<'_> {
     }
 
     /// Writes the queue lengths over time up to now into the table.
-    pub(super) fn record_histories(&mut self) {
+    pub(super) fn write_queue_histories(&mut self) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let pipes = self.pipes.iter_mut().filter_map(Pipe::take_history);
         let stages = self.stages.iter_mut().flat_map(|placed| {
-            let ports = 0..placed.stage.ports();
+            let ports = 0..placed.stage.entry_count();
             ports.filter_map(|port| placed.stage.take_history(port)).collect::<Vec<_>>()
         });
         let histories: Vec<QueueLengthHistory> = pipes.chain(stages).collect();
@@ -86,9 +87,9 @@ impl Engine<'_> {
             samples.push(LinkSample { time, place, queue_packets });
         }
         for placed in &self.stages {
-            for port in 0..placed.stage.ports() {
+            for port in 0..placed.stage.entry_count() {
                 let queue_packets = placed.stage.queued(time, port);
-                let place = placed.first + u32::from(port);
+                let place = placed.first_place + u32::from(port);
                 samples.push(LinkSample { time, place, queue_packets });
             }
         }

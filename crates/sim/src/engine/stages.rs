@@ -3,7 +3,7 @@
 use super::Engine;
 use super::layout::PlacedStage;
 use super::owners::Owner;
-use super::routes::SOURCE;
+use super::routes::SOURCE_ENTRY;
 use crate::drop::Drop;
 use crate::plan::Port;
 use crate::stage::Stage;
@@ -14,16 +14,18 @@ impl Engine<'_> {
     pub(super) fn handle_stage_wakeup(&mut self, index: u32) {
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
-        self.carry_out_orders(index);
+        self.execute_relay_actions(index);
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
-            let first = self.stages[placed].first;
+            let first = self.stages[placed].first_place;
             // A stage knows only the ids of packets. The port follows from the position that was
             // stored in the packet when it entered.
             let port = self.port_of(departure.id());
             match departure {
                 // A packet is delivered at the exit of the port, and dropped or marked at its
                 // entry.
-                Departure::Delivered { id } => self.move_on(first + u32::from(port.exit), id),
+                Departure::Delivered { id } => {
+                    self.move_to_next_hop(first + u32::from(port.exit), id)
+                }
                 other => self.depart(first + u32::from(port.entry), &other),
             }
         }
@@ -42,13 +44,13 @@ impl Engine<'_> {
 
     #[inline(never)]
     pub(super) fn enter_stage(&mut self, hop: u32, id: u32) {
-        if hop == SOURCE {
+        if hop == SOURCE_ENTRY {
             return self.leave_first_hop(id);
         }
         let port = self.ports[hop as usize - self.pipes.len()];
-        let PlacedStage { stage, first } = &mut self.stages[port.stage as usize];
+        let PlacedStage { stage, first_place: first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
-        self.recorder.entered(self.now, place, id, &mut self.packets);
+        self.recorder.on_entered(self.now, place, id, &mut self.packets);
         // A relay neither queues nor delays packets, so its verdict takes effect at once.
         if matches!(stage, Stage::Relay(_)) {
             return self.pass_relay((port, place), id);

@@ -150,7 +150,7 @@ fn the_end_of_all_time_is_in_order() {
         }
         pair.look();
     }
-    assert_eq!(pair.queue.wheel.width(), 0);
+    assert_eq!(pair.queue.wheel.width_log2(), 0);
 }
 
 /// Ties keep their order while the earlier ones are in the heap, in a later turn, or in a slot.
@@ -183,7 +183,7 @@ fn width_after(apart: u64, pending: u64) -> u32 {
         pair.pop();
         pair.push_after(pending * apart);
     }
-    pair.queue.wheel.width()
+    pair.queue.wheel.width_log2()
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn a_crowd_makes_slots_narrower() {
     for index in 0..100_000 {
         pair.push(index * 7919 % 100_000);
     }
-    assert!(pair.queue.wheel.width() <= 5, "{}", pair.queue.wheel.width());
-    let passed = pair.queue.wheel.take_load().events_passed;
+    assert!(pair.queue.wheel.width_log2() <= 5, "{}", pair.queue.wheel.width_log2());
+    let passed = pair.queue.wheel.take_crowding().events_passed;
     // An insertion passes at most the other events of its slot, which has room for 32 ns.
     assert!(passed < 32 * 100_000, "{passed} events passed");
     pair.empty();

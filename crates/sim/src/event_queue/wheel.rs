@@ -13,7 +13,7 @@
 
 use super::Target;
 use super::far::FarHeap;
-use super::places::{Node, Places};
+use super::nodes::{EventNodes, NodeIndex};
 use super::ring::{LISTS, Ring, WORDS};
 use retx_units::Time;
 use std::num::NonZeroU64;
@@ -35,59 +35,59 @@ const NARROWER: u32 = 3;
 #[derive(Debug, Clone)]
 pub(super) struct Wheel {
     /// Binary logarithm of the slot width in nanoseconds.
-    width: u32,
+    width_log2: u32,
     /// Current word of the ring of slots; no event is in an earlier one.
     word: u64,
     /// Number of words, from `word` on, that the ring of slots covers at present.
     span: u64,
     slots: Ring,
-    pub places: Places,
+    pub nodes: EventNodes,
     /// First turn that is not in the ring of slots.
     turn: u64,
     turns: Ring,
     far: FarHeap,
-    load: Load,
+    load: SlotCrowding,
 }
 
 /// Measurements that show whether slots are too wide.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Load {
+pub(super) struct SlotCrowding {
     /// Number of events passed by insertions.
     pub events_passed: u64,
     /// Binary logarithm of the factor by which slots were narrowed because of crowded slots.
-    pub narrowed: u32,
+    pub narrowing_log2: u32,
 }
 
 impl Wheel {
     /// Creates an empty wheel for `targets` targets, at time 0.
     pub fn new(targets: u32, width: u32) -> Self {
         let mut wheel = Self {
-            width,
+            width_log2: width,
             word: 0,
             span: 0,
             slots: Ring::default(),
-            places: Places::new(targets),
+            nodes: EventNodes::new(targets),
             turn: 0,
             turns: Ring::default(),
             far: FarHeap::default(),
-            load: Load::default(),
+            load: SlotCrowding::default(),
         };
         wheel.set_turn(2);
         wheel
     }
 
     /// Binary logarithm of the slot width in nanoseconds.
-    pub const fn width(&self) -> u32 {
-        self.width
+    pub const fn width_log2(&self) -> u32 {
+        self.width_log2
     }
 
     /// Returns and resets the load.
-    pub fn take_load(&mut self) -> Load {
+    pub fn take_crowding(&mut self) -> SlotCrowding {
         std::mem::take(&mut self.load)
     }
 
     const fn slot_of(&self, time: Time) -> u64 {
-        time.as_nanos() >> self.width
+        time.as_nanos() >> self.width_log2
     }
 
     /// Inserts an event after all events that are not later.
@@ -100,7 +100,7 @@ impl Wheel {
             return self.put(time, target);
         }
         // The usual case.
-        let Some(node) = self.places.create_list(time, target) else {
+        let Some(node) = self.nodes.create_list(time, target) else {
             return self.push_elsewhere(time, target);
         };
         if let Err(list) = self.slots.put_if_free(slot, node) {
@@ -108,34 +108,36 @@ impl Wheel {
         }
     }
 
-    /// Inserts an event of a target whose own place is already occupied.
+    /// Inserts an event of a target whose own node is already occupied.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
-        let node = self.places.create_list_anywhere(time, target);
+        let node = self.nodes.create_list_anywhere(time, target);
         if let Err(list) = self.slots.put_if_free(slot, node) {
             self.insert_and_look(slot, list, node);
         }
     }
 
     #[inline(never)]
-    fn insert_and_look(&mut self, slot: u64, list: Node, node: Node) {
+    fn insert_and_look(&mut self, slot: u64, list: NodeIndex, node: NodeIndex) {
         let passed = self.insert(slot, list, node);
         self.load.events_passed += passed;
         // The slots are narrowed at once: if that had to wait for the end of the period, every
         // insertion until then would be equally slow.
-        if passed >= CROWD && self.width > 0 {
-            let width = self.width.saturating_sub(NARROWER);
-            self.load =
-                Load { events_passed: 0, narrowed: self.load.narrowed + self.width - width };
-            self.set_width(width, Time::from_nanos((self.word * 64) << self.width));
+        if passed >= CROWD && self.width_log2 > 0 {
+            let width = self.width_log2.saturating_sub(NARROWER);
+            self.load = SlotCrowding {
+                events_passed: 0,
+                narrowing_log2: self.load.narrowing_log2 + self.width_log2 - width,
+            };
+            self.set_width_log2(width, Time::from_nanos((self.word * 64) << self.width_log2));
         }
     }
 
     #[inline]
-    fn insert(&mut self, slot: u64, list: Node, node: Node) -> u64 {
-        let (list, passed) = self.places.insert(list, node);
+    fn insert(&mut self, slot: u64, list: NodeIndex, node: NodeIndex) -> u64 {
+        let (list, passed) = self.nodes.insert(list, node);
         self.slots.replace(slot, list);
         passed
     }
@@ -150,11 +152,11 @@ impl Wheel {
         if turn >= self.turn && turn - self.turn >= LISTS {
             return self.far.push(time, target);
         }
-        let node = self.places.create_list_anywhere(time, target);
+        let node = self.nodes.create_list_anywhere(time, target);
         if turn >= self.turn {
-            match self.turns.at(turn) {
+            match self.turns.get(turn) {
                 None => self.turns.put(turn, node),
-                Some(list) => self.places.append(list, node),
+                Some(list) => self.nodes.append(list, node),
             }
             return;
         }
@@ -164,15 +166,15 @@ impl Wheel {
     }
 
     /// Removes and returns the first event and clears the wake-up of its target in the usual case:
-    /// the event is alone in its slot, in its target's place, and not superseded. Otherwise `None`.
+    /// the event is alone in its slot, in its target's node, and not superseded. Otherwise `None`.
     /// Inlined into `EventQueue::take_first`.
     #[inline(always)]
     pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
-        let word = self.slots.word(self.word);
+        let word = self.slots.bits_of_word(self.word);
         let bits = NonZeroU64::new(word).or_else(|| self.next_word())?;
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
-        let target = self.slots.occupied(slot);
-        let time = self.places.take_only_event(target)?;
+        let target = self.slots.existing(slot);
+        let time = self.nodes.take_only_event(target)?;
         // Clears the lowest bit, which stands for the event's slot.
         self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
@@ -180,12 +182,12 @@ impl Wheel {
 
     /// Removes and returns the first event in all cases.
     pub fn pop(&mut self) -> Option<(Time, Target)> {
-        if self.slots.word(self.word) == 0 {
+        if self.slots.bits_of_word(self.word) == 0 {
             self.next_word()?;
         }
-        let bits = self.slots.word(self.word);
+        let bits = self.slots.bits_of_word(self.word);
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
-        let (event, rest) = self.places.take(self.slots.occupied(slot));
+        let (event, rest) = self.nodes.pop_front(self.slots.existing(slot));
         match rest {
             None => self.slots.clear(slot),
             Some(rest) => self.slots.replace(slot, rest),
@@ -195,12 +197,12 @@ impl Wheel {
 
     /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
-        if let Some(slot) = self.slots.first(self.word * 64) {
-            return self.places.iter(self.slots.occupied(slot)).next();
+        if let Some(slot) = self.slots.next_occupied(self.word * 64) {
+            return self.nodes.iter(self.slots.existing(slot)).next();
         }
-        match self.turns.first(self.turn) {
+        match self.turns.next_occupied(self.turn) {
             // `min_by_key` returns the first of several minima: the event inserted first.
-            Some(turn) => self.places.iter(self.turns.occupied(turn)).min_by_key(|(time, _)| *time),
+            Some(turn) => self.nodes.iter(self.turns.existing(turn)).min_by_key(|(time, _)| *time),
             None => self.far.first(),
         }
     }
@@ -220,14 +222,14 @@ impl Wheel {
             }
             None => self.go_to_a_later_turn()?,
         }
-        NonZeroU64::new(self.slots.word(self.word))
+        NonZeroU64::new(self.slots.bits_of_word(self.word))
     }
 
     /// Advances to the next turn with events; the ring of slots must be empty.
     #[cold]
     #[inline(never)]
     fn go_to_a_later_turn(&mut self) -> Option<()> {
-        let turn = match self.turns.first(self.turn) {
+        let turn = match self.turns.next_occupied(self.turn) {
             Some(turn) => turn,
             None => self.slot_of(self.far.first()?.0) / TURN,
         };
@@ -245,12 +247,12 @@ impl Wheel {
     #[inline(never)]
     fn deal_out(&mut self) {
         let turn = self.turn;
-        let mut rest = self.turns.at(turn);
+        let mut rest = self.turns.get(turn);
         self.turns.clear(turn);
         self.set_turn(turn + 1);
         while let Some(node) = rest {
             let time;
-            (time, rest) = self.places.split(node);
+            (time, rest) = self.nodes.split_first(node);
             let slot = self.slot_of(time);
             if let Err(list) = self.slots.put_if_free(slot, node)
                 && self.insert(slot, list, node) >= CROWD
@@ -265,16 +267,16 @@ impl Wheel {
     /// Distributes the rest of a turn in sorted order, for crowded slots.
     #[cold]
     #[inline(never)]
-    fn deal_out_in_order(&mut self, turn: u64, rest: Option<Node>) {
+    fn deal_out_in_order(&mut self, turn: u64, rest: Option<NodeIndex>) {
         let mut events = Vec::new();
         for slot in turn * TURN..=turn * TURN + (TURN - 1) {
-            if let Some(list) = self.slots.at(slot) {
-                self.places.drain_into(list, &mut events);
+            if let Some(list) = self.slots.get(slot) {
+                self.nodes.drain_into(list, &mut events);
                 self.slots.clear(slot);
             }
         }
         if let Some(rest) = rest {
-            self.places.drain_into(rest, &mut events);
+            self.nodes.drain_into(rest, &mut events);
         }
         self.put_all(events);
     }
@@ -292,7 +294,7 @@ impl Wheel {
     fn set_turn(&mut self, turn: u64) {
         self.turn = turn;
         self.span = turn * TURN_WORDS - self.word;
-        let width = self.width;
+        let width = self.width_log2;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + LISTS;
         // Events move from the heap to the ring of turns as soon as the ring covers their time, so
         // an event that is inserted later for the same time comes after them.
@@ -302,15 +304,15 @@ impl Wheel {
     }
 
     /// Changes the slot width; `now` must not be later than any event.
-    pub fn set_width(&mut self, width: u32, now: Time) {
+    pub fn set_width_log2(&mut self, width: u32, now: Time) {
         let mut events = Vec::new();
         for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
-            while let Some(number) = ring.first(from) {
-                self.places.drain_into(ring.occupied(number), &mut events);
+            while let Some(number) = ring.next_occupied(from) {
+                self.nodes.drain_into(ring.existing(number), &mut events);
                 ring.clear(number);
             }
         }
-        self.width = width;
+        self.width_log2 = width;
         self.word = self.slot_of(now) / 64;
         self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);

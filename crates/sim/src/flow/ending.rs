@@ -37,7 +37,7 @@ impl Flow {
         if self.is_complete() {
             self.record.note_finish(now);
         }
-        if !self.peer_closed(Side::Receiver) {
+        if !self.note_peer_close(Side::Receiver) {
             self.ends[RECEIVER].close();
         }
         // A client sends its next request without waiting until both endpoints have closed the
@@ -69,7 +69,7 @@ impl Flow {
             // The proxy has reset this endpoint itself. Its peer learns of that by the RST.
             return;
         }
-        let cannot_arrive = self.leg.as_ref().is_some_and(|leg| leg.cannot_arrive());
+        let cannot_arrive = self.leg.as_ref().is_some_and(|leg| leg.data_cannot_arrive());
         self.reset = cannot_arrive || !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
@@ -100,7 +100,7 @@ impl Flow {
             Work::Files { .. } if next && opened_by_proxy => Some(Time::NEVER),
             Work::Files { pause, .. } if next => Some(now + *pause),
             Work::Exchanges(_) if next => {
-                let think = self.exchanges.as_mut().map(|exchanges| exchanges.think());
+                let think = self.exchanges.as_mut().map(|exchanges| exchanges.draw_think_time());
                 Some(now + think.unwrap_or_default())
             }
             _ => None,

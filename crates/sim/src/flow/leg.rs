@@ -30,7 +30,7 @@ pub(super) struct Leg {
 impl Leg {
     /// Records that the peer of this endpoint has closed; true if the endpoint is a proxy, which
     /// then closes later.
-    pub const fn peer_closed(&mut self, side: Side) -> bool {
+    pub const fn note_peer_close(&mut self, side: Side) -> bool {
         self.peer_closed[side as usize] = true;
         self.at_proxy[side as usize]
     }
@@ -42,7 +42,7 @@ impl Leg {
 
     /// True if the data of this leg cannot reach the receiver, because the proxy's other connection
     /// has failed.
-    pub const fn cannot_arrive(&self) -> bool {
+    pub const fn data_cannot_arrive(&self) -> bool {
         self.doomed
     }
 
@@ -83,8 +83,8 @@ impl Flow {
 
     /// Records that the peer of this endpoint has closed; true if the endpoint is a proxy, which
     /// then closes later.
-    pub(super) fn peer_closed(&mut self, side: Side) -> bool {
-        self.leg.as_mut().is_some_and(|leg| leg.peer_closed(side))
+    pub(super) fn note_peer_close(&mut self, side: Side) -> bool {
+        self.leg.as_mut().is_some_and(|leg| leg.note_peer_close(side))
     }
 
     fn has_peer_closed(&self, side: usize) -> bool {
@@ -112,12 +112,12 @@ impl Flow {
     }
 
     /// Number of connections opened.
-    pub const fn connections(&self) -> u32 {
+    pub const fn connections_opened(&self) -> u32 {
         self.connections
     }
 
     /// True if the flow waits until its next connection is opened.
-    pub fn is_waiting(&self) -> bool {
+    pub fn awaits_next_connection(&self) -> bool {
         self.phase == Phase::Waiting
     }
 
@@ -153,7 +153,7 @@ impl Flow {
     pub fn reset_with_other_leg(&mut self, side: Side) -> bool {
         let leg = self.leg.get_or_insert_default();
         leg.doomed = true;
-        if self.is_waiting() {
+        if self.awaits_next_connection() {
             self.reset = true;
             self.has_closed = true;
             self.phase = Phase::Done;
@@ -167,14 +167,14 @@ impl Flow {
 
     /// Sets the free buffer space of the receiving proxy to `bytes`, and lets the proxy read
     /// waiting data. Returns the number of bytes read.
-    pub fn make_room(&mut self, now: Time, bytes: u64) -> u64 {
-        self.app.set_room(bytes);
+    pub fn read_into_proxy(&mut self, now: Time, bytes: u64) -> u64 {
+        self.app.set_read_limit(bytes);
         let read = self.app.receive(&mut self.ends[RECEIVER]);
         self.record.counters.bytes_delivered += read;
         if read > 0 && self.app.is_complete() {
             self.record.note_finish(now);
         }
-        self.app.set_room(bytes - read);
+        self.app.set_read_limit(bytes - read);
         read
     }
 
@@ -194,7 +194,7 @@ impl Flow {
     /// Informs the sending proxy that no more data of this file follow. Returns true at the first
     /// call.
     pub fn end_supply(&mut self, now: Time, recorder: &mut Recorder) -> bool {
-        let news = self.app.is_open();
+        let news = self.app.is_supply_open();
         if news {
             self.app.end_supply();
             self.drive_sender_out_of_line(now, recorder);

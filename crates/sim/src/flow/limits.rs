@@ -8,18 +8,18 @@
 //! - whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, RECEIVER, SENDER};
-use crate::path::{BandwidthDelayProduct, Share};
+use crate::path::{BandwidthDelayProduct, FlightContribution};
 use retx_record::flow::FlowLimit;
 use retx_tcp::Limit;
 use retx_units::Time;
 
 /// Load of the bottleneck by the data in flight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
+pub(super) struct BottleneckLoad {
     /// True if the data of this flow alone keep the bottleneck busy.
-    pub by_itself: bool,
+    pub filled_alone: bool,
     /// True if the data of all flows over the bottleneck together keep it busy.
-    pub with_others: bool,
+    pub filled_with_others: bool,
 }
 
 impl Flow {
@@ -29,8 +29,8 @@ impl Flow {
     }
 
     /// Notes whether other flows use the bottleneck, once all paths are known.
-    pub fn set_share(&mut self) {
-        self.share = self.path.as_ref().map_or(Share::NONE, |path| path.share);
+    pub fn note_bottleneck_sharing(&mut self) {
+        self.share = self.path.as_ref().map_or(FlightContribution::NONE, |path| path.contribution);
     }
 
     /// Bandwidth-delay product of the path, if defined.
@@ -42,7 +42,7 @@ impl Flow {
     /// bottleneck, the bytes in flight over it.
     pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
         let limit = self.find_limit(now, in_flight);
-        self.record.limited_by(now, limit);
+        self.record.set_limit(now, limit);
     }
 
     fn find_limit(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
@@ -53,20 +53,20 @@ impl Flow {
         self.limit(now, load)
     }
 
-    pub(super) fn limit(&self, now: Time, load: Load) -> FlowLimit {
+    pub(super) fn limit(&self, now: Time, load: BottleneckLoad) -> FlowLimit {
         let limits = &self.record.counters.limited_by;
         match self.ends[SENDER].limit(now) {
             Limit::Handshake if self.is_asked_next() => FlowLimit::Application,
             Limit::Handshake => FlowLimit::Handshake,
             Limit::Nagle if !self.app.has_more() => FlowLimit::Nagle,
             Limit::Data if !self.app.has_more() => FlowLimit::Application,
-            Limit::Data | Limit::Nagle | Limit::ReceiveWindow if load.by_itself => {
+            Limit::Data | Limit::Nagle | Limit::ReceiveWindow if load.filled_alone => {
                 FlowLimit::Bottleneck
             }
             // The application has more data, but the full send buffer does not accept them.
             Limit::Data | Limit::Nagle => FlowLimit::SendBuffer,
             Limit::ReceiveWindow => FlowLimit::ReceiveWindow,
-            _ if load.with_others => FlowLimit::Bottleneck,
+            _ if load.filled_with_others => FlowLimit::Bottleneck,
             Limit::CongestionWindow | Limit::Deferral => limits.window(),
             Limit::Recovery => limits.recovery(),
             Limit::Pacing => FlowLimit::Pacing,
@@ -83,7 +83,7 @@ impl Flow {
     /// Records that the client is connected: the sender now waits for its first request.
     pub(super) fn note_client_connected(&mut self, now: Time) {
         if self.is_asked_next() && self.ends[SENDER].limit(now) == Limit::Handshake {
-            self.record.limited_by(now, FlowLimit::Application);
+            self.record.set_limit(now, FlowLimit::Application);
         }
     }
 
@@ -114,17 +114,17 @@ impl Flow {
         }
     }
 
-    pub(super) fn load(&mut self, now: Time, in_flight: &mut [u64]) -> Load {
+    pub(super) fn load(&mut self, now: Time, in_flight: &mut [u64]) -> BottleneckLoad {
         let sender = &self.ends[SENDER];
         let flight = sender.pipe();
         let Some(path) = self.path.as_deref_mut() else {
             let waits = sender.waits_in_queues();
-            return Load { by_itself: waits, with_others: waits };
+            return BottleneckLoad { filled_alone: waits, filled_with_others: waits };
         };
         path.ack_arrived(now, || sender.snd_una());
         let by_itself = path.is_filled(now, flight);
         let all = self.share.update_in_flight(flight, in_flight);
         let with_others = all.map_or(by_itself, |all| path.is_filled(now, all));
-        Load { by_itself, with_others }
+        BottleneckLoad { filled_alone: by_itself, filled_with_others: with_others }
     }
 }

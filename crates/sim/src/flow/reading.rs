@@ -29,11 +29,11 @@ impl Reader {
     /// Resets the state for the next connection.
     pub const fn begin_connection(&mut self, app: &mut App) {
         (self.busy_until, self.peer_closed) = (Time::NEVER, false);
-        app.set_room(READ_BLOCK);
+        app.set_read_limit(READ_BLOCK);
     }
 
     /// Time at which the program reads next; [`Time::NEVER`] if it waits for data.
-    pub const fn reads_at(&self) -> Time {
+    pub const fn next_read(&self) -> Time {
         self.busy_until
     }
 }
@@ -58,7 +58,7 @@ impl Flow {
         if let Some(reader) = &mut self.reader {
             // `read` fits into 32 bits: it is at most one block.
             reader.busy_until = now + reader.rate.transmission_time(read as u32);
-            self.app.set_room(0);
+            self.app.set_read_limit(0);
         }
     }
 
@@ -68,7 +68,7 @@ impl Flow {
             return;
         };
         reader.busy_until = Time::NEVER;
-        self.app.set_room(READ_BLOCK);
+        self.app.set_read_limit(READ_BLOCK);
         self.read(now, recorder);
         if self.reader.as_ref().is_some_and(|reader| reader.peer_closed) {
             self.handle_peer_close(now, recorder);

@@ -6,7 +6,7 @@ use crate::drop::Drop;
 use crate::packet::{OtherCopies, Packet, PacketMut, PacketRef};
 use crate::recorder::Recorder;
 use retx_record::capture::Transmission;
-use retx_record::flow::{EpisodeStart, FoundNecessary, SentSegment};
+use retx_record::flow::{EpisodeStart, NecessaryRetransmissions, SentSegment};
 use retx_record::reason::{EpisodeKind, InferredCause, SenderInference};
 use retx_record::truth::{ArrivedData, SegmentCopy, Trigger};
 use retx_tcp::{Connection, PlainTransmit, loss_cause};
@@ -41,7 +41,7 @@ impl Flow {
             let (from, to) = (sent.position, sent.position + u64::from(payload_bytes));
             let segment = SentSegment { copy: SegmentCopy { number, from, to }, payload_bytes };
             let longest = || longest_pause(sender);
-            let transmission = self.record.sent(now, segment, longest, &Receiver(receiver));
+            let transmission = self.record.on_sent(now, segment, longest, &Receiver(receiver));
             assert!(transmission == Transmission::First, "what counts as a retransmission");
         }
         number
@@ -57,20 +57,20 @@ impl Flow {
         packet: &mut PacketMut<'_>,
         recorder: &mut Recorder,
     ) {
-        packet.set_copy(self.record.count_packet());
+        packet.set_copy_number(self.record.count_packet());
         if packet.seq_len() == 0 {
             return;
         }
-        let segment = sent_segment(packet, packet.copy());
+        let segment = sent_segment(packet, packet.copy_number());
         let [sender, receiver] = &self.ends;
         let longest = || longest_pause(sender);
-        let transmission = self.record.sent(now, segment, longest, &Receiver(receiver));
+        let transmission = self.record.on_sent(now, segment, longest, &Receiver(receiver));
         assert!(
             retransmission == (transmission != Transmission::First),
             "what counts as a retransmission"
         );
         packet.set_transmission(transmission);
-        if retransmission || recorder.keeps_segments() {
+        if retransmission || recorder.records_segments() {
             self.record_row(now, packet, recorder);
         }
     }
@@ -84,10 +84,11 @@ impl Flow {
         recorder: &mut Recorder,
     ) {
         let smss = self.ends[SENDER].window().smss;
-        let (segment, transmission) = (sent_segment(packet, packet.copy()), packet.transmission());
+        let (segment, transmission) =
+            (sent_segment(packet, packet.copy_number()), packet.transmission());
         let tables = &mut recorder.tables;
         if let Some(row) = self.record.write_sent((now, smss), segment, transmission, tables) {
-            packet.set_row(row);
+            packet.set_table_row(row);
         }
     }
 
@@ -105,18 +106,18 @@ impl Flow {
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.record_refusal(packet.for_rare_call(), recorder);
         } else {
-            self.record.arrived(|| copy_of(&packet, packet.copy()));
+            self.record.on_arrived(|| copy_of(&packet, packet.copy_number()));
         }
     }
 
     #[cold]
     fn record_refusal(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
-        recorder.refused(packet);
-        let copy = copy_of(&packet, packet.copy());
-        if packet.others() == OtherCopies::OnTheirWay {
+        recorder.on_discarded(packet);
+        let copy = copy_of(&packet, packet.copy_number());
+        if packet.other_copies() == OtherCopies::OnTheirWay {
             self.record.note_discarded_copy(copy);
         } else {
-            let necessary = self.record.refused(copy, &mut recorder.tables);
+            let necessary = self.record.on_discarded(copy, &mut recorder.tables);
             self.correct_capture(necessary, recorder);
         }
     }
@@ -148,38 +149,42 @@ impl Flow {
             stale_timer: found.stale_timer,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
-        self.forget_standing_limit();
+        self.invalidate_cached_limit();
     }
 
     /// Records that a packet of this flow was dropped.
-    pub fn dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+    pub fn record_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         let smss = self.ends[SENDER].window().smss;
-        recorder.dropped(packet, smss, drop);
+        recorder.on_dropped(packet, smss, drop);
         self.record_loss(packet, drop, recorder);
     }
 
     /// Records that a relay has absorbed an acknowledgment of this flow.
-    pub fn absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
+    pub fn record_absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+        recorder.on_dropped(packet, self.ends[SENDER].window().smss, drop);
     }
 
     /// Records that a relay has freed the last copy of a packet after all others had been dropped.
-    pub fn lost_with_last_copy(
+    pub fn record_lost_with_last_copy(
         &mut self,
         packet: PacketRef<'_>,
         drop: &Drop,
         recorder: &mut Recorder,
     ) {
-        recorder.lost(packet, drop);
+        recorder.record_loss(packet, drop);
         self.record_loss(packet, drop, recorder);
     }
 
     /// Records that a relay has freed the last copy of a packet, after other copies had arrived. If
     /// the receiver has discarded all copies, the packet is lost.
-    pub fn given_up_after_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+    pub fn record_given_up_after_arrival(
+        &mut self,
+        packet: PacketRef<'_>,
+        recorder: &mut Recorder,
+    ) {
         if self.is_of_this_connection(packet) && self.has_discarded_copy(packet) {
-            let copy = copy_of(&packet, packet.copy());
-            let necessary = self.record.refused(copy, &mut recorder.tables);
+            let copy = copy_of(&packet, packet.copy_number());
+            let necessary = self.record.on_discarded(copy, &mut recorder.tables);
             self.correct_capture(necessary, recorder);
         }
     }
@@ -192,40 +197,40 @@ impl Flow {
             if packet.flags.contains(Flags::ACK) {
                 let sender = &self.ends[SENDER];
                 let ack = packet.ack.unwrap_near(sender.initial_sequence(), sender.snd_una());
-                self.record.ack_dropped(ack.max(0) as u64);
+                self.record.on_ack_dropped(ack.max(0) as u64);
             }
             return;
         }
         if packet.seq_len() > 0 {
-            let copy = copy_of(&packet, packet.copy());
-            let necessary = if packet.others() == OtherCopies::Arrived {
+            let copy = copy_of(&packet, packet.copy_number());
+            let necessary = if packet.other_copies() == OtherCopies::Arrived {
                 // Another copy arrived earlier, and the receiver discarded it.
-                self.record.refused(copy, &mut recorder.tables)
+                self.record.on_discarded(copy, &mut recorder.tables)
             } else {
-                self.record.dropped(copy, drop.cause, &mut recorder.tables)
+                self.record.on_dropped(copy, drop.cause, &mut recorder.tables)
             };
             self.correct_capture(necessary, recorder);
         }
     }
 
     fn has_discarded_copy(&self, packet: PacketRef<'_>) -> bool {
-        packet.carries_data_direction() && self.record.has_discarded_copy(packet.copy())
+        packet.carries_data_direction() && self.record.has_discarded_copy(packet.copy_number())
     }
 
     /// True if another copy of a dropped packet, made by the network, has delivered the same bytes
     /// or may still do so.
     fn is_delivered_by_copy(&self, packet: PacketRef<'_>) -> bool {
-        match packet.others() {
+        match packet.other_copies() {
             OtherCopies::None => false,
             OtherCopies::OnTheirWay => true,
             OtherCopies::Arrived => !self.has_discarded_copy(packet),
         }
     }
 
-    fn correct_capture(&self, necessary: FoundNecessary, recorder: &mut Recorder) {
+    fn correct_capture(&self, necessary: NecessaryRetransmissions, recorder: &mut Recorder) {
         if let Some(capture) = &mut recorder.capture {
             for number in necessary {
-                capture.was_necessary(self.record.flow(), number);
+                capture.mark_necessary(self.record.flow(), number);
             }
         }
     }

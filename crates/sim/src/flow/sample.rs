@@ -8,7 +8,7 @@ use retx_units::Time;
 
 impl Flow {
     /// Records the state of the sender, if its connection is open.
-    pub fn sample(&self, now: Time, recorder: &mut Recorder) {
+    pub fn record_sample(&self, now: Time, recorder: &mut Recorder) {
         let Some(samples) = &mut recorder.tables.samples else { return };
         if self.phase != Phase::Open {
             return;

@@ -33,9 +33,9 @@ impl Flow {
             }
         };
         PacketMetadata {
-            copy,
+            copy_number: copy,
             hop: self.first_hops[side as usize],
-            to: 2 * self.record.flow() + side.other() as u32,
+            destination: 2 * self.record.flow() + side.other() as u32,
             connection: self.connections,
         }
     }
@@ -51,15 +51,15 @@ impl Flow {
     ) {
         if side == Side::Receiver {
             self.note_ack_wait(now);
-            recorder.sent_by_receiver(now, &self.ends[RECEIVER], packet);
-        } else if packet.payload_bytes() > 0 && recorder.keeps_segments() {
+            recorder.on_sent_by_receiver(now, &self.ends[RECEIVER], packet);
+        } else if packet.payload_bytes() > 0 && recorder.records_segments() {
             self.record_row(now, packet, recorder);
         }
     }
 
     /// Records a segment sent by `side`, and fills in the fields of its `packet` that the network
     /// and the record need.
-    pub fn sent(
+    pub fn note_sent(
         &mut self,
         now: Time,
         (side, transmit): (Side, &Transmit),
@@ -68,7 +68,7 @@ impl Flow {
     ) {
         packet.position = transmit.position;
         packet.set_hop(self.first_hops[side as usize]);
-        packet.to = 2 * self.record.flow() + side.other() as u32;
+        packet.destination = 2 * self.record.flow() + side.other() as u32;
         packet.connection = self.connections;
         match side {
             Side::Sender => self.record_sent(now, transmit.retransmission, packet, recorder),
@@ -78,9 +78,9 @@ impl Flow {
                 }
                 let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
                 self.record.counters.acks_sent += u64::from(pure);
-                if recorder.notes_sent {
+                if recorder.notes_sent_packets {
                     self.note_ack_wait(now);
-                    recorder.sent_by_receiver(now, &self.ends[RECEIVER], packet);
+                    recorder.on_sent_by_receiver(now, &self.ends[RECEIVER], packet);
                 }
             }
         }

@@ -35,15 +35,15 @@ pub enum OtherCopies {
 impl Packets {
     /// Creates a copy of a packet, at the same position; returns its index. The copy has no row in
     /// a table and no id in a capture yet, because the row and the id belong to the original.
-    pub fn copy(&mut self, id: u32) -> u32 {
+    pub fn create_copy(&mut self, id: u32) -> u32 {
         let segment = self.segment(id);
-        if self.get(id).group() == NONE {
+        if self.get(id).copy_group() == NONE {
             let group = self.free_groups.pop().unwrap_or_else(|| {
                 self.copies.push(ALONE);
                 u32::try_from(self.copies.len() - 1).expect("fewer than 2^32 copies")
             });
-            self.copies[group as usize] = Copies { captured: self.get(id).captured(), ..ALONE };
-            self.get_mut(id).rare_fields_mut().group = group;
+            self.copies[group as usize] = Copies { captured: self.get(id).capture_id(), ..ALONE };
+            self.get_mut(id).rare_fields_mut().copy_group = group;
         }
         // The insertion allocates the index and stores the options; the header, including the ECN
         // field, is copied below.
@@ -51,15 +51,15 @@ impl Packets {
         let [from, to] = [id, copy].map(|id| id as usize);
         self.slots[to] = self.slots[from];
         self.tracking[to] = self.tracking[from];
-        let (group, own) = (self.get(id).group(), self.rare_fields[from]);
-        *self.get_mut(copy).rare_fields_mut() = RareFields { captured: NONE, ..own };
+        let (group, own) = (self.get(id).copy_group(), self.rare_fields[from]);
+        *self.get_mut(copy).rare_fields_mut() = RareFields { capture_id: NONE, ..own };
         self.copies[group as usize].alive += 1;
         copy
     }
 
     /// Records the drop of a packet, in case its other copies are lost as well.
     pub fn note_drop(&mut self, id: u32, drop: &Drop) {
-        let group = self.get(id).group();
+        let group = self.get(id).copy_group();
         if group != NONE {
             self.copies[group as usize].last_drop = Some(*drop);
         }
@@ -68,17 +68,17 @@ impl Packets {
     /// Ends a copy that a relay held. If it was the last copy and none has arrived, the packet is
     /// lost, and the last drop of another copy is returned.
     pub fn end_held_copy(&mut self, id: u32) -> Option<Drop> {
-        let group = self.get(id).group() as usize;
+        let group = self.get(id).copy_group() as usize;
         let last_drop = self.copies[group].last_drop;
         self.end_among_copies(id, false);
-        let lost = self.get(id).others() == OtherCopies::None;
+        let lost = self.get(id).other_copies() == OtherCopies::None;
         lost.then(|| last_drop.expect("what did not arrive was dropped"))
     }
 
     /// Ends a packet that has `arrived` at its host or was dropped; records in the packet the state
     /// of its other copies.
     #[inline]
-    pub fn end(&mut self, id: u32, arrived: bool) {
+    pub fn record_end(&mut self, id: u32, arrived: bool) {
         if self.get(id).has_copies() {
             self.end_among_copies(id, arrived);
         }
@@ -86,7 +86,7 @@ impl Packets {
 
     #[cold]
     fn end_among_copies(&mut self, id: u32, arrived: bool) {
-        let group = self.get(id).group();
+        let group = self.get(id).copy_group();
         let copies = &mut self.copies[group as usize];
         copies.alive -= 1;
         // Read before the arrival of this copy is recorded, because only other copies are of
@@ -103,25 +103,25 @@ impl Packets {
         }
         let mut packet = self.get_mut(id);
         let rare_fields = packet.rare_fields_mut();
-        rare_fields.others = others;
+        rare_fields.other_copies = others;
         rare_fields.is_later_copy = before;
         // The row shows a drop only if no other copy has arrived or may still arrive.
         if !arrived && (before || others == OtherCopies::OnTheirWay) {
-            packet.set_row(NONE);
+            packet.set_table_row(NONE);
         }
     }
 
     /// Id in the capture of the copy that a capture point saw first; `None` if none was seen.
     pub fn captured_copy(&self, id: u32) -> Option<u32> {
-        let group = self.get(id).group();
+        let group = self.get(id).copy_group();
         let captured = if group == NONE { NONE } else { self.copies[group as usize].captured };
         (captured != NONE).then_some(captured)
     }
 
     /// Records the id of a packet in the capture.
     pub fn note_captured(&mut self, id: u32, captured: u32) {
-        self.get_mut(id).rare_fields_mut().captured = captured;
-        let group = self.get(id).group();
+        self.get_mut(id).rare_fields_mut().capture_id = captured;
+        let group = self.get(id).copy_group();
         if group != NONE && self.copies[group as usize].captured == NONE {
             self.copies[group as usize].captured = captured;
         }

@@ -8,17 +8,17 @@ use std::ops::{Deref, DerefMut};
 /// Origin and position of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackingFields {
-    /// Origin: see [`PacketRef::copy`].
-    pub copy: u64,
+    /// Origin: see [`PacketRef::copy_number`].
+    pub copy_number: u64,
     /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
-    /// Row in a table: see [`PacketRef::row`].
-    pub row: u32,
+    /// Row in a table: see [`PacketRef::table_row`].
+    pub table_row: u32,
 }
 
 impl Default for TrackingFields {
     fn default() -> Self {
-        Self { copy: 0, hop: 0, row: NONE }
+        Self { copy_number: 0, hop: 0, table_row: NONE }
     }
 }
 
@@ -26,15 +26,15 @@ impl Default for TrackingFields {
 /// capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RareFields {
-    /// See [`PacketRef::captured`].
-    pub captured: u32,
+    /// See [`PacketRef::capture_id`].
+    pub capture_id: u32,
     /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
     /// there are no copies.
-    pub group: u32,
+    pub copy_group: u32,
     /// See [`PacketRef::transmission`].
     pub transmission: Transmission,
-    /// See [`PacketRef::others`].
-    pub others: OtherCopies,
+    /// See [`PacketRef::other_copies`].
+    pub other_copies: OtherCopies,
     /// See [`PacketRef::is_later_copy`].
     pub is_later_copy: bool,
 }
@@ -42,10 +42,10 @@ pub(super) struct RareFields {
 impl Default for RareFields {
     fn default() -> Self {
         Self {
-            captured: NONE,
-            group: NONE,
+            capture_id: NONE,
+            copy_group: NONE,
             transmission: Transmission::First,
-            others: OtherCopies::None,
+            other_copies: OtherCopies::None,
             is_later_copy: false,
         }
     }
@@ -88,8 +88,8 @@ impl<'a> PacketRef<'a> {
     /// Number of the packet in the order in which the flow's data sender has sent packets. For a
     /// datagram, its time of sending in nanoseconds.
     #[inline]
-    pub fn copy(self) -> u64 {
-        self.tracking().copy
+    pub fn copy_number(self) -> u64 {
+        self.tracking().copy_number
     }
 
     /// Position on the packet's route: an index into the engine's routes. It is not updated in
@@ -101,8 +101,8 @@ impl<'a> PacketRef<'a> {
 
     /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
-    pub fn row(self) -> u32 {
-        self.tracking().row
+    pub fn table_row(self) -> u32 {
+        self.tracking().table_row
     }
 
     #[inline]
@@ -111,15 +111,15 @@ impl<'a> PacketRef<'a> {
     }
 
     /// Id in the capture; [`NONE`] if no capture point has seen the packet.
-    pub fn captured(self) -> u32 {
-        self.rare_fields().captured
+    pub fn capture_id(self) -> u32 {
+        self.rare_fields().capture_id
     }
 
     /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
     /// there are no copies.
     #[inline]
-    pub(super) fn group(self) -> u32 {
-        self.rare_fields().group
+    pub(super) fn copy_group(self) -> u32 {
+        self.rare_fields().copy_group
     }
 
     /// First transmission, needed retransmission, or unnecessary retransmission.
@@ -128,8 +128,8 @@ impl<'a> PacketRef<'a> {
     }
 
     /// State of the packet's other copies; valid once the packet has arrived or was dropped.
-    pub fn others(self) -> OtherCopies {
-        self.rare_fields().others
+    pub fn other_copies(self) -> OtherCopies {
+        self.rare_fields().other_copies
     }
 
     /// True if another copy of the packet arrived before it.
@@ -140,7 +140,7 @@ impl<'a> PacketRef<'a> {
     /// True if the network has made copies of the packet.
     #[inline]
     pub fn has_copies(self) -> bool {
-        self.group() != NONE
+        self.copy_group() != NONE
     }
 }
 
@@ -170,16 +170,16 @@ impl DerefMut for PacketMut<'_> {
 }
 
 impl PacketMut<'_> {
-    /// Number of the copy: see [`PacketRef::copy`].
+    /// Number of the copy: see [`PacketRef::copy_number`].
     #[inline]
-    pub const fn copy(&self) -> u64 {
-        self.tracking.copy
+    pub const fn copy_number(&self) -> u64 {
+        self.tracking.copy_number
     }
 
     /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
-    pub const fn row(&self) -> u32 {
-        self.tracking.row
+    pub const fn table_row(&self) -> u32 {
+        self.tracking.table_row
     }
 
     /// First transmission, needed retransmission, or unnecessary retransmission.
@@ -191,10 +191,10 @@ impl PacketMut<'_> {
         }
     }
 
-    /// Sets the number of the copy: see [`PacketRef::copy`].
+    /// Sets the number of the copy: see [`PacketRef::copy_number`].
     #[inline]
-    pub const fn set_copy(&mut self, copy: u64) {
-        self.tracking.copy = copy;
+    pub const fn set_copy_number(&mut self, copy: u64) {
+        self.tracking.copy_number = copy;
     }
 
     /// Sets the position: see [`PacketRef::hop`].
@@ -203,10 +203,10 @@ impl PacketMut<'_> {
         self.tracking.hop = hop;
     }
 
-    /// Sets the row: see [`PacketRef::row`].
+    /// Sets the row: see [`PacketRef::table_row`].
     #[inline]
-    pub const fn set_row(&mut self, row: u32) {
-        self.tracking.row = row;
+    pub const fn set_table_row(&mut self, row: u32) {
+        self.tracking.table_row = row;
     }
 
     /// Sets the kind of transmission.

@@ -13,12 +13,12 @@ use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
 /// Fields that a packet needs in addition to its segment.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketMetadata {
-    /// Number of the packet: see [`PacketRef::copy`].
-    pub copy: u64,
+    /// Number of the packet: see [`PacketRef::copy_number`].
+    pub copy_number: u64,
     /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
-    /// Destination endpoint: see [`Packet::to`].
-    pub to: u32,
+    /// Destination endpoint: see [`Packet::destination`].
+    pub destination: u32,
     /// Connection of the flow: see [`Packet::connection`].
     pub connection: u32,
 }
@@ -34,7 +34,7 @@ impl Packet {
             position: transmit.position,
             seq,
             ack,
-            to: metadata.to,
+            destination: metadata.destination,
             connection: metadata.connection,
             window,
             bytes: length(headers + payload_bytes),
@@ -64,8 +64,11 @@ impl Packets {
         // Indices ascend, so the slots of the next packets are known, and can be prefetched before
         // they are written.
         prefetch_index(&self.slots, id as usize + 16);
-        self.tracking[id as usize] =
-            TrackingFields { copy: metadata.copy, hop: metadata.hop, row: NONE };
+        self.tracking[id as usize] = TrackingFields {
+            copy_number: metadata.copy_number,
+            hop: metadata.hop,
+            table_row: NONE,
+        };
         prefetch_index(&self.tracking, id as usize + 16);
         (id, bytes)
     }
@@ -77,7 +80,7 @@ pub struct ArrivedPacket<'a> {
     /// Packet that has arrived.
     pub packet: PacketRef<'a>,
     /// Buffer for unpacking a segment that is not plain.
-    pub place: &'a mut UnpackedSegment,
+    pub buffer: &'a mut UnpackedSegment,
 }
 
 impl PacketRef<'_> {
@@ -93,7 +96,7 @@ impl ArrivedPacket<'_> {
     /// Passes the packet's segment to the connection `to`.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
-        let Self { packet, place } = self;
+        let Self { packet, buffer: place } = self;
         let plain = packet.bits & PLAIN == 0;
         let PacketRef { packet: header, id, packets } = packet;
         let timestamps = packets.timestamps_of(header, id);
@@ -135,17 +138,24 @@ mod tests {
             payload_bytes: 1_448,
         };
         let timestamps = Some(Timestamps { value: 20, echo: 21 });
-        let metadata = PacketMetadata { copy: 3, hop: 4, to: 5, connection: 6 };
+        let metadata = PacketMetadata { copy_number: 3, hop: 4, destination: 5, connection: 6 };
         let mut packets = Packets::default();
         let transmit = PlainTransmit { segment, position: 8, may_send_more: true };
         let (plain, _) = packets.insert_plain(&transmit, timestamps, &metadata);
         let (other, mut packet) = packets.insert(&segment.segment(timestamps), Ecn::NotEct);
-        (packet.position, packet.to, packet.connection) = (8, metadata.to, metadata.connection);
-        packet.set_copy(metadata.copy);
+        (packet.position, packet.destination, packet.connection) =
+            (8, metadata.destination, metadata.connection);
+        packet.set_copy_number(metadata.copy_number);
         packet.set_hop(metadata.hop);
         let [plain_packet, other] = [plain, other].map(|id| {
             let packet = packets.get(id);
-            format!("{:?} {} {} {}", *packet, packet.copy(), packet.hop(), packet.row())
+            format!(
+                "{:?} {} {} {}",
+                *packet,
+                packet.copy_number(),
+                packet.hop(),
+                packet.table_row()
+            )
         });
         assert_eq!(plain_packet, other);
         assert_eq!(packets.segment(plain), segment.segment(timestamps));

@@ -13,7 +13,7 @@ pub struct AckWaits {
 
 impl AckWaits {
     /// Records that an acknowledgment of everything before `acked` is sent.
-    pub fn sent(&mut self, now: Time, acked: u64) {
+    pub fn on_ack_sent(&mut self, now: Time, acked: u64) {
         if self.sent.back().is_none_or(|(last, _)| acked > *last) {
             self.sent.push_back((acked, now));
         }
@@ -22,7 +22,7 @@ impl AckWaits {
     /// Waiting time of the newest acknowledgment that has arrived: its time in transit minus
     /// `least`, the time with empty queues. `None` if none has arrived since the last call.
     /// `snd_una` is the sender's first unacknowledged position.
-    pub fn arrived(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
+    pub fn on_ack_arrived(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
         let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
         let (_, at) = *self.sent.get(count.checked_sub(1)?)?;
         self.sent.drain(..count);

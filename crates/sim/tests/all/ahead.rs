@@ -10,7 +10,13 @@ use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 fn outcome(plan: &Plan, reference: bool, tables: bool) -> Outcome {
     let [segments, drops, episodes] = [tables; 3];
-    let options = Options { segments, drops, episodes, reference, ..Options::default() };
+    let options = Options {
+        record_segments: segments,
+        record_drops: drops,
+        record_episodes: episodes,
+        is_reference_run: reference,
+        ..Options::default()
+    };
     run_plan(plan, &options, &Control::default()).expect("a sound run")
 }
 

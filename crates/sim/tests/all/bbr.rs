@@ -29,7 +29,7 @@ fn path(preset: &str, mbit_s: u64, loss: f64) -> Plan {
 }
 
 fn run(plan: &Plan) -> Outcome {
-    run_plan(plan, &Options { segments: true, ..Options::default() }, &Control::default())
+    run_plan(plan, &Options { record_segments: true, ..Options::default() }, &Control::default())
         .expect("a sound plan")
 }
 

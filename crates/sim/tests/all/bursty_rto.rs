@@ -14,7 +14,7 @@ const BEFORE: u64 = 48 * SMSS;
 fn play(overrides: &[(String, String)]) -> Outcome {
     let source = Source { name: "bursty-rto.toml", text: TEXT, overrides };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { segments: true, episodes: true, ..Options::default() };
+    let options = Options { record_segments: true, record_episodes: true, ..Options::default() };
     run(&scenario, &options, &Control::default()).expect("a sound run")
 }
 

@@ -15,11 +15,11 @@ use retx_units::{Duration, Rate, Time};
 
 const TABLES: Options = Options {
     replication: 0,
-    segments: true,
-    drops: true,
-    episodes: true,
-    capture: vec![],
-    reference: false,
+    record_segments: true,
+    record_drops: true,
+    record_episodes: true,
+    capture_points: vec![],
+    is_reference_run: false,
 };
 
 /// The first byte of the 20th data segment.

@@ -12,10 +12,10 @@ fn outcome(text: &str, replication: u64) -> Outcome {
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
     let options = Options {
         replication,
-        segments: true,
-        drops: true,
-        episodes: true,
-        capture: vec![],
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        capture_points: vec![],
         ..Options::default()
     };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
@@ -129,7 +129,7 @@ fn a_copy_has_the_identification_of_its_original() {
     let [left, right] = [false, true].map(|right| CapturePoint::Link { link: 0, right });
     for capture in [vec![right], vec![left, right]] {
         let everywhere = capture.len() == 2;
-        let options = Options { capture, ..Options::default() };
+        let options = Options { capture_points: capture, ..Options::default() };
         let outcome = run(&scenario, &options, &Control::default()).expect("a sound run");
         assert!(outcome.flows[0].segments_retransmitted > 0);
         let packets = seen(&outcome);

@@ -36,7 +36,7 @@ fn run(setting: &Setting, seed: u64) -> Outcome {
     let warmup = Time::ZERO + WARMUP;
     let end = warmup + Duration::from_secs(setting.seconds);
     let plan = Plan { seed, warmup, end, ..one_flow(&[link], tcp, Work::Bulk) };
-    let options = Options { episodes: true, ..Options::default() };
+    let options = Options { record_episodes: true, ..Options::default() };
     run_plan(&plan, &options, &Control::default()).expect("a sound plan")
 }
 

@@ -25,7 +25,7 @@ fn path(rule: &str, p: f64, packets: u64) -> Plan {
 }
 
 fn run(plan: &Plan) -> Outcome {
-    let options = Options { episodes: true, ..Options::default() };
+    let options = Options { record_episodes: true, ..Options::default() };
     run_plan(plan, &options, &Control::default()).expect("a sound run")
 }
 

@@ -10,7 +10,7 @@ fn outcome(text: &str, set: &[(&str, &str)]) -> Outcome {
         set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let source = Source { name: "udp.toml", text, overrides: &overrides };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { drops: true, ..Options::default() };
+    let options = Options { record_drops: true, ..Options::default() };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -325,7 +325,7 @@ app = "cbr"
     let source = Source { name: "udp.toml", text, overrides: &[] };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
     let capture = vec![CapturePoint::Stage { stage: 0, place: 1 }];
-    let options = Options { capture, ..Options::default() };
+    let options = Options { capture_points: capture, ..Options::default() };
     let outcome = run(&scenario, &options, &Control::default()).expect("it runs");
     assert_eq!(only(&outcome).datagrams.delivered, 100);
     assert_eq!(outcome.wlans[0].counts.packets_delivered, 100);

@@ -25,7 +25,7 @@ fn outcome(set: &[(&str, &str)]) -> Outcome {
         set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let source = Source { name: "web.toml", text: CLIENT, overrides: &overrides };
     let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { episodes: true, ..Options::default() };
+    let options = Options { record_episodes: true, ..Options::default() };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 

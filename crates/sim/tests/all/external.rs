@@ -44,15 +44,15 @@ fn arriving(segment: &Segment, bytes: u32, flow: u32) -> ExternalPacket<'_> {
     ExternalPacket {
         route: 0,
         flow,
-        to: Side::Receiver,
+        destination: Side::Receiver,
         segment,
         bytes,
         ecn: Ecn::Ect0,
         position: 1,
-        copy: 0,
+        copy_number: 0,
         connection: 1,
         transmission: Transmission::First,
-        row: None,
+        table_row: None,
     }
 }
 
@@ -70,14 +70,14 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
         overhead = 0
         queue = { discipline = "droptail", packets = 1 }"#,
     );
-    let options = Options { drops: true, ..Options::default() };
+    let options = Options { record_drops: true, ..Options::default() };
     let mut engine = engine(&plan, &options);
     let segment = Segment::default();
     let mut ids = Vec::new();
     let mut left = Vec::new();
     // The third packet belongs to no flow of the plan.
     for flow in [0, 0, 1] {
-        ids.push(engine.arrive(at_ms(1), &arriving(&segment, 1250, flow)));
+        ids.push(engine.enter_external(at_ms(1), &arriving(&segment, 1250, flow)));
         left.extend(advance(&mut engine, at_ms(1)));
     }
     assert!(matches!(left[..], [ExternalEvent::Dropped { id, .. }] if id == ids[2]), "{left:?}");
@@ -112,7 +112,7 @@ fn copies_are_told_before_they_arrive() {
     );
     let mut engine = engine(&plan, &Options::default());
     let segment = Segment::default();
-    let id = engine.arrive(Time::ZERO, &arriving(&segment, 100, 0));
+    let id = engine.enter_external(Time::ZERO, &arriving(&segment, 100, 0));
     let left = advance(&mut engine, at_ms(100));
     let [ExternalEvent::Copied { from, to }, rest @ ..] = &left[..] else {
         panic!("{left:?}");
@@ -176,7 +176,7 @@ fn a_relay_keeps_a_copy_and_gives_it_up() {
         let segment = Segment { seq: SeqNr(seq), payload_bytes, flags, ..Segment::default() };
         let position = u64::from(seq - 100);
         let packet = ExternalPacket { position, ..arriving(&segment, 40 + payload_bytes, 0) };
-        let id = engine.arrive(at_ms(ms), &packet);
+        let id = engine.enter_external(at_ms(ms), &packet);
         (id, advance(&mut engine, at_ms(ms + 4)))
     };
     let (_, left) = pass(100, 0, Flags::SYN, 0);
@@ -222,7 +222,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
         app = "bulk"
         "#,
     );
-    let options = Options { drops: true, ..Options::default() };
+    let options = Options { record_drops: true, ..Options::default() };
     let mut engine = engine(&plan, &options);
     let segment = Segment { payload_bytes: 1222, ..Segment::default() };
     let mut left = Vec::new();
@@ -233,7 +233,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
             connection: 0,
             ..arriving(&segment, 1250, 0)
         };
-        engine.arrive(Time::ZERO, &packet);
+        engine.enter_external(Time::ZERO, &packet);
         left.extend(advance(&mut engine, Time::ZERO));
     }
     left.extend(advance(&mut engine, at_ms(30)));
@@ -269,7 +269,7 @@ fn time_stands_still_when_the_run_is_over() {
     let mut engine = engine(&plan, &Options::default());
     let segment = Segment::default();
     assert_eq!(engine.advance(at_ms(9_990)), None);
-    engine.arrive(at_ms(9_990), &arriving(&segment, 100, 0));
+    engine.enter_external(at_ms(9_990), &arriving(&segment, 100, 0));
     assert_eq!(engine.advance(at_ms(10_400)), None);
     assert!(engine.is_over());
     assert_eq!(engine.now(), at_ms(10_000));

@@ -9,7 +9,7 @@
 
 use retx_link::{channel, pipe, queue};
 use retx_record::reason::EpisodeKind;
-use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Shared, Side, TcpPlan, Work};
+use retx_sim::plan::{CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Rate, Time};
@@ -45,7 +45,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
         link: link.into(),
         direction,
         ends: ["near".into(), "far".into()],
-        config: Shared::from(pipe::Config {
+        config: CopyOnWrite::from(pipe::Config {
             rate: Some(Rate::from_bit_s(bit_s)),
             delay: Duration::from_millis(delay),
             overhead: 0,
@@ -97,7 +97,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
         }],
         datagrams: vec![],
     };
-    let options = Options { segments: true, episodes: true, ..Options::default() };
+    let options = Options { record_segments: true, record_episodes: true, ..Options::default() };
     let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound plan");
     let milliseconds = |time: Time| (time.as_secs_f64() * 1e3).round() as i64;
     let segments = outcome.tables.segments.expect("asked for");

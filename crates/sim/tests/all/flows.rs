@@ -1,7 +1,7 @@
 //! Applications, starts and ends of flows, and statistics over a part of a run.
 
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, script, tcp};
-use retx_sim::plan::{FlowPlan, Plan, READ_BLOCK, Sampling, Side, Sizes, Work};
+use retx_sim::plan::{FileSizes, FlowPlan, Plan, READ_BLOCK, Sampling, Side, Work};
 use retx_sim::{Control, Options, Outcome, RunError, run_plan};
 use retx_units::{Duration, Rate, Time};
 
@@ -20,7 +20,7 @@ fn short_link() -> LinkOf {
 }
 
 fn files(sizes: &[u64], pause: Duration) -> Work {
-    Work::Files { sizes: Sizes::Each(sizes.into()), pause }
+    Work::Files { sizes: FileSizes::Each(sizes.into()), pause }
 }
 
 #[test]

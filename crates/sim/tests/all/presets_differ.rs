@@ -29,7 +29,7 @@ fn lossy(tcp: TcpPlan) -> Plan {
 type Trace = Vec<(Time, u64, u32)>;
 
 fn trace(tcp: TcpPlan) -> Trace {
-    let options = Options { segments: true, ..Options::default() };
+    let options = Options { record_segments: true, ..Options::default() };
     let outcome = run_plan(&lossy(tcp), &options, &Control::default()).expect("a sound plan");
     let segments = outcome.tables.segments.expect("asked for");
     segments.rows().map(|(row, _)| (row.sent, row.seq, row.length_bytes)).collect()

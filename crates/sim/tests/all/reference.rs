@@ -24,7 +24,14 @@ fn options(recorded: Recorded, reference: bool) -> Options {
         Recorded::Nothing | Recorded::Tables => vec![],
     };
     let (segments, drops, episodes) = (tables, tables, tables);
-    Options { segments, drops, episodes, capture, reference, ..Options::default() }
+    Options {
+        record_segments: segments,
+        record_drops: drops,
+        record_episodes: episodes,
+        capture_points: capture,
+        is_reference_run: reference,
+        ..Options::default()
+    }
 }
 
 /// All results of a run as text, except the number of events; `in_lines` puts them in lines, which

@@ -7,11 +7,11 @@ use retx_sim::{Control, Options, Outcome, build, run_plan};
 
 const TABLES: Options = Options {
     replication: 0,
-    segments: true,
-    drops: true,
-    episodes: true,
-    capture: vec![],
-    reference: false,
+    record_segments: true,
+    record_drops: true,
+    record_episodes: true,
+    capture_points: vec![],
+    is_reference_run: false,
 };
 
 /// Runs one of the example scenarios `last-hop*.toml` with some keys changed.

@@ -67,10 +67,10 @@ fn everything() -> Options {
     ];
     Options {
         replication: 0,
-        segments: true,
-        drops: true,
-        episodes: true,
-        capture,
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        capture_points: capture,
         ..Options::default()
     }
 }

@@ -109,7 +109,12 @@ fn overrides(text: &str) -> Vec<(String, String)> {
 fn result(base: &str, text: &str, set: &str) -> String {
     let overrides = overrides(set);
     let source = Source { name: base, text, overrides: &overrides };
-    let options = Options { segments: true, drops: true, episodes: true, ..Options::default() };
+    let options = Options {
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        ..Options::default()
+    };
     let scenario = match parse(&source) {
         Ok(scenario) => scenario,
         Err(error) => return format!("error: {error}"),

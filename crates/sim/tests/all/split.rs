@@ -2,7 +2,7 @@
 
 use crate::plans::{LinkOf, bernoulli, one_flow, script, split, tcp};
 use retx_record::summary::FlowSummary;
-use retx_sim::plan::{Plan, Side, Sizes, Work};
+use retx_sim::plan::{FileSizes, Plan, Side, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Time};
@@ -103,7 +103,7 @@ fn each_leg_repairs_its_own_losses() {
 fn files_follow_each_other_whoever_opens() {
     for initiator in [Side::Sender, Side::Receiver] {
         for proxies in 1..3 {
-            let sizes = Sizes::Each([30_000, 0, 1, 50_000].as_slice().into());
+            let sizes = FileSizes::Each([30_000, 0, 1, 50_000].as_slice().into());
             let work = Work::Files { sizes, pause: Duration::from_millis(300) };
             let mut links: Vec<LinkOf> = two_links(4).into();
             links.push(LinkOf::new("third", ["client", "further"]));

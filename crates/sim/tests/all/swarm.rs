@@ -206,7 +206,7 @@ fn check_relays(plan: &Plan, outcome: &Outcome) {
     for (index, relay) in outcome.relays.iter().enumerate() {
         let proxies = plan.proxies.iter().filter(|proxy| proxy.relay as usize == index);
         if relay.kind == "split" {
-            assert!(relay.buffer_max_bytes <= proxies.map(|proxy| proxy.buffer).sum());
+            assert!(relay.buffer_max_bytes <= proxies.map(|proxy| proxy.buffer_bytes).sum());
             assert_eq!(relay.buffer_end_bytes, 0);
         }
         let repeated = relay.retransmissions_by_acks + relay.retransmissions_by_timer;
@@ -243,10 +243,10 @@ fn seed(seed: u64) {
     let capture = if plan.pipes.is_empty() { vec![] } else { vec![point] };
     let options = Options {
         replication: 0,
-        segments: true,
-        drops: true,
-        episodes: true,
-        capture,
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        capture_points: capture,
         ..Options::default()
     };
     let outcome = run_plan(&plan, &options, &Control::default())

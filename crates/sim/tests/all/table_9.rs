@@ -15,7 +15,7 @@ fn the_window_grows_back_as_in_table_9() {
     let mut plan = high_ber(0.0);
     plan.sampling = Sampling::EveryAck;
     plan.pipes[0].config.channel = vec![script(&[], &[296 * 1460 + 1])];
-    let options = Options { episodes: true, ..Options::default() };
+    let options = Options { record_episodes: true, ..Options::default() };
     let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound run");
     let episode = outcome.tables.episodes.expect("asked for").rows()[0];
     let samples = outcome.tables.samples.expect("asked for");

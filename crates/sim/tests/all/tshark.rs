@@ -28,7 +28,7 @@ fn captured(seed: u64) -> (Temporary, FlowSummary) {
     plan.pipes[1].config.channel = vec![bernoulli(0.01)];
     plan.seed = seed;
     let capture = vec![CapturePoint::Link { link: 0, right: false }];
-    let options = Options { capture, ..Options::default() };
+    let options = Options { capture_points: capture, ..Options::default() };
     let outcome = run_plan(&plan, &options, &Control::default()).expect("a sound run");
     let name = format!("retx-sim-{}-{seed}.pcapng", std::process::id());
     let file = Temporary(std::env::temp_dir().join(name));

@@ -18,11 +18,11 @@ use retx_units::{Duration, Time};
 
 const TABLES: Options = Options {
     replication: 0,
-    segments: true,
-    drops: true,
-    episodes: true,
-    capture: vec![],
-    reference: false,
+    record_segments: true,
+    record_drops: true,
+    record_episodes: true,
+    capture_points: vec![],
+    is_reference_run: false,
 };
 
 /// A row of the `segments` table with its number, the segment's fate and the time at which it was

@@ -16,10 +16,10 @@ fn outcome(text: &str, set: &[(&str, &str)]) -> Outcome {
     let capture = vec![CapturePoint::Stage { stage: 0, place: 0 }];
     let options = Options {
         replication: 0,
-        segments: true,
-        drops: true,
-        episodes: true,
-        capture,
+        record_segments: true,
+        record_drops: true,
+        record_episodes: true,
+        capture_points: capture,
         ..Options::default()
     };
     run(&scenario, &options, &Control::default()).unwrap_or_else(|error| panic!("{error}"))

@@ -1,7 +1,7 @@
 //! Path-MTU black hole: large segments vanish without an ICMP message, whereas smaller ones pass
 //! (RFC 2923 §2.1, RFC 4821).
 
-use super::Sent;
+use super::SentPacket;
 use crate::answer::Pattern;
 
 /// Payload of the largest IPv4 packet that every path passes (RFC 791: 576 bytes), without headers.
@@ -38,7 +38,7 @@ pub struct BlackHoleDetector {
 impl BlackHoleDetector {
     /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
     /// payload.
-    pub fn on_data(&mut self, sent: &Sent, segment: i64) {
+    pub fn on_data(&mut self, sent: &SentPacket, segment: i64) {
         // A super-segment, which the network card will split, is longer than the segments on the
         // path.
         let length = sent.payload_bytes.min(segment);

@@ -16,9 +16,9 @@ pub use options::Negotiation;
 pub use pauses::Pauses;
 pub use policer::PolicerDetector;
 
-use super::half::Direction;
+use super::direction::Direction;
 use super::record::RetransmissionRecord;
-use crate::answer::{Kind, Needless, Pattern};
+use crate::answer::{Kind, Necessity, Pattern};
 
 /// Pauses are reported only if together they take at least this fraction of a flow's life (an
 /// arbitrary choice).
@@ -33,14 +33,14 @@ pub struct PatternDetectors {
     /// Detector of segments that are too large for the path.
     pub black_hole: BlackHoleDetector,
     /// Detector of a policer, from losses and from the bytes sent.
-    pub policing: PolicerDetector,
+    pub policer: PolicerDetector,
     /// Detector of closed windows, and of pauses of the application.
     pub pauses: Pauses,
 }
 
 /// Packet of the data's sender.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent {
+pub struct SentPacket {
     /// Number of the frame in the capture.
     pub packet: u64,
     /// Time of transmission.
@@ -56,8 +56,8 @@ pub struct Sent {
 impl PatternDetectors {
     /// Handles data that pass the capture. `segment` is the largest payload of a segment on the
     /// path.
-    pub fn on_data(&mut self, sent: &Sent, segment: i64) {
-        self.policing.on_data(sent);
+    pub fn on_data(&mut self, sent: &SentPacket, segment: i64) {
+        self.policer.on_data(sent);
         self.black_hole.on_data(sent, segment);
         self.pauses.on_data(sent);
     }
@@ -75,7 +75,7 @@ fn list(names: &[&str]) -> String {
 /// True if, according to the capture, an earlier copy was lost before this retransmission.
 fn follows_a_loss(record: &RetransmissionRecord) -> bool {
     let repairs = matches!(record.kind, Kind::Fast | Kind::Recovery | Kind::Timeout);
-    repairs && record.needless != Needless::Yes
+    repairs && record.needless != Necessity::Yes
 }
 
 impl Direction {
@@ -87,12 +87,12 @@ impl Direction {
         found.extend(detectors.black_hole.finish());
         // Timeouts of a black hole would look like an outage.
         if found.is_empty() {
-            found.extend(outage::longest(&self.timeouts, &self.records.all));
+            found.extend(outage::longest_outage(&self.timeouts, &self.records.all));
         }
         let lost = |index: u32| follows_a_loss(&self.records.all[index as usize]);
         // A full queue delays the packets before a loss, a policer does not.
         let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
-        let policer = detectors.policing.finish(lost, &waits, self.sender.rtt_min_ns);
+        let policer = detectors.policer.finish(lost, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
         found.extend(standing_queue::find(&self.sender.rtts));

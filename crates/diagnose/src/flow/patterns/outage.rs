@@ -1,15 +1,18 @@
 //! Outage: all packets of a period are lost, so several timeouts follow each other.
 
 use crate::answer::Pattern;
-use crate::flow::half::TimeoutRecord;
+use crate::flow::direction::TimeoutRecord;
 use crate::flow::record::RetransmissionRecord;
 
 /// Number of consecutive timeouts from which on a series counts as an outage.
 const IN_A_ROW: u32 = 3;
 
 /// The longest outage; `None` without outages.
-pub fn longest(timeouts: &[TimeoutRecord], records: &[RetransmissionRecord]) -> Option<Pattern> {
-    let number = |it: &TimeoutRecord| records[it.index as usize].number;
+pub fn longest_outage(
+    timeouts: &[TimeoutRecord],
+    records: &[RetransmissionRecord],
+) -> Option<Pattern> {
+    let number = |it: &TimeoutRecord| records[it.index as usize].consecutive_timeouts;
     // A timeout with the number 1 is the first of a series and begins a new group.
     let groups = timeouts.chunk_by(|_, next| number(next) > 1);
     let outages = groups.filter(|group| group.last().is_some_and(|it| number(it) >= IN_A_ROW));

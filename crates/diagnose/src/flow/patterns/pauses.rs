@@ -1,7 +1,7 @@
 //! Pauses that an application makes: a closed receive window, a server that prepares its response,
 //! or a client that sends no request.
 
-use super::{NOTICEABLE_NS, Sent, WORTH_NAMING};
+use super::{NOTICEABLE_NS, SentPacket, WORTH_NAMING};
 use crate::answer::Pattern;
 
 /// Pauses of one kind.
@@ -102,7 +102,7 @@ impl Pauses {
     }
 
     /// Handles data of the sender, which end its pause.
-    pub fn on_data(&mut self, sent: &Sent) {
+    pub fn on_data(&mut self, sent: &SentPacket) {
         self.idle = None;
         if let Some((since_ns, packet)) = self.request.take().filter(|_| !sent.is_retransmission) {
             self.answers.add((sent.time_ns - since_ns).max(0), packet);

@@ -10,7 +10,7 @@
 //! Flach et al. ("An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea
 //! with a bucket of unlimited size.
 
-use super::Sent;
+use super::SentPacket;
 use crate::answer::Pattern;
 
 /// Minimum number of losses for a judgment (Flach et al. §3.1).
@@ -72,7 +72,7 @@ pub struct PolicerDetector {
 
 impl PolicerDetector {
     /// Adds the bytes of data that pass the capture.
-    pub fn on_data(&mut self, sent: &Sent) {
+    pub fn on_data(&mut self, sent: &SentPacket) {
         self.sent += sent.payload_bytes + HEADERS;
         // Before the first loss, the level of the bucket is unknown.
         if self.losses.is_empty() {

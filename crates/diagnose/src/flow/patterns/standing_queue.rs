@@ -1,7 +1,7 @@
 //! Standing queue ("bufferbloat"): most of the RTT is spent in a queue.
 
 use crate::answer::Pattern;
-use crate::flow::cause::Rtts;
+use crate::flow::cause::RttSamples;
 
 /// Minimum ratio of the median RTT to the least RTT for a standing queue.
 const TIMES: f64 = 2.0;
@@ -10,7 +10,7 @@ const TIMES: f64 = 2.0;
 const BEYOND_S: f64 = 0.1;
 
 /// The pattern, from the RTT samples.
-pub fn find(rtts: &Rtts) -> Option<Pattern> {
+pub fn find(rtts: &RttSamples) -> Option<Pattern> {
     let [least_s, median_s] = rtts.least_and_median_s()?;
     if median_s < TIMES * least_s || median_s - least_s < BEYOND_S {
         return None;

@@ -19,13 +19,13 @@ impl Sender {
         let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
         let since_timer = attempt.time_ns - self.timer_ns;
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
-        let is_head = attempt.start <= self.una;
+        let is_head = attempt.start <= self.snd_una;
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
         // Queues before the capture may hide that an acknowledgment released this retransmission.
         let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
         let is_late_repair = attempt.is_time_unknown && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
-        if attempt.end <= self.una && !was_doubted {
+        if attempt.end <= self.snd_una && !was_doubted {
             // The acknowledgment of these data has passed the capture, but had not reached the
             // sender when it retransmitted. Without an indication of a loss, only the timer can
             // have caused the retransmission: the queueing delay was longer than the RTO.
@@ -40,7 +40,7 @@ impl Sender {
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_time_unknown;
-        if self.goes_back(attempt) {
+        if self.continues_go_back_n(attempt) {
             return self.stale(attempt);
         }
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
@@ -48,7 +48,8 @@ impl Sender {
         }
         // If the sender has undone the timeout, a SACK block has caused this retransmission, not
         // the timeout.
-        let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
+        let is_undone =
+            self.may_undo && self.last_timeout_was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
@@ -56,7 +57,7 @@ impl Sender {
                 if let Some(third_ns) = self.third_ns.take() {
                     self.queue_ns = (attempt.time_ns - third_ns).max(0);
                 }
-                self.state = State::Recovery(attempt.sent_to);
+                self.state = State::Recovery(attempt.snd_max);
                 self.recovery_ns = attempt.time_ns;
                 self.has_reduced = true;
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
@@ -79,8 +80,8 @@ impl Sender {
     /// Classifies a retransmission of data whose acknowledgment was on its way to the sender. Only
     /// a timeout can have caused it.
     fn stale(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
-        if self.state != State::Loss(attempt.sent_to) {
-            self.state = State::Loss(attempt.sent_to);
+        if self.state != State::Loss(attempt.snd_max) {
+            self.state = State::Loss(attempt.snd_max);
             self.timeouts = 1;
             self.has_reduced = true;
         }
@@ -104,7 +105,7 @@ impl Sender {
         elapsed: i64,
         rto: i64,
     ) -> (Kind, f64) {
-        let is_tail = at.end >= at.sent_to;
+        let is_tail = at.end >= at.snd_max;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
         // A timeout retransmits the first unacknowledged segment first, so this is a tail loss
         // probe (RFC 8985 §7.3).
@@ -127,7 +128,7 @@ impl Sender {
                 State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
                 State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
                 _ => {
-                    self.state = State::Recovery(at.sent_to);
+                    self.state = State::Recovery(at.snd_max);
                     self.recovery_ns = at.time_ns;
                     self.has_reduced = true;
                     (Kind::Fast, 0.6)
@@ -138,11 +139,11 @@ impl Sender {
             self.probes -= 1;
         }
         self.timeouts += 1;
-        self.was_needless = false;
+        self.last_timeout_was_needless = false;
         // A timeout in fast recovery inherits the undo state of the recovery (`tcp_enter_loss`).
         self.may_undo = !matches!(self.state, State::Recovery(_));
         self.timeout_ns = at.time_ns;
-        self.state = State::Loss(at.sent_to);
+        self.state = State::Loss(at.snd_max);
         self.has_reduced = true;
         (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
     }

@@ -13,7 +13,7 @@ impl Sender {
 
     /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
-        if self.una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
+        if self.snd_una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
             self.has_first_of_linux = true;
         }
     }
@@ -53,9 +53,9 @@ impl Sender {
 
     /// True for a retransmission that begins where the previous one ended, as after a timeout.
     /// Without SACK, fast recovery would retransmit only the first lost segment (RFC 6582).
-    pub(super) fn goes_back(&self, attempt: &UnclassifiedRetransmission) -> bool {
+    pub(super) fn continues_go_back_n(&self, attempt: &UnclassifiedRetransmission) -> bool {
         // In order: each retransmission begins where the one before ended.
-        let beyond = attempt.start > self.una && attempt.start == self.resent_to;
+        let beyond = attempt.start > self.snd_una && attempt.start == self.resent_to;
         !self.has_sack
             && beyond
             && matches!(self.state, State::Recovery(until) if attempt.start < until)

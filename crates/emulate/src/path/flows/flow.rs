@@ -4,7 +4,7 @@ use super::{Content, Context};
 use crate::path::InspectedPacket;
 use crate::path::limits::{Limiter, SenderSnapshot, ends_without_ack};
 use crate::path::observed::{Acknowledgment, ObservedFlow};
-use crate::path::watch::Query;
+use crate::path::transitions::Query;
 use crate::socket_state::SocketState;
 use retx_record::flow::SentSegment;
 use retx_record::tables::{self, Tables};
@@ -42,7 +42,7 @@ impl Flow {
         context: &mut Context<'_>,
     ) -> Option<Content> {
         let segment = &seen.segment;
-        let from = seen.to.other();
+        let from = seen.destination.other();
         if segment.flags.contains(Flags::SYN) {
             self.note_syn(now, seen, context);
         }
@@ -66,7 +66,7 @@ impl Flow {
         self.streams[from as usize].snd_max = snd_max.max(end);
         arriving.position = position;
         // Copies are numbered from 0, so the number of a copy is the number of earlier ones.
-        arriving.copy = self.observed.record.counters.frames_sent;
+        arriving.copy_number = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
             if length > 0 && position < snd_max {
@@ -78,9 +78,9 @@ impl Flow {
         if length == 0 {
             return None;
         }
-        let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
+        let copy = SegmentCopy { number: arriving.copy_number, from: position, to: end };
         let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
-        (arriving.transmission, arriving.row) =
+        (arriving.transmission, arriving.table_row) =
             self.observed.on_sent(now, sent, snd_max, context.tables);
         Some(Content::Segment(copy))
     }
@@ -169,14 +169,14 @@ impl Flow {
         if let Some(acks) = &mut tables.acks {
             let window_bytes = seen.window_bytes;
             let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
-            arriving.row = Some(row);
+            arriving.table_row = Some(row);
         }
         Some(Content::Ack(Acknowledgment { cumulative: ack, sack_blocks: selective }))
     }
 
     /// Handles a SYN. A SYN with a new sequence number begins a connection.
     fn note_syn(&mut self, now: Time, seen: &InspectedPacket, context: &mut Context<'_>) {
-        let (number, from) = (seen.segment.seq, seen.to.other());
+        let (number, from) = (seen.segment.seq, seen.destination.other());
         let stream = &mut self.streams[from as usize];
         // A retransmitted SYN opens no connection.
         if stream.initial == Some(number) {

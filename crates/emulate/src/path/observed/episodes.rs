@@ -1,7 +1,7 @@
 //! Episodes of recovery, and samples, of an observed sender.
 
 use super::ObservedFlow;
-use crate::path::watch::{DetectedLoss, Finding, Query};
+use crate::path::transitions::{DetectedLoss, Finding, Query};
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::EpisodeStart;
 use retx_record::reason::{InferredCause, SenderInference, SenderState};

@@ -26,7 +26,7 @@ pub struct Copies {
 
 impl Copies {
     /// The first `most` copies of a series with known fates.
-    pub fn of(series: &Series, most: usize) -> Self {
+    pub fn from_series(series: &Series, most: usize) -> Self {
         let (indices, lost) = series.fates();
         let mut before = series.times_s[indices[0]];
         let mut copies = Self { gap_s: Vec::new(), bytes: Vec::new(), lost };
@@ -149,9 +149,9 @@ pub struct Buckets {
     /// Mean size, bytes.
     pub bucket: f64,
     /// Smallest and largest rate, bytes per second.
-    pub rates: (f64, f64),
+    pub rate_range: (f64, f64),
     /// Smallest and largest size, bytes.
-    pub buckets: (f64, f64),
+    pub bucket_range: (f64, f64),
 }
 
 impl Buckets {
@@ -171,7 +171,12 @@ impl Buckets {
             rate_sum += weight * rate;
             bucket_sum += weight * 0.5 * (sizes.low + sizes.high);
         }
-        let mean = Self { rate: rate_sum / sum, bucket: bucket_sum / sum, rates, buckets };
+        let mean = Self {
+            rate: rate_sum / sum,
+            bucket: bucket_sum / sum,
+            rate_range: rates,
+            bucket_range: buckets,
+        };
         (sum > 0.0 && buckets.1.is_finite()).then_some(mean)
     }
 }

@@ -42,7 +42,7 @@ impl Scale {
     }
 
     /// Value to be reported. A probability at the end of the search's range is reported as 0 or 1.
-    pub fn reported(self, free: f64) -> f64 {
+    pub fn reported_value(self, free: f64) -> f64 {
         match self {
             Self::Probability if free >= LOGIT_MAX => 1.0,
             Self::Probability if free <= -LOGIT_MAX => 0.0,
@@ -137,10 +137,10 @@ pub fn all() -> Vec<Box<dyn Law>> {
     vec![
         Box::new(chains::BERNOULLI),
         Box::new(chains::GILBERT),
-        Box::new(timed::ContinuousTimeChain { has_losses_of_states: false }),
+        Box::new(timed::ContinuousTimeChain { has_loss_per_state: false }),
         Box::new(chains::GILBERT_ELLIOTT_3),
         Box::new(chains::GILBERT_ELLIOTT_4),
-        Box::new(timed::ContinuousTimeChain { has_losses_of_states: true }),
+        Box::new(timed::ContinuousTimeChain { has_loss_per_state: true }),
         Box::new(chains::SECOND_ORDER),
         Box::new(chains::THREE_STATES),
         Box::new(outages::Outages),

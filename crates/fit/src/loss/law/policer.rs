@@ -183,10 +183,10 @@ fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
 
 /// Result if all fates agree with a bucket.
 fn certain(buckets: Buckets, count: usize) -> SearchResult {
-    let (rates, most) = (buckets.rates, 1.0 - libm::pow(0.025, 1.0 / count as f64));
+    let (rates, most) = (buckets.rate_range, 1.0 - libm::pow(0.025, 1.0 / count as f64));
     SearchResult {
         values: vec![8.0 * buckets.rate, buckets.bucket, 0.0],
-        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets.buckets, (0.0, most)],
+        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets.bucket_range, (0.0, most)],
     }
 }
 
@@ -224,7 +224,7 @@ impl Law for Policer {
     }
 
     fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
-        let copies = Copies::of(series, usize::MAX);
+        let copies = Copies::from_series(series, usize::MAX);
         let wrong = copies.contradictions(values[0] / 8.0, values[1]);
         likelihood(wrong, copies.lost.len())
     }
@@ -238,7 +238,7 @@ impl Law for Policer {
     }
 
     fn search(&self, series: &Series) -> Option<SearchResult> {
-        let copies = Copies::of(series, COPIES_MOST);
+        let copies = Copies::from_series(series, COPIES_MOST);
         let drops = copies.lost.iter().filter(|lost| **lost).count();
         let largest = copies.bytes.iter().fold(0.0_f64, |most, it| most.max(*it));
         if drops < DROPS_LEAST || drops == copies.lost.len() || largest <= 0.0 {
@@ -248,7 +248,7 @@ impl Law for Policer {
             return Some(certain(buckets, copies.lost.len()));
         }
         let first = copies.first_rate()?;
-        let start = Copies::of(series, COPIES_FIRST);
+        let start = Copies::from_series(series, COPIES_FIRST);
         let start_drops = start.lost.iter().filter(|lost| **lost).count();
         let (rates, buckets) = axes(first, largest);
         let unexplained = best(&start, rates, buckets).2;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub struct ContinuousTimeChain {
     /// True if each state has its own loss probability; otherwise the bad state loses every packet,
     /// and the good state none.
-    pub has_losses_of_states: bool,
+    pub has_loss_per_state: bool,
 }
 
 /// Parameters of the chain.
@@ -47,11 +47,11 @@ impl States {
 
 impl Law for ContinuousTimeChain {
     fn name(&self) -> &'static str {
-        if self.has_losses_of_states { "gilbert_elliott_time" } else { "gilbert_time" }
+        if self.has_loss_per_state { "gilbert_elliott_time" } else { "gilbert_time" }
     }
 
     fn title(&self) -> &'static str {
-        if self.has_losses_of_states {
+        if self.has_loss_per_state {
             "Gilbert–Elliott in time: losses in both states"
         } else {
             "Gilbert in time: bursts that last for a time"
@@ -61,7 +61,7 @@ impl Law for ContinuousTimeChain {
     fn parameters(&self) -> &'static [Parameter] {
         const ALL: [Parameter; 4] =
             [seconds("mean_good"), seconds("mean_bad"), probability("k"), probability("h")];
-        if self.has_losses_of_states { &ALL } else { ALL.split_at(2).0 }
+        if self.has_loss_per_state { &ALL } else { ALL.split_at(2).0 }
     }
 
     fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
@@ -69,14 +69,15 @@ impl Law for ContinuousTimeChain {
         if states.loss[0] > states.loss[1] {
             return f64::NEG_INFINITY;
         }
-        let weights: Vec<[f64; 2]> = series.kinds.iter().map(|it| states.weights(*it)).collect();
+        let weights: Vec<[f64; 2]> =
+            series.evidence_kinds.iter().map(|it| states.weights(*it)).collect();
         let mut forward = [1.0 - states.bad_share, states.bad_share];
         let (mut total, mut product) = (0.0, 1.0);
         for run in &series.timed_runs {
             let kept = libm::exp(-states.decay_s * run.gap_s);
             for _ in 0..run.count {
                 forward = states.moved(forward, kept);
-                product *= weight_and_scale(&mut forward, &weights[run.kind]);
+                product *= weight_and_scale(&mut forward, &weights[run.evidence_index]);
                 // To save logarithms, factors are multiplied until the product becomes very small.
                 if product < 1e-200 {
                     total += libm::log(product);
@@ -98,7 +99,7 @@ impl Law for ContinuousTimeChain {
             // With a chain in continuous time, the states at successive packets are positively
             // correlated, so p + r < 1.
             let (good, bad) = (spacing / p, spacing / r * longer);
-            if self.has_losses_of_states {
+            if self.has_loss_per_state {
                 let k = clamp_interior(1.0 - 0.3 * series.loss_rate);
                 vec![good * longer, bad, k, if longer > 5.0 { 0.7 } else { 0.3 }]
             } else {
@@ -106,7 +107,7 @@ impl Law for ContinuousTimeChain {
             }
         };
         let tries: &[f64] =
-            if self.has_losses_of_states { &[1.0, 4.0, 20.0, 100.0] } else { &[0.2, 1.0, 5.0] };
+            if self.has_loss_per_state { &[1.0, 4.0, 20.0, 100.0] } else { &[0.2, 1.0, 5.0] };
         tries.iter().map(|longer| start(*longer)).collect()
     }
 

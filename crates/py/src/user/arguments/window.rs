@@ -33,7 +33,7 @@ impl Window {
     }
 
     /// Makes the window readable for a call.
-    pub const fn show(&mut self, window: model::Window) {
+    pub const fn lend_read_only(&mut self, window: model::Window) {
         self.inner = window;
         self.writable = false;
     }

@@ -52,7 +52,7 @@ impl LimitHistory {
     }
 
     /// Inserts the time from `start` to the present start of the history, under this limit.
-    pub(super) fn precede(&mut self, start: Time, limit: FlowLimit) {
+    pub(super) fn prepend(&mut self, start: Time, limit: FlowLimit) {
         if start < self.start {
             self.parts.insert(0, Part { end: self.start, limit, reduction: 0 });
             self.start = start;

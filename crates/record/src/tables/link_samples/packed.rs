@@ -84,14 +84,14 @@ impl Iterator for Reader<'_> {
     type Item = LinkSample;
 
     fn next(&mut self) -> Option<LinkSample> {
-        let first = self.words.first()?;
+        let first = self.words.next_row()?;
         if first == WHOLE {
-            self.before.place = self.words.word();
+            self.before.place = self.words.next_word();
             self.before.time = self.words.next_u64();
             let queue = self.words.next_u64();
             *self.before.queue(self.before.place) = queue;
         } else {
-            let steps = self.words.word();
+            let steps = self.words.next_word();
             self.before.time += u64::from(first);
             let place_step = i32::from(steps as u16 as i16);
             self.before.place = self.before.place.wrapping_add_signed(place_step);

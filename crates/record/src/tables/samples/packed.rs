@@ -241,11 +241,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn step(&mut self, of: &mut u64) {
-        *of = of.wrapping_add_signed((self.words.word() as i32).into());
+        *of = of.wrapping_add_signed((self.words.next_word() as i32).into());
     }
 
     fn whole(&mut self, first: u32) -> (u32, u64, Values) {
-        let (flow, backoff, time) = (self.words.word(), self.words.word(), self.words.next_u64());
+        let (flow, backoff, time) =
+            (self.words.next_word(), self.words.next_word(), self.words.next_u64());
         let values = Values {
             cwnd: self.words.next_u64(),
             flight: self.words.next_u64(),
@@ -262,7 +263,7 @@ impl Reader<'_> {
     }
 
     fn changes(&mut self, first: u32) -> (u32, u64, Values) {
-        let [one, two] = [self.words.word(), self.words.word()];
+        let [one, two] = [self.words.next_word(), self.words.next_word()];
         let halves = |word: u32| (word as u16 as i16, (word >> 16) as u16);
         let ((flow_step, cwnd), (flight, ack)) = (halves(one), halves(two));
         let flow = self.before.flow.wrapping_add_signed(flow_step.into());
@@ -288,7 +289,7 @@ impl Iterator for Reader<'_> {
     type Item = Sample;
 
     fn next(&mut self) -> Option<Sample> {
-        let first = self.words.first()?;
+        let first = self.words.next_row()?;
         let (flow, time, values) =
             if first & WHOLE != 0 { self.whole(first) } else { self.changes(first) };
         (self.before.flow, self.before.time) = (flow, time);

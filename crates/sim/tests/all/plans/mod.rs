@@ -3,8 +3,8 @@
 
 use retx_link::{channel, pipe, queue, relay, wlan};
 use retx_sim::plan::{
-    AgentPlan, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling, Shared, Side,
-    StagePlan, TcpPlan, WlanPlan, Work,
+    AgentPlan, CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling,
+    Side, StagePlan, TcpPlan, WlanPlan, Work,
 };
 use retx_tcp::Size;
 use retx_units::{Duration, Probability, Rate, Time};
@@ -41,7 +41,7 @@ impl LinkOf {
             link: link.clone(),
             direction,
             ends,
-            config: Shared::from(pipe::Config {
+            config: CopyOnWrite::from(pipe::Config {
                 rate: self.mbit_s.map(|mbit| Rate::from_bit_s(mbit * 1_000_000)),
                 delay: self.delay,
                 overhead: 38,
@@ -267,7 +267,7 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
         let legs = plan.proxies.iter().find(|proxy| proxy.legs[1] as usize == old);
         proxies.extend(legs.map(|proxy| ProxyPlan { legs: [*new - 1, *new], ..*proxy }));
         if moved.get(old + 1).map_or(flows.len() as u32, |next| *next) == new + 2 {
-            proxies.push(ProxyPlan { relay, legs: [*new, new + 1], buffer });
+            proxies.push(ProxyPlan { relay, legs: [*new, new + 1], buffer_bytes: buffer });
         }
     }
     plan.flows = flows;

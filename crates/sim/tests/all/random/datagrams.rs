@@ -26,7 +26,7 @@ pub fn add(stream: &mut RandomStream, plan: &mut Plan) {
         plan.datagrams.push(DatagramPlan {
             name: format!("datagrams.{index}"),
             pace,
-            sizes: PacketSizes { law, largest },
+            sizes: PacketSizes { distribution: law, max_bytes: largest },
             limits: Limits { packets, bytes, end },
             start,
             route: stream.below(plan.routes.len() as u64) as u32,

@@ -3,7 +3,7 @@
 use super::shapes::Way;
 use super::{once_in, pick};
 use crate::plans::tcp;
-use retx_sim::plan::{Amounts, ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
+use retx_sim::plan::{Amounts, ExchangePlan, FileSizes, FlowPlan, Plan, Side, TcpPlan, Work};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
 use retx_units::{Duration, Law, RandomStream, Rate, Time};
@@ -98,21 +98,21 @@ fn work(stream: &mut RandomStream) -> Work {
         0 => Work::transfer(stream.below(200_000)),
         1 => Work::transfer(stream.below(3) * 1460),
         2 => Work::Files {
-            sizes: Sizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
+            sizes: FileSizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
             pause: Duration::from_millis(stream.below(3000)),
         },
         3 => Work::Files {
-            sizes: Sizes::Equal { count: 4, bytes: stream.below(5000) },
+            sizes: FileSizes::Equal { count: 4, bytes: stream.below(5000) },
             pause: Duration::ZERO,
         },
         _ => Work::Exchanges(ExchangePlan {
-            request: pick(stream, &[Law::Constant(1.0), Law::Exponential(3000.0)]),
-            response: Amounts::Drawn(pick(
+            request_bytes: pick(stream, &[Law::Constant(1.0), Law::Exponential(3000.0)]),
+            response_bytes: Amounts::Drawn(pick(
                 stream,
                 &[Law::Constant(1460.0), Law::Pareto(8000.0, 1.2)],
             )),
-            service: Amounts::Drawn(Law::Constant(0.0)),
-            think: pick(stream, &[Law::Constant(0.0), Law::Exponential(0.3)]),
+            service_time: Amounts::Drawn(Law::Constant(0.0)),
+            think_time: pick(stream, &[Law::Constant(0.0), Law::Exponential(0.3)]),
             count: Some(1 + stream.below(6) as u32),
             connection_per_exchange: once_in(stream, 2),
         }),

@@ -8,7 +8,7 @@
 //! method: when the packet enters the leader.
 
 use crate::engine::Engine;
-use crate::engine::routes::{HOST, Step, is_private, pipe_of};
+use crate::engine::routes::{HOST_ENTRY, Step, is_private, pipe_of_entry};
 use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, LeaderEntry};
@@ -39,7 +39,7 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
     // Routes are stored one after another. The entry before the first hop of a route is the end of
     // the previous route, which is not a pipe; the packets of a first hop come from a host.
-    let mut before = HOST;
+    let mut before = HOST_ENTRY;
     for word in routes {
         if let Some(feeders) = feeders.get_mut(*word as usize) {
             let from_pipe = (before as usize) < pipes.len();
@@ -73,7 +73,7 @@ impl Engine<'_> {
         if let LeaderEntry::Arrives(at) = crossing {
             self.traverse_followers(leader, (at, step));
         } else {
-            self.stay_in_leader(leader, step, crossing == LeaderEntry::Lost);
+            self.handle_loss_in_leader(leader, step, crossing == LeaderEntry::Lost);
         }
     }
 
@@ -89,7 +89,8 @@ impl Engine<'_> {
         let mut word = self.routes[step.hop as usize];
         loop {
             let next = self.routes[step.hop as usize + 1];
-            let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
+            let pipe =
+                self.pipes.get_mut(pipe_of_entry(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
             // `traverse_ahead` refuses a packet that the queue would drop, or that would raise the
             // maximum queue length. Both depend on packets that may still arrive before it, so the
@@ -102,9 +103,9 @@ impl Engine<'_> {
                 return self.append_to_lane(leader, (at, step));
             }
         }
-        let index = pipe_of(word);
+        let index = pipe_of_entry(word);
         if !is_private(word) {
-            self.write_hop(step);
+            self.store_hop(step);
         }
         let pipe = &mut self.pipes[index as usize];
         // The packet waits in the last pipe that it has passed; an event of that pipe moves it on.
@@ -115,8 +116,8 @@ impl Engine<'_> {
     /// Handles a packet that does not reach the far end of a leader: the channel has lost it
     /// (`lost`), or the queue was full.
     #[inline(never)]
-    pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
-        self.write_hop(step);
+    pub(in crate::engine) fn handle_loss_in_leader(&mut self, index: u32, step: Step, lost: bool) {
+        self.store_hop(step);
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
         } else {
@@ -133,7 +134,7 @@ impl Engine<'_> {
             Box::new(ahead::statistics(
                 &self.pipes,
                 self.now,
-                self.in_lanes().chain(self.in_funnels()),
+                self.packets_in_lanes().chain(self.packets_in_funnels()),
                 bytes,
             ))
         } else {

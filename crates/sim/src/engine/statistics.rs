@@ -42,7 +42,7 @@ impl Baseline {
 
 impl Engine<'_> {
     /// Starts the statistics at the start of the run, when nothing has been counted yet.
-    pub(super) fn begin_without_baseline(&mut self) {
+    pub(super) fn start_statistics_at_zero(&mut self) {
         self.baseline = self.baseline_of_few();
     }
 
@@ -53,7 +53,7 @@ impl Engine<'_> {
         let now = self.now;
         // Distributions and maxima cannot be subtracted like counters, so they are reset.
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
-            exchanges.times = Distribution::default();
+            exchanges.response_times = Distribution::default();
         }
         for flow in &mut self.datagrams {
             flow.accounting.counters = DatagramCounters::default();
@@ -90,7 +90,7 @@ impl Engine<'_> {
         // Arrivals before the end of the run may still wait in funnels. They belong to the run, as
         // do their drops and their effect on queue lengths.
         self.flush_funnels();
-        self.record_histories();
+        self.write_queue_histories();
         // Funnels process arrivals later than they happen, so drops are not recorded in order of
         // time.
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
@@ -104,7 +104,7 @@ impl Engine<'_> {
             flow.record.counters.advance_to(self.now);
         }
         for proxy in &mut self.proxies {
-            proxy.held.advance_to(self.now);
+            proxy.held_bytes.advance_to(self.now);
         }
         self.check_conservation()
     }

@@ -1,5 +1,5 @@
 //! Fast check of a flow's limit, part of the engine's fast paths
-//! ([`crate::engine`]'s module `express`).
+//! ([`crate::engine`]'s module `fast_path`).
 //!
 //! Most acknowledgments do not change the limit. When [`Flow::note_limit`] has determined the
 //! limit, the range of bytes in flight within which it holds is stored. After later
@@ -14,7 +14,7 @@ use retx_units::Time;
 /// Ranges of bytes in flight within which the limit found last still holds. They refer to the data
 /// of all flows over the bottleneck, except that `peer_window_below` refers to this flow's data.
 #[derive(Debug, Clone, Copy)]
-pub struct StandingLimit {
+pub struct CachedLimit {
     /// Smallest number of bytes in flight for which the bottleneck is the limit; `u64::MAX` if
     /// another limit was found.
     bottleneck_from: u64,
@@ -25,7 +25,7 @@ pub struct StandingLimit {
     peer_window_below: u64,
 }
 
-impl StandingLimit {
+impl CachedLimit {
     /// Value if no limit is known to hold.
     pub const UNKNOWN: Self =
         Self { bottleneck_from: u64::MAX, cwnd_below: 0, peer_window_below: 0 };
@@ -46,7 +46,7 @@ impl StandingLimit {
 impl Flow {
     /// Does the same as [`Self::note_limit`], faster.
     #[inline(always)]
-    pub fn note_limit_express(&mut self, now: Time, in_flight: &mut [u64]) {
+    pub fn note_limit_fast(&mut self, now: Time, in_flight: &mut [u64]) {
         if self.limit_stands(in_flight) {
             debug_assert_eq!(self.record.limit(), self.limit_at(now, in_flight));
         } else {
@@ -56,8 +56,8 @@ impl Flow {
 
     /// Invalidates the stored ranges after a reduction of the window or the undo of one, because
     /// the record itself may then have changed the limit.
-    pub(super) fn forget_standing_limit(&mut self) {
-        self.standing_limit = StandingLimit::UNKNOWN;
+    pub(super) fn invalidate_cached_limit(&mut self) {
+        self.cached_limit = CachedLimit::UNKNOWN;
     }
 
     /// True if the limit found last still holds, and nothing is to be retransmitted.
@@ -68,7 +68,7 @@ impl Flow {
             return false;
         }
         let flight = sender.flight_size();
-        let standing = &self.standing_limit;
+        let standing = &self.cached_limit;
         let all = if let Some(all) = self.share.update_in_flight(flight, in_flight) {
             if sender.fits_peer_window(flight) && all >= standing.bottleneck_from {
                 return true;
@@ -86,7 +86,7 @@ impl Flow {
         }
     }
 
-    /// Continues [`Self::note_limit_express`] if the first comparisons do not suffice.
+    /// Continues [`Self::note_limit_fast`] if the first comparisons do not suffice.
     #[inline(never)]
     fn renew_limit(&mut self, now: Time, in_flight: &mut [u64]) {
         if self.limit_stands_in_recovery(in_flight) || self.queue_stands() {
@@ -104,7 +104,7 @@ impl Flow {
             return false;
         }
         let pipe = sender.pipe();
-        let standing = &self.standing_limit;
+        let standing = &self.cached_limit;
         let all = self.share.update_in_flight(pipe, in_flight).unwrap_or(pipe);
         // If this flow's data alone fill the bottleneck, the peer's window does not matter.
         if !sender.fits_peer_window(sender.flight_size()) {
@@ -137,10 +137,10 @@ impl Flow {
     #[inline(never)]
     fn renew_limit_in_full(&mut self, now: Time, in_flight: &mut [u64]) {
         self.note_limit(now, in_flight);
-        self.standing_limit = self
+        self.cached_limit = self
             .path
             .as_deref()
-            .map_or(StandingLimit::UNKNOWN, |path| StandingLimit::new(self.record.limit(), path));
+            .map_or(CachedLimit::UNKNOWN, |path| CachedLimit::new(self.record.limit(), path));
     }
 
     fn limit_at(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {

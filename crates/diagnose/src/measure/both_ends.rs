@@ -2,13 +2,13 @@
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
 use crate::flow::packet_log::Observed;
-use crate::pair::{Matched, way};
+use crate::pair::{Matched, one_way};
 
 /// Trace of a flow, from its captures at both ends.
 pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
     let Matched { forward, backward, line, .. } = matched;
     let mut trace = FlowTrace::from_observed(observed);
-    let missed = way::find_uncaptured(forward, backward);
+    let missed = one_way::find_uncaptured(forward, backward);
     let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
     let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
     let origin =
@@ -17,7 +17,7 @@ pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace
     let mut arrivals = Vec::new();
     for (index, entry) in forward.sent.iter().enumerate().filter(|(_, it)| it.length > 0) {
         let arrived = forward.partner[index].map(|at| &forward.arrived[at]);
-        let delay_ns = arrived.map(|it| line.above((entry.time_ns, it.time_ns - entry.time_ns)));
+        let delay_ns = arrived.map(|it| line.excess((entry.time_ns, it.time_ns - entry.time_ns)));
         let is_missed = missed.get(&entry.key.seq) == Some(&index);
         // If the other capture had ended before the packet could arrive, its fate is unknown.
         let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;

@@ -41,7 +41,7 @@ pub(in crate::engine) enum Enqueued {
 pub(in crate::engine) struct Funnel {
     /// Earliest arrival in all rows, which is that in row `first_row`; [`Time::NEVER`] if all rows
     /// are empty.
-    first: Time,
+    earliest_arrival: Time,
     first_row: usize,
     /// Number of rows that may have packets: the row with this index and all after it are empty.
     used: usize,
@@ -61,7 +61,7 @@ impl Funnel {
     /// Creates an empty queue. `size` is for its calendar.
     pub fn new(size: CalendarSize) -> Self {
         Self {
-            first: Time::NEVER,
+            earliest_arrival: Time::NEVER,
             first_row: 0,
             used: 0,
             firsts: [Time::NEVER; ROWS],
@@ -108,7 +108,7 @@ impl Funnel {
         packet: PlainPacket,
         hop: u32,
     ) -> Enqueued {
-        let is_first = arrival < self.first();
+        let is_first = arrival < self.earliest_arrival();
         self.firsts[row] = arrival;
         self.rows[row].push_back(Arrival { arrival, packet, hop });
         self.used = self.used.max(row + 1);
@@ -126,7 +126,7 @@ impl Funnel {
 
     #[inline(never)]
     fn enqueue_in_calendar(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
-        let is_first = arrival < self.first();
+        let is_first = arrival < self.earliest_arrival();
         let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.size)));
         if !calendar.enqueue(Arrival { arrival, packet, hop }) {
             return Enqueued::Refused;
@@ -148,36 +148,36 @@ impl Funnel {
         } else {
             of(of(of(0, 1), of(2, 3)), of(of(4, 5), of(6, 7)))
         };
-        self.first = firsts[self.first_row];
+        self.earliest_arrival = firsts[self.first_row];
     }
 
     /// Earliest arrival; [`Time::NEVER`] if the queue is empty.
     #[inline(always)]
-    pub fn first(&self) -> Time {
-        self.first.min(self.first_in_calendar)
+    pub fn earliest_arrival(&self) -> Time {
+        self.earliest_arrival.min(self.first_in_calendar)
     }
 
     /// Removes and returns the first packet if it has arrived by `now`.
     pub fn pop(&mut self, now: Time) -> Option<Arrival> {
-        let first = *self.first_by(now)?;
-        self.drop_first();
+        let first = *self.first_arrived_by(now)?;
+        self.remove_first();
         Some(first)
     }
 
     /// First packet if it has arrived by `now`.
     #[inline(always)]
-    pub fn first_by(&mut self, now: Time) -> Option<&Arrival> {
-        if self.first_in_calendar < self.first && self.first_in_calendar <= now {
+    pub fn first_arrived_by(&mut self, now: Time) -> Option<&Arrival> {
+        if self.first_in_calendar < self.earliest_arrival && self.first_in_calendar <= now {
             self.refill_from_calendar();
-        } else if self.first > now {
+        } else if self.earliest_arrival > now {
             return None;
         }
         self.rows[self.first_row].front()
     }
 
-    /// Removes the packet returned by [`Self::first_by`].
+    /// Removes the packet returned by [`Self::first_arrived_by`].
     #[inline(always)]
-    pub fn drop_first(&mut self) {
+    pub fn remove_first(&mut self) {
         let row = &mut self.rows[self.first_row];
         row.drop_front();
         self.firsts[self.first_row] = match row.front() {
@@ -193,13 +193,13 @@ impl Funnel {
     }
 
     /// Moves the first packet of the calendar, which arrives before all others, into a row. Packets
-    /// are then always read in place in a row, so [`Self::first_by`] needs no copy.
+    /// are then always read in place in a row, so [`Self::first_arrived_by`] needs no copy.
     #[inline(never)]
     fn refill_from_calendar(&mut self) {
         let Some(calendar) = &mut self.calendar else { return };
         if let Some(next) = calendar.pop() {
             self.firsts[self.first_row] = next.arrival;
-            self.first = next.arrival;
+            self.earliest_arrival = next.arrival;
             // The packet arrives before all packets in rows, so it can go to the front of any row.
             self.rows[self.first_row].push_front(next);
             self.used = self.used.max(self.first_row + 1);
@@ -207,7 +207,8 @@ impl Funnel {
         self.first_in_calendar = calendar.first().map_or(Time::NEVER, |next| next.arrival);
     }
 
-    /// Packet `others` positions behind the first packet ([`Self::first_by`]) in the same row.
+    /// Packet `others` positions behind the first packet ([`Self::first_arrived_by`]) in the same
+    /// row.
     #[inline]
     pub fn peek_ahead(&self, others: usize) -> Option<&Arrival> {
         self.rows[self.first_row].get(others)
@@ -264,7 +265,8 @@ mod tests {
                     }
                 }
                 let first = plain.iter().map(|(at, ..)| *at).min();
-                prop_assert_eq!(funnel.first(), first.map_or(Time::NEVER, Time::from_nanos));
+                let first = first.map_or(Time::NEVER, Time::from_nanos);
+                prop_assert_eq!(funnel.earliest_arrival(), first);
                 prop_assert_eq!(funnel.iter().count(), plain.len());
             }
         }

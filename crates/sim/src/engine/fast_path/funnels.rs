@@ -25,7 +25,7 @@ use super::funnel::{Arrival, Enqueued, Funnel};
 use super::lanes::{LanePacket, ParallelLanes};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
-use crate::engine::routes::{Step, end_of, is_end, is_private, pipe_of};
+use crate::engine::routes::{Step, destination_of_entry, is_end, is_private, pipe_of_entry};
 use crate::event_queue::Target;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
@@ -81,14 +81,14 @@ impl Funnels {
         let mut fed = vec![None; pipes.len()];
         for route in routes.split_inclusive(|word| is_end(*word)) {
             for (at, word) in route.iter().enumerate() {
-                let Some(fed) = fed.get_mut(pipe_of(*word) as usize) else { continue };
-                let first = || &pipes[pipe_of(route[0]) as usize];
+                let Some(fed) = fed.get_mut(pipe_of_entry(*word) as usize) else { continue };
+                let first = || &pipes[pipe_of_entry(route[0]) as usize];
                 let feeds = at == 1 && is_private(route[0]) && first().is_plain();
                 *fed = Some(feeds && !first().leads() && fed.unwrap_or(true));
             }
         }
         let feeders =
-            || routes.split_inclusive(|word| is_end(*word)).map(|route| pipe_of(route[0]));
+            || routes.split_inclusive(|word| is_end(*word)).map(|route| pipe_of_entry(route[0]));
         let delays = feeders().filter_map(|first| Some(pipes.get(first as usize)?.delay()));
         let longest = delays.max().unwrap_or_default();
         let mut all = Vec::new();
@@ -107,8 +107,10 @@ impl Funnels {
         }
         for route in routes.split_inclusive(|word| is_end(*word)) {
             let Some(second) = route.get(1) else { continue };
-            if let Ok(number) = all.binary_search_by_key(&pipe_of(*second), |fed| fed.bottleneck) {
-                pipes[pipe_of(route[0]) as usize].attach_sink(number as u32);
+            if let Ok(number) =
+                all.binary_search_by_key(&pipe_of_entry(*second), |fed| fed.bottleneck)
+            {
+                pipes[pipe_of_entry(route[0]) as usize].attach_sink(number as u32);
             }
         }
         Self { all, first }
@@ -169,13 +171,13 @@ impl Onward<'_> {
         let through = Err(Halt::LeavesBottleneck(at));
         let hop = arriving.hop as usize;
         let Some([_, next, behind]) = self.routes.get(hop..hop + 3) else { return through };
-        let Some(to) = end_of(*behind) else { return through };
-        let next = self.pipes.get_mut(pipe_of(*next) as usize);
+        let Some(to) = destination_of_entry(*behind) else { return through };
+        let next = self.pipes.get_mut(pipe_of_entry(*next) as usize);
         let Some(next) = next.filter(|next| next.follows()) else { return through };
         let Some(arrival) = next.traverse_ahead((arriving.arrival, at), bytes) else {
             return through;
         };
-        if !self.lanes.append(LanePacket { arrival, id, to }, self.agenda) {
+        if !self.lanes.append(LanePacket { arrival, id, destination: to }, self.agenda) {
             return Err(Halt::FitsNoLane(arrival));
         }
         next.hand_over();
@@ -185,7 +187,7 @@ impl Onward<'_> {
     /// Prefetches the state of the pipe that a packet takes behind the bottleneck.
     #[inline(always)]
     fn prefetch(&self, next: &Arrival) {
-        let next = pipe_of(self.routes[next.hop as usize + 1]);
+        let next = pipe_of_entry(self.routes[next.hop as usize + 1]);
         self.pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
     }
 }
@@ -194,12 +196,12 @@ impl Engine<'_> {
     /// Enters a packet into the first hop of its route, which feeds this funnel.
     #[inline(never)]
     pub(in crate::engine) fn enter_funnel(&mut self, number: u32, step: Step) {
-        let index = pipe_of(self.routes[step.hop as usize]);
-        self.recorder.entered(self.now, index, step.packet.id, &mut self.packets);
+        let index = pipe_of_entry(self.routes[step.hop as usize]);
+        self.recorder.on_entered(self.now, index, step.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
         let entry = self.funnels.enqueue(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
-            self.write_hop(step);
+            self.store_hop(step);
             self.drop_at_full_queue(index, step.packet.id);
         }
     }
@@ -209,7 +211,7 @@ impl Engine<'_> {
     pub(in crate::engine) fn handle_funnel_wakeup(&mut self, number: u32) {
         self.flush_funnel(number);
         let Merge { funnel, max_wait, .. } = &self.funnels.all[number as usize];
-        let first = funnel.first();
+        let first = funnel.earliest_arrival();
         if first != Time::NEVER {
             self.agenda.wake(self.funnels.first + number, first + *max_wait);
         }
@@ -224,7 +226,7 @@ impl Engine<'_> {
     fn flush_funnel_until(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
-        let has_no_lanes = self.lanes.behind(leader).is_none();
+        let has_no_lanes = self.lanes.lanes_behind(leader).is_none();
         if has_no_lanes {
             while let Some(next) = self.funnels.all[number as usize].funnel.pop(time) {
                 self.handle_arrival(&next);
@@ -241,7 +243,7 @@ impl Engine<'_> {
                 self.now = next.arrival;
                 let step = Step { packet: next.packet, hop: next.hop };
                 match halt {
-                    Halt::QueueFull => self.stay_in_leader(leader, step, false),
+                    Halt::QueueFull => self.handle_loss_in_leader(leader, step, false),
                     Halt::LeavesBottleneck(at) => self.traverse_followers(leader, (at, step)),
                     Halt::FitsNoLane(at) => {
                         // The packet has also passed the pipe behind the bottleneck.
@@ -264,11 +266,11 @@ impl Engine<'_> {
     ) -> Option<(Arrival, Halt)> {
         let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
         let Merge { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
-        let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
+        let mut onward = Onward { pipes, routes, lanes: lanes.lanes_behind(*bottleneck)?, agenda };
         loop {
             // The packet is read in place and removed only at the end of the loop body; a copy
             // would not fit into registers.
-            let next = funnel.first_by(time)?;
+            let next = funnel.first_arrived_by(time)?;
             if let Err(halt) = onward.move_to_lane(next, *bottleneck) {
                 return funnel.pop(time).map(|next| (next, halt));
             }
@@ -276,7 +278,7 @@ impl Engine<'_> {
                 onward.lanes.prefetch();
                 funnel.peek_ahead(FETCHED).into_iter().for_each(|other| onward.prefetch(other));
             }
-            funnel.drop_first();
+            funnel.remove_first();
         }
     }
 
@@ -286,7 +288,7 @@ impl Engine<'_> {
         let Arrival { arrival, packet, hop, .. } = *next;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
-        self.recorder.left(self.now, pipe_of(before), packet.id, &mut self.packets);
+        self.recorder.on_left(self.now, pipe_of_entry(before), packet.id, &mut self.packets);
         self.enter_in_order(word, Step { packet, hop });
     }
 
@@ -298,7 +300,7 @@ impl Engine<'_> {
     /// Handles the arrivals up to now in the funnels that a flow's routes feed.
     pub(in crate::engine) fn flush_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
-            let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
+            let first = self.pipes.get(pipe_of_entry(self.routes[hop as usize]) as usize);
             if let Some(number) = first.and_then(Pipe::sink) {
                 self.flush_funnel(number);
             }
@@ -306,9 +308,9 @@ impl Engine<'_> {
     }
 
     /// Packets in all funnels.
-    pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = HeldPacket> {
+    pub(in crate::engine) fn packets_in_funnels(&self) -> impl Iterator<Item = HeldPacket> {
         self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|next| {
-            let pipe = pipe_of(self.routes[next.hop as usize - 1]);
+            let pipe = pipe_of_entry(self.routes[next.hop as usize - 1]);
             HeldPacket { pipe, arrival: next.arrival, bytes: next.packet.bytes }
         })
     }

@@ -13,7 +13,7 @@
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;
-use crate::engine::routes::{HOST, Step, end_of, is_private, pipe_of};
+use crate::engine::routes::{HOST_ENTRY, Step, destination_of_entry, is_private, pipe_of_entry};
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
@@ -22,7 +22,7 @@ use retx_link::pipe::ahead::HeldPacket;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Value of `to` for a packet that has further hops after it leaves the lane.
+/// Value of `destination` for a packet that has further hops after it leaves the lane.
 const FURTHER: u32 = u32::MAX;
 
 /// Number of flows above which their state is assumed to exceed a processor's L2 cache. (Measured:
@@ -43,10 +43,11 @@ const NONE: u32 = u32::MAX;
 pub(in crate::engine) struct LanePacket {
     pub arrival: Time,
     pub id: u32,
-    /// Endpoint that the packet reaches when it leaves the lane ([`Packet::to`]), or [`FURTHER`].
+    /// Endpoint that the packet reaches when it leaves the lane ([`Packet::destination`]), or
+    /// [`FURTHER`].
     ///
-    /// [`Packet::to`]: crate::packet::Packet::to
-    pub to: u32,
+    /// [`Packet::destination`]: crate::packet::Packet::destination
+    pub destination: u32,
 }
 
 /// Packets that have passed a leader and its followers ahead of time, sorted by arrival.
@@ -118,7 +119,7 @@ impl Lanes {
 
     /// Lanes behind this leader, if it has any.
     #[inline(always)]
-    pub fn behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
+    pub fn lanes_behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
         let index = self.of[leader as usize];
         let lanes = self.all.get_mut(index as usize..)?.first_chunk_mut()?;
         Some(ParallelLanes { lanes, first: self.first + index })
@@ -137,7 +138,7 @@ impl ParallelLanes<'_> {
     /// if no lane fits.
     #[inline(always)]
     pub fn append(&mut self, waiting: LanePacket, agenda: &mut Agenda) -> bool {
-        let LanePacket { arrival, id, to } = waiting;
+        let LanePacket { arrival, id, destination: to } = waiting;
         let fits = self.lanes[0].last <= arrival;
         if fits {
             self.lanes[0].append(waiting, self.first, agenda);
@@ -154,7 +155,7 @@ impl ParallelLanes<'_> {
         to: u32,
         agenda: &mut Agenda,
     ) -> bool {
-        let waiting = LanePacket { arrival, id, to };
+        let waiting = LanePacket { arrival, id, destination: to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
         let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
             return false;
@@ -178,21 +179,21 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::engine) fn append_to_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
-        let (last, id) = (pipe_of(word), step.packet.id);
-        let to = end_of(next).unwrap_or_else(|| {
+        let (last, id) = (pipe_of_entry(word), step.packet.id);
+        let to = destination_of_entry(next).unwrap_or_else(|| {
             self.packets.set_hop(id, step.hop);
-            if next == HOST { self.packets.get(id).to } else { FURTHER }
+            if next == HOST_ENTRY { self.packets.get(id).destination } else { FURTHER }
         });
         let pipe = &mut self.pipes[last as usize];
-        let waiting = LanePacket { arrival: at, id, to };
-        let lanes = self.lanes.behind(leader);
+        let waiting = LanePacket { arrival: at, id, destination: to };
+        let lanes = self.lanes.lanes_behind(leader);
         if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
         }
         pipe.append(at, step.packet);
         self.agenda.wake(last, at);
         if !is_private(word) {
-            self.write_hop(step);
+            self.store_hop(step);
         }
     }
 
@@ -201,7 +202,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::engine) fn handle_lane_wakeup(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
-        let LanePacket { arrival, id, to } = lane.waiting.pop_front()?;
+        let LanePacket { arrival, id, destination: to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");
         if let Some(next) = lane.waiting.front() {
             self.agenda.wake(self.lanes.first + index, next.arrival);
@@ -210,7 +211,7 @@ impl Engine<'_> {
             self.fetch_next(index);
         }
         if to == FURTHER {
-            self.move_on(pipe_of(self.routes[self.packets.hop(id) as usize]), id);
+            self.move_to_next_hop(pipe_of_entry(self.routes[self.packets.hop(id) as usize]), id);
             return None;
         }
         Some((id, to))
@@ -228,13 +229,15 @@ impl Engine<'_> {
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
-            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_route_entry(side)) as usize) {
+            if let Some(pipe) = self.pipes.get(pipe_of_entry(flow.first_route_entry(side)) as usize)
+            {
                 pipe.prefetch_for_several();
             }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
-            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_route_entry(side)) as usize) {
+            if let Some(pipe) = self.pipes.get(pipe_of_entry(flow.first_route_entry(side)) as usize)
+            {
                 pipe.prefetch_back();
             }
         }
@@ -245,16 +248,16 @@ impl Engine<'_> {
     #[inline(always)]
     fn end_in<'w>(&self, waiting: Option<&'w LanePacket>) -> Option<(&'w LanePacket, &Flow, Side)> {
         let waiting = waiting?;
-        let side = if waiting.to & 1 == 0 { Side::Sender } else { Side::Receiver };
-        Some((waiting, self.flows.get((waiting.to >> 1) as usize)?, side))
+        let side = if waiting.destination & 1 == 0 { Side::Sender } else { Side::Receiver };
+        Some((waiting, self.flows.get((waiting.destination >> 1) as usize)?, side))
     }
 
     /// Packets in all lanes.
-    pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = HeldPacket> {
+    pub(in crate::engine) fn packets_in_lanes(&self) -> impl Iterator<Item = HeldPacket> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
-        waiting.map(|LanePacket { arrival, id, to }| {
+        waiting.map(|LanePacket { arrival, id, destination: to }| {
             let packet = self.packets.get(*id);
-            let at = || pipe_of(self.routes[packet.hop() as usize]);
+            let at = || pipe_of_entry(self.routes[packet.hop() as usize]);
             let pipe = self.last_hop_to(*to).unwrap_or_else(at);
             HeldPacket { pipe, arrival: *arrival, bytes: packet.bytes() }
         })

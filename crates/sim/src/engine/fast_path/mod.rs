@@ -1,9 +1,9 @@
-//! Fast paths of the engine (express): the code of the engine that exists only for speed.
+//! Fast paths of the engine: the code of the engine that exists only for speed.
 //!
 //! The general engine ([`super::hops`], [`super::hosts`]) handles each packet at each hop by an
 //! event. The fast paths are used instead, except in a reference run
-//! ([`Options::reference`](crate::Options::reference)) and in a run with a capture, which must see
-//! each packet at each hop when it passes there.
+//! ([`Options::is_reference_run`](crate::Options::is_reference_run)) and in a run with a capture,
+//! which must see each packet at each hop when it passes there.
 //!
 //! *Assumptions.* When a packet enters a plain pipe (droptail queue, constant rate and delay, no
 //! channel), its arrival at the far end is known. The same holds for a pipe whose channel only
@@ -24,7 +24,7 @@
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
 //!   If the caches cannot hold all flows, the data of the next packets are prefetched.
-//! - `flow/standing_limit.rs`: after most acknowledgments, a few comparisons show that the limit of
+//! - `flow/cached_limit.rs`: after most acknowledgments, a few comparisons show that the limit of
 //!   the flow is the same as before. This saves 2.5 % of all instructions.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.

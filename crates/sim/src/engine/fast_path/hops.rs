@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
-use crate::engine::routes::{Step, is_private, pipe_of};
+use crate::engine::routes::{Step, is_private, pipe_of_entry};
 use crate::plan::Side;
 use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Entry, Packet};
@@ -24,10 +24,7 @@ impl Engine<'_> {
     /// Takes the first packet out of a pipe. If the packet has reached its destination, returns the
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
-    pub(in crate::engine) fn handle_pipe_wakeup_express(
-        &mut self,
-        index: u32,
-    ) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn handle_pipe_wakeup_fast(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {
@@ -40,10 +37,10 @@ impl Engine<'_> {
 
     /// Enters a packet into the hop of this route entry.
     #[inline(always)]
-    pub(in crate::engine) fn enter_express(&mut self, word: u32, step: Step) {
-        let (index, id) = (pipe_of(word), step.packet.id);
+    pub(in crate::engine) fn enter_fast(&mut self, word: u32, step: Step) {
+        let (index, id) = (pipe_of_entry(word), step.packet.id);
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
-            self.write_hop(step);
+            self.store_hop(step);
             return self.enter_stage(word, id);
         };
         if pipe.leads() {
@@ -65,7 +62,7 @@ impl Engine<'_> {
         }
         match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
-            Entry::AcceptedTwice => self.copy(index, id),
+            Entry::AcceptedTwice => self.create_duplicate(index, id),
             Entry::QueueFull => self.drop_at_full_queue(index, id),
         }
     }
@@ -73,14 +70,14 @@ impl Engine<'_> {
     /// Sends the packets of an endpoint; true if [`Engine::handle_closed_or_proxied`] must be
     /// called.
     #[inline(always)]
-    pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
+    pub(in crate::engine) fn transmit_fast(&mut self, index: u32, side: Side) -> bool {
         loop {
             match self.transmit_plain(index, side) {
                 Outcome::Done { needs_close_check } => return needs_close_check,
-                Outcome::Written => self.send_written(index, side),
-                Outcome::Enters(step) => self.send_into(step),
+                Outcome::Written => self.send_polled_segment(index, side),
+                Outcome::Enters(step) => self.enter_first_hop(step),
                 Outcome::QueueFull(step, pipe) => {
-                    self.write_hop(step);
+                    self.store_hop(step);
                     self.drop_at_full_queue(pipe, step.packet.id);
                 }
             }
@@ -108,11 +105,11 @@ impl Engine<'_> {
             let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
             let packet = PlainPacket { id, bytes };
             let step = Step { packet, hop: label.hop };
-            if recorder.notes_sent {
+            if recorder.notes_sent_packets {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
             let word = flow.first_route_entry(side);
-            let first = pipe_of(word);
+            let first = pipe_of_entry(word);
             let pipe = pipes.get_mut(first as usize);
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
                 return Outcome::Enters(step);
@@ -138,7 +135,7 @@ impl Engine<'_> {
             }
         }
         if side == Side::Sender {
-            flow.note_limit_express(*now, in_flight);
+            flow.note_limit_fast(*now, in_flight);
         }
         if let Some(time) = flow.poll_wake(side) {
             agenda.wake(owners.target(Owner::Host(index, side)), time);

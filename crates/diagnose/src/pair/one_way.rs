@@ -2,7 +2,7 @@
 
 use super::clock::MinimumDelay;
 use super::matching::Matches;
-use super::{Entry, NS};
+use super::{MatchEntry, NS};
 use crate::between::OneWayComparison;
 use std::collections::HashMap;
 
@@ -27,7 +27,8 @@ impl OneWayComparison {
         };
         way.not_captured_before = own.unseen.iter().filter(was_on).count() as u64;
         way.order(own);
-        let mut above: Vec<i64> = own.delays().into_iter().map(|point| line.above(point)).collect();
+        let mut above: Vec<i64> =
+            own.delays().into_iter().map(|point| line.excess(point)).collect();
         above.sort_unstable();
         let quantile = |part: f64| {
             let index = ((above.len() as f64 * part) as usize).min(above.len().saturating_sub(1));
@@ -88,7 +89,7 @@ impl OneWayComparison {
 /// Index of the last copy of data that were acknowledged although the other capture contains no
 /// copy, by sequence number of the data.
 pub(crate) fn find_uncaptured(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
-    let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
+    let acked = back.sent.iter().chain(&back.arrived).map(MatchEntry::ack);
     let highest =
         acked.reduce(|one, other| if (other.wrapping_sub(one) as i32) > 0 { other } else { one });
     let Some(highest) = highest else { return HashMap::new() };

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 /// Value that clones share until one of them is changed (copy on write).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Shared<T>(Arc<T>);
+pub struct CopyOnWrite<T>(Arc<T>);
 
-impl<T> From<T> for Shared<T> {
+impl<T> From<T> for CopyOnWrite<T> {
     fn from(value: T) -> Self {
         Self(Arc::new(value))
     }
 }
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for CopyOnWrite<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -21,7 +21,7 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-impl<T: Clone> DerefMut for Shared<T> {
+impl<T: Clone> DerefMut for CopyOnWrite<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(&mut self.0)
     }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn a_change_is_its_own() {
-        let first = Shared::from(vec![1, 2]);
+        let first = CopyOnWrite::from(vec![1, 2]);
         let mut second = first.clone();
         assert!(std::ptr::eq(&*first, &*second));
         second.push(3);

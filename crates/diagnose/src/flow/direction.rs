@@ -7,14 +7,14 @@ use super::growth::FlightGrowth;
 use super::limit::DelayedAckInterval;
 use super::packet_log::PacketLog;
 use super::path::Path;
-use super::patterns::{PatternDetectors, Sent};
-use super::record::Records;
-use super::relation::{Identification, Relation};
+use super::patterns::{PatternDetectors, SentPacket};
+use super::record::RetransmissionRecords;
+use super::relation::{IpIdentification, Relation};
 use super::scoreboard::{Scoreboard, SendOrder, Span};
 use super::sender::Sender;
 use super::since_data::IntervalSinceData;
-use super::weigh::{TentativeLimit, UndecidedTimes};
-use crate::answer::{Evidence, Kind, Needless, Proof};
+use super::tentative_limit::{TentativeLimit, UndecidedTimes};
+use crate::answer::{Evidence, Kind, Necessity, Proof};
 use crate::packet::{ControlBits, Packet};
 use std::collections::VecDeque;
 
@@ -104,7 +104,7 @@ pub struct Direction {
     /// Model of the sender of this direction's data.
     pub sender: Sender,
     /// Retransmissions so far.
-    pub records: Records,
+    pub records: RetransmissionRecords,
     /// Episodes so far.
     pub episodes: Vec<EpisodeRecord>,
     /// Timeouts so far.
@@ -130,23 +130,23 @@ pub struct Direction {
     /// True if queues before the capture are invisible: at the receiver's end, without timestamps.
     pub(super) hides_queues: bool,
     /// Window scale that the receiver announced; none if its SYN was not captured.
-    pub scale: Option<u8>,
+    pub window_scale: Option<u8>,
     pub(super) is_established: bool,
     has_syn: bool,
     /// Range of data whose acknowledgment was captured before the data, and the time of the
     /// acknowledgment.
     pub(super) acked_before_captured: (i64, i64, i64),
-    pub(super) window: i64,
+    pub(super) receive_window: i64,
     /// Longest segment that the current acknowledgment covers for the first time.
     pub(super) longest_acked: i64,
     /// MSS that the receiver announced; none if its SYN was not captured.
     pub mss: Option<i64>,
-    pub(super) largest: i64,
+    pub(super) largest_payload: i64,
     /// Transmission time of the newest data that the current acknowledgment covers.
     pub(super) newest_ns: i64,
-    pub(super) last_length: i64,
+    pub(super) last_payload_bytes: i64,
     /// True if the last packet had new data.
-    pub(super) was_new: bool,
+    pub(super) last_had_new_data: bool,
     /// Position after the newest payload sent, without a FIN; 0 before any payload.
     pub(super) payload_end: i64,
     /// Bytes that were retransmitted and are not yet acknowledged.
@@ -154,29 +154,29 @@ pub struct Direction {
     /// Estimates of the path.
     pub(super) path: Path,
     /// Time at which the bottleneck has transmitted all data sent so far.
-    pub(super) busy_ns: i64,
+    pub(super) busy_end_ns: i64,
     /// True if the capture is at the receiver's end.
     pub(super) is_at_receiver: bool,
     /// Longest time that data have waited in queues before the capture.
-    pub(super) queued_ns: i64,
+    pub(super) longest_queueing_ns: i64,
     /// Current busy period of the bottleneck; only at the receiver's end, where queues are
     /// invisible.
-    pub(super) run: Option<BusyPeriod>,
+    pub(super) busy_period: Option<BusyPeriod>,
     /// Earliest time at which the last acknowledgment took effect at the sender, and the limit
     /// before it.
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may delay its acknowledgment.
-    pub(super) held: VecDeque<DelayedAckInterval>,
+    pub(super) delayed_acks: VecDeque<DelayedAckInterval>,
     /// Growth of the bytes in flight.
-    pub(super) bound: FlightGrowth,
+    pub(super) growth: FlightGrowth,
     /// Limit since the last event.
-    pub(super) decision: TentativeLimit,
+    pub(super) tentative_limit: TentativeLimit,
     /// Periods for which the limit of the flow can be decided only from the final estimate of the
     /// path.
     pub(super) undecided_times: UndecidedTimes,
     /// Intervals since data were last sent.
     pub(super) since_data: Vec<IntervalSinceData>,
-    pub(super) ids: Identification,
+    pub(super) ip_identification: IpIdentification,
     /// Evidence for the position of the current packet in the order of sending.
     pub(super) send_order: SendOrder,
     /// Evidence of known faults and habits.
@@ -195,8 +195,8 @@ impl Direction {
     pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
         let origin = *self.origin.get_or_insert_with(|| {
             let first = i64::from(!is_syn);
-            self.scoreboard = Scoreboard::at(first);
-            (self.highest_ack, self.sender.una) = (first, first);
+            self.scoreboard = Scoreboard::starting_at(first);
+            (self.highest_ack, self.sender.snd_una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
         // Sequence numbers wrap, so one number stands for many positions. The one nearest to the
@@ -213,17 +213,17 @@ impl Direction {
     /// Handles a packet of this direction.
     pub fn on_packet(&mut self, packet: &Packet, now: &PacketContext) {
         let start = self.position(packet.seq, packet.control.any(ControlBits::SYN));
-        let id = self.ids.next(packet.ip_id, packet.payload_bytes, now);
+        let id = self.ip_identification.next(packet.ip_id, packet.payload_bytes, now);
         let end = start + i64::from(packet.seq_len());
         // Pure acknowledgments and resets carry no data.
         if start == end || packet.control.any(ControlBits::RST) {
             return;
         }
-        self.queued_ns = self.queued_ns.max(now.time_ns - now.sent_ns);
+        self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
         self.advance_to(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
-        let stamp = SendOrder { value, ip_id: id };
+        let stamp = SendOrder { timestamp_value: value, ip_id: id };
         self.send_order = stamp;
         self.append_hole(start, now, stamp);
         let is_first_syn = packet.control.any(ControlBits::SYN) && !self.has_syn;
@@ -251,16 +251,16 @@ impl Direction {
                 self.on_retransmission(packet, (start, end), original, now)
             }
         }
-        self.arrived(packet, (start, relation), now);
-        if self.ecn.is_reduced(packet, self.sender.is_open()) {
+        self.on_arrived(packet, (start, relation), now);
+        if self.ecn.detects_reduction(packet, self.sender.is_open()) {
             self.sender.on_ecn_reduction();
         }
         self.on_data(packet, (start, relation), now);
         self.mark(start, end, (now, relation));
         self.log_packet(packet, (start, end), relation, now);
-        self.largest = self.largest.max(i64::from(packet.payload_bytes));
+        self.largest_payload = self.largest_payload.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
-            self.last_length = i64::from(packet.payload_bytes);
+            self.last_payload_bytes = i64::from(packet.payload_bytes);
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
             self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));
@@ -272,7 +272,7 @@ impl Direction {
             self.add_transmission(now.sent_ns, end - start);
         }
         if matches!(relation, Relation::Again(_)) {
-            self.held.retain(|held| held.end <= start);
+            self.delayed_acks.retain(|held| held.end <= start);
             self.retransmitted_bytes += end - start;
         }
         self.set_limit(now.sent_ns);
@@ -282,7 +282,7 @@ impl Direction {
     fn on_data(&mut self, packet: &Packet, at: (i64, Relation), now: &PacketContext) {
         let (start, relation) = at;
         if packet.payload_bytes > 0 && !matches!(relation, Relation::Late | Relation::Copied) {
-            let sent = Sent {
+            let sent = SentPacket {
                 packet: now.packet,
                 time_ns: now.sent_ns,
                 start,
@@ -301,25 +301,25 @@ impl Direction {
     }
 
     fn new_data(&mut self, payload_bytes: i64, now: &PacketContext) {
-        let was_idle = self.sender.una >= self.scoreboard.end;
+        let was_idle = self.sender.snd_una >= self.scoreboard.end;
         let (limit, since) = (self.limit_ended_by(now), self.sender.last_activity_ns());
         let length = self.end_interval(now.sent_ns, limit);
         if was_idle && self.is_pause(now) {
             self.reassign_time_since_data(Limit::Application);
-            self.bound.begin_period(self.scoreboard.end);
-        } else if was_idle && payload_bytes < self.largest {
+            self.growth.begin_period(self.scoreboard.end);
+        } else if was_idle && payload_bytes < self.largest_payload {
             // A partial segment was sent when everything was acknowledged: Nagle's algorithm had
             // held it back.
             self.reassign_time_since_data(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
             self.reassign_time_since_data(Limit::Pacing);
-            self.bound.begin_period(self.scoreboard.end);
+            self.growth.begin_period(self.scoreboard.end);
         }
         self.since_data.clear();
         self.stall((since, length), limit, now);
-        self.sender.on_new(now.sent_ns, was_idle);
-        let flight = self.scoreboard.end + payload_bytes - self.sender.una;
-        self.sender.on_flight(flight, self.largest.max(payload_bytes));
+        self.sender.on_new_data(now.sent_ns, was_idle);
+        let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;
+        self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
     }
 
     /// Episode to which the time of a limit belongs. For a small window this is the episode of the
@@ -327,18 +327,18 @@ impl Direction {
     pub(super) fn episode_of(&self, limit: Limit) -> Option<usize> {
         match limit {
             Limit::Window => self.episodes.iter().rposition(|episode| !episode.is_undone),
-            _ => self.episode_now(),
+            _ => self.current_episode(),
         }
     }
 
-    pub(super) fn episode_now(&self) -> Option<usize> {
+    pub(super) fn current_episode(&self) -> Option<usize> {
         self.episodes.len().checked_sub(1)
     }
 
     pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &PacketContext) {
         let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
         if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
-            self.account.stall(since, length, limit, now.packet);
+            self.account.add_stall(since, length, limit, now.packet);
         }
     }
 
@@ -348,7 +348,7 @@ impl Direction {
         indices.extend(self.records.index_at(start));
         let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
         for index in indices {
-            self.records.all[index as usize].add_proof(Needless::Yes, 0.992, proof);
+            self.records.all[index as usize].add_proof(Necessity::Yes, 0.992, proof);
         }
     }
 
@@ -358,16 +358,16 @@ impl Direction {
         let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
         let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
         let (time, old_end) = (now.time_ns, self.scoreboard.end);
-        let sent_bytes = self.detectors.policing.sent();
+        let sent_bytes = self.detectors.policer.sent();
         if start < old_end {
             for span in self.scoreboard.range_mut(start, end.min(old_end)) {
                 // The data were missing until now, so this is their first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
-                    (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
+                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
                     span.sent_bytes = sent_bytes;
                 } else if as_what != Relation::Late {
-                    (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
+                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
                     span.sent_bytes = sent_bytes;
                 }
                 span.copies += 1;
@@ -383,7 +383,7 @@ impl Direction {
             sent_ns: now.sent_ns,
             copies: 0,
             packet: now.packet,
-            stamp,
+            send_order: stamp,
             sacked: false,
             retransmission: None,
             sent_bytes,

@@ -7,7 +7,7 @@
 //! detected only after several rounds, so these intervals are corrected at the end, too.
 
 use super::account::{Account, Limit};
-use super::growth::Period;
+use super::growth::PeriodNumber;
 use std::collections::HashMap;
 
 /// Maximum number of entries. The limits of intervals beyond this number are not corrected.
@@ -23,7 +23,7 @@ pub struct TentativeLimit {
     /// Bytes in flight.
     pub flight: i64,
     /// Number of the period between two increases of the maximum number of bytes in flight.
-    pub period: Period,
+    pub period: PeriodNumber,
 }
 
 /// Durations in nanoseconds of all intervals whose limit is still tentative, summed for each
@@ -49,7 +49,7 @@ impl UndecidedTimes {
     /// Corrects the account. The bottleneck was the limit with at least `enough` bytes in flight,
     /// if this value is known. Otherwise a send buffer or a clamp was the limit in the periods
     /// `bound`, which are in ascending order.
-    pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[Period]) {
+    pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[PeriodNumber]) {
         for ((decision, episode), length) in self.times {
             let TentativeLimit { limit, alternative, flight, period } = decision;
             let is_filled = enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);

@@ -1,0 +1,194 @@
+//! Storage of events, and linked lists of events. Each target (owner of events) has a node for one
+//! event. A second event of the same target takes an additional node, after the nodes of all
+//! targets.
+
+use super::Target;
+use retx_units::Time;
+
+/// Index of a node. A list is identified by the node of its first event.
+pub(super) type NodeIndex = u32;
+
+/// End of a list.
+const NONE: NodeIndex = NodeIndex::MAX;
+
+// The size is a power of two, so an index is converted to an address by a shift.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct EventNode {
+    /// Next wake-up of the target of this node; [`Time::NEVER`] if there is none.
+    wake: Time,
+    /// Time of the event stored here; [`Time::NEVER`] if there is none.
+    time: Time,
+    /// Next node in the list; for a free node, the next free one.
+    next: NodeIndex,
+    /// Last node of a list, valid in its first node.
+    last: NodeIndex,
+}
+
+const EMPTY: EventNode = EventNode { wake: Time::NEVER, time: Time::NEVER, next: NONE, last: NONE };
+
+/// All nodes.
+#[derive(Debug, Clone)]
+pub(super) struct EventNodes {
+    nodes: Vec<EventNode>,
+    /// Number of targets; the first nodes are theirs.
+    targets: u32,
+    /// Target of the event in each additional node.
+    others: Vec<Target>,
+    /// First free additional node.
+    free: NodeIndex,
+}
+
+impl EventNodes {
+    /// Creates the nodes of `targets` targets, without events.
+    pub fn new(targets: u32) -> Self {
+        let nodes = vec![EMPTY; targets as usize];
+        Self { nodes, targets, others: Vec::new(), free: NONE }
+    }
+
+    /// Next wake-up of this target.
+    #[inline]
+    pub fn wake_of(&self, target: Target) -> Time {
+        self.nodes[target as usize].wake
+    }
+
+    /// Mutable next wake-up of this target.
+    #[inline(always)]
+    pub fn wake_mut(&mut self, target: Target) -> &mut Time {
+        &mut self.nodes[target as usize].wake
+    }
+
+    /// Creates a list of one event in its target's node; `None` if that node is occupied.
+    #[inline(always)]
+    pub fn create_list(&mut self, time: Time, target: Target) -> Option<NodeIndex> {
+        let entry = &mut self.nodes[target as usize];
+        if entry.time != Time::NEVER {
+            return None;
+        }
+        entry.time = time;
+        entry.next = NONE;
+        Some(target)
+    }
+
+    /// Creates a list of one event in its target's node, or in an additional one.
+    pub fn create_list_anywhere(&mut self, time: Time, target: Target) -> NodeIndex {
+        if let Some(node) = self.create_list(time, target) {
+            return node;
+        }
+        let mut node = self.free;
+        if node == NONE {
+            node = self.nodes.len() as NodeIndex;
+            self.nodes.push(EMPTY);
+            self.others.push(target);
+        } else {
+            self.free = self.nodes[node as usize].next;
+            self.others[(node - self.targets) as usize] = target;
+        }
+        self.nodes[node as usize] = EventNode { time, ..EMPTY };
+        node
+    }
+
+    /// Separates the first event of a list. Returns its time, and the list of the remaining events.
+    /// Only this function and [`Self::drain_into`] may be called on that list.
+    #[inline]
+    pub fn split_first(&mut self, list: NodeIndex) -> (Time, Option<NodeIndex>) {
+        let entry = &mut self.nodes[list as usize];
+        let next = std::mem::replace(&mut entry.next, NONE);
+        (entry.time, (next != NONE).then_some(next))
+    }
+
+    const fn last_of(&self, list: NodeIndex, first: &EventNode) -> NodeIndex {
+        if first.next == NONE { list } else { first.last }
+    }
+
+    /// Appends a list of one event to a list.
+    pub fn append(&mut self, list: NodeIndex, node: NodeIndex) {
+        let last = self.last_of(list, &self.nodes[list as usize]);
+        self.nodes[last as usize].next = node;
+        self.nodes[list as usize].last = node;
+    }
+
+    /// Inserts a list of one event into a sorted list, after all events that are not later. Returns
+    /// the resulting list, and the number of events that were passed to find the position.
+    pub fn insert(&mut self, list: NodeIndex, node: NodeIndex) -> (NodeIndex, u64) {
+        let time = self.nodes[node as usize].time;
+        let first = self.nodes[list as usize];
+        let last = self.last_of(list, &first);
+        // Checked first, because most events are inserted in order of time.
+        if self.nodes[last as usize].time <= time {
+            self.append(list, node);
+            return (list, 0);
+        }
+        if first.time > time {
+            let entry = &mut self.nodes[node as usize];
+            (entry.next, entry.last) = (list, last);
+            return (node, 1);
+        }
+        let (mut before, mut passed) = (list, 2);
+        loop {
+            let next = self.nodes[before as usize].next;
+            if self.nodes[next as usize].time > time {
+                self.nodes[before as usize].next = node;
+                self.nodes[node as usize].next = next;
+                return (list, passed);
+            }
+            before = next;
+            passed += 1;
+        }
+    }
+
+    /// Removes the only event of a list and clears the wake-up of its target, which is the usual
+    /// case. `None`, without a change, if there are several events or the event was superseded.
+    #[inline(always)]
+    pub fn take_only_event(&mut self, list: NodeIndex) -> Option<Time> {
+        let entry = &mut self.nodes[list as usize];
+        let time = entry.time;
+        // A superseded event must not clear the earlier wake-up that superseded it.
+        if entry.wake != time || entry.next != NONE {
+            return None;
+        }
+        entry.wake = Time::NEVER;
+        entry.time = Time::NEVER;
+        Some(time)
+    }
+
+    /// Removes and returns the first event of a list, and the rest of the list.
+    pub fn pop_front(&mut self, list: NodeIndex) -> ((Time, Target), Option<NodeIndex>) {
+        let entry = &mut self.nodes[list as usize];
+        let EventNode { time, next, last, .. } = *entry;
+        entry.time = Time::NEVER;
+        let mut target = list;
+        if let Some(other) = list.checked_sub(self.targets) {
+            entry.next = std::mem::replace(&mut self.free, list);
+            target = self.others[other as usize];
+        }
+        if next == NONE {
+            return ((time, target), None);
+        }
+        // `last` is valid only in the first node of a list, so the new first node inherits it.
+        self.nodes[next as usize].last = last;
+        ((time, target), Some(next))
+    }
+
+    /// Moves all events out of a list.
+    pub fn drain_into(&mut self, list: NodeIndex, to: &mut Vec<(Time, Target)>) {
+        let mut rest = Some(list);
+        while let Some(list) = rest {
+            let (event, next) = self.pop_front(list);
+            to.push(event);
+            rest = next;
+        }
+    }
+
+    /// Events of a list, in its order.
+    pub fn iter(&self, list: NodeIndex) -> impl Iterator<Item = (Time, Target)> {
+        let mut next = list;
+        std::iter::from_fn(move || {
+            let node = next;
+            let entry = self.nodes.get(node as usize)?;
+            next = entry.next;
+            let other = node.checked_sub(self.targets);
+            Some((entry.time, other.map_or(node, |other| self.others[other as usize])))
+        })
+    }
+}
