@@ -13,7 +13,7 @@ from retx.errors import UsageError
 MOST = 2**63 - 1
 
 
-def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401
+def checked_integer(name: str, value: Any, least: int) -> int:  # noqa: ANN401
     """Checks that a value is a whole number of at least `least`.
 
     Raises:
@@ -32,17 +32,17 @@ def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401
     return number
 
 
-def place(name: str, value: str | os.PathLike[str] | None) -> Path | None:
+def optional_path(name: str, value: str | os.PathLike[str] | None) -> Path | None:
     """Path of a file or directory; None for None.
 
     Raises:
         UsageError: The value is not a path, or empty.
     """
-    return None if value is None else there(name, value)
+    return None if value is None else required_path(name, value)
 
 
-def there(name: str, value: str | os.PathLike[str]) -> Path:
-    """Checks a path like `place`, but rejects None and empty text."""
+def required_path(name: str, value: str | os.PathLike[str]) -> Path:
+    """Checks a path like `optional_path`, but rejects None and empty text."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name} is {value!r}: a path is needed")
     if not os.fspath(value):

@@ -2,7 +2,7 @@
 
 Files are written to a temporary directory next to the target. The temporary directory is renamed
 when everything is on the disk. If the process ends before that, the target is unchanged. The next
-process that writes to the target removes what a killed process has left (`left_behind`).
+process that writes to the target removes what a killed process has left (`leftovers`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from retx.earlier import foreign_to_result, is_result_file
-from retx.left_behind import held, remove_files_for, remove_folders_for
+from retx.leftovers import held, remove_files_for, remove_folders_for
 from retx.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")

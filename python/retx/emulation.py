@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from retx import _native
-from retx.checks import capture_points, place, whole
+from retx.checks import capture_points, checked_integer, optional_path
 from retx.directory import check_place, new_directory, new_file
 from retx.errors import UsageError
 from retx.places import check_places
@@ -94,9 +94,9 @@ def emulate(
         RunError: The emulation failed.
     """
     check_linux()
-    target, capture = place("out", out), place("pcap", pcap)
+    target, capture = optional_path("out", out), optional_path("pcap", pcap)
     points = capture_points(capture, pcap_at)
-    replication = whole("replication", replication, 0)
+    replication = checked_integer("replication", replication, 0)
     check_places(scenario, [capture], target, overrides)
     check_lateness(lateness_bound_s)
     with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import there
+from retx.checks import required_path
 from retx.directory import new_directory
 from retx.errors import UsageError
 from retx.renamed import current
@@ -161,7 +161,7 @@ class Replications:
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the files of `Result.save`; `replication` is the first column of each table."""
-        with new_directory(there("directory", directory), replace=force) as path:
+        with new_directory(required_path("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
-from retx.checks import there
+from retx.checks import required_path
 from retx.directory import new_directory, writing
 from retx.earlier import TABLES
 from retx.errors import warn
@@ -208,7 +208,7 @@ class Result:
         Raises:
             OSError: The directory exists, or cannot be written.
         """
-        with new_directory(there("directory", directory), replace=force) as path:
+        with new_directory(required_path("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:

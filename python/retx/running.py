@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
-from retx.checks import capture_points, place, whole
+from retx.checks import capture_points, checked_integer, optional_path
 from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning
 from retx.own_code import OwnCode
@@ -108,7 +108,7 @@ def run(
         RunError: The run failed.
         UserCodeError: User code failed; its exception is the `__cause__`.
     """
-    target = place("out", out)
+    target = optional_path("out", out)
     check_places(scenario, [pcap], target, overrides)
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed = parsed_scenario(scenario, seed, overrides)
@@ -143,8 +143,8 @@ def run_parsed(
     progress: Progress = None,
 ) -> Result:
     """Runs a scenario that has been parsed; see `run`."""
-    replication = whole("replication", replication, 0)
-    file = place("pcap", pcap)
+    replication = checked_integer("replication", replication, 0)
+    file = optional_path("pcap", pcap)
     points = capture_points(file, pcap_at)
     with ExitStack() as files:
         capture = files.enter_context(new_file(file)) if file else None
@@ -189,9 +189,9 @@ def replicate(
     The result does not depend on the number of threads. Arguments are those of `run`; `threads`
     defaults to the number of cores.
     """
-    replications = whole("replications", replications, 1)
-    threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
-    target = place("out", out)
+    replications = checked_integer("replications", replications, 1)
+    threads = os.cpu_count() or 1 if threads is None else checked_integer("threads", threads, 1)
+    target = optional_path("out", out)
     check_places(scenario, directory=target, overrides=overrides)
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed, own = parsed_scenario(scenario, seed, overrides)

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from retx.checks import there
+from retx.checks import required_path
 from retx.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
 from retx.errors import UsageError
 from retx.names import SHOWN
@@ -42,7 +42,7 @@ def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
         OSError: The directory cannot be read.
         UsageError: The directory is not a result of retx, or is damaged.
     """
-    path = there("directory", directory)
+    path = required_path("directory", directory)
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
     if not path.is_dir():

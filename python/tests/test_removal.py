@@ -27,7 +27,7 @@ PLACES = {
     "cli/drawing.py": 1,  # a figure that could not be drawn: its own temporary file
     # Temporary files and folders of this process, parents that it made; on Windows an empty target.
     "directory.py": 4,
-    "left_behind.py": 1,
+    "leftovers.py": 1,
     "removal.py": 2,
     "study/place.py": 2,  # the page of an earlier report; the empty folder of a new one
     "study/searches.py": 1,

@@ -12,11 +12,16 @@ import pytest
 import retx
 from retx.errors import UsageError
 from retx.study import Measured, Plan, Verdict, load, reproduce
-from retx.study.asked import Known
 from retx.study.calibration import PROMISING, Search
 from retx.study.chosen import Chosen, kept
 from retx.study.data import StudyError
-from retx.study.front import (
+from retx.study.held_out import HeldOutCheck, held_out
+from retx.study.library import find
+from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
+from retx.study.requested import KnownPoints
+from retx.study.set_up import at_set_up
+from retx.study.shipped import names
+from retx.study.trials import (
     Trial,
     best,
     by_bends,
@@ -25,11 +30,6 @@ from retx.study.front import (
     leave_one_out,
     out_of_reach,
 )
-from retx.study.held import Look, held_out
-from retx.study.library import find
-from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
-from retx.study.set_up import at_set_up
-from retx.study.shipped import names
 
 pytest.importorskip("optuna")
 
@@ -255,7 +255,7 @@ def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
 
 
 def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
-    study, known = load(str(toy)), Known()
+    study, known = load(str(toy)), KnownPoints()
     measured = Measured(study, Plan("quick", threads=1))
     quantity = "flow.download.response_time_s"
 
@@ -382,7 +382,7 @@ def held_out_claim(toy: Path, published: float) -> dict[str, Any]:
     figures = FIGURES + "\n\ndef calibration(measured):\n    return {}\n\n\nheld_out = values\n"
     (toy / "figures.py").write_text(figures)
     trials = search(toy).run()
-    seen: list[Look] = []
+    seen: list[HeldOutCheck] = []
     search(toy).freeze(best(trials).number, seen.append)
     assert [it.change for it in seen][:1] == [""]
     assert len({it.change for it in seen}) == len(seen) > 3

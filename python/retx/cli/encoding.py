@@ -12,7 +12,7 @@ from retx.terminal import expect_json, protect
 PLAIN, IN_JSON = "retx.plain", "retx.json"
 """Names of the error handlers. The first writes similar ASCII characters, the second JSON
 escapes."""
-INSTEAD = {
+REPLACEMENTS = {
     "×": "x", "·": "*", "±": "+-", "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "…": "...",
     "→": "->", "≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "√": "sqrt ", "§": "section ",
     "✓": "+", "µ": "u", "μ": "u", "ß": "ss", "“": '"', "”": '"', "‘": "'", "’": "'",
@@ -20,7 +20,7 @@ INSTEAD = {
 GREEK = "GREEK SMALL LETTER "
 
 
-def print_plainly() -> None:
+def replace_unencodable() -> None:
     """Replaces characters that an output cannot encode instead of raising an error."""
     codecs.register_error(PLAIN, _plainly)
     codecs.register_error(IN_JSON, _escaped)
@@ -37,24 +37,24 @@ def print_only_json() -> None:
         sys.stdout.reconfigure(errors=IN_JSON)
 
 
-def near(character: str) -> str:
+def replacement_for(character: str) -> str:
     """ASCII approximation of a character, or a question mark."""
-    if character in INSTEAD:
-        return INSTEAD[character]
+    if character in REPLACEMENTS:
+        return REPLACEMENTS[character]
     name = unicodedata.name(character, "")
     if name.startswith(GREEK):
         return name.removeprefix(GREEK).lower()
     # Thin spaces are spaces, ü is u, ² is 2.
     parts = unicodedata.normalize("NFKD", character)
     if parts != character:
-        return "".join(near(part) for part in parts if not unicodedata.combining(part))
+        return "".join(replacement_for(part) for part in parts if not unicodedata.combining(part))
     return character if character.isascii() else "?"
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(map(near, error.object[error.start : error.end])), error.end
+    return "".join(map(replacement_for, error.object[error.start : error.end])), error.end
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:

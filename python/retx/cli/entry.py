@@ -16,7 +16,7 @@ import typer
 
 from retx import _native
 from retx.cli import INTERRUPTED
-from retx.cli.encoding import print_plainly
+from retx.cli.encoding import replace_unencodable
 from retx.errors import NothingMeasuredWarning, UsageError
 from retx.memory import SENTENCE, guard_imports, is_short_of_memory
 
@@ -106,7 +106,7 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     _open_missing()
-    print_plainly()
+    replace_unencodable()
     try:
         _check_text(arguments)
         app = command_line(arguments)

@@ -12,7 +12,7 @@ from retx.cli.drawing import Drawing, draw_all, file_of, in_width, of_run
 from retx.earlier import FIGURES
 from retx.errors import UsageError
 from retx.sweeps.figures import KINDS as OF_SWEEPS
-from retx.sweeps.figures import METRIC, Asked, check, draw
+from retx.sweeps.figures import METRIC, FigureRequest, check, draw
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure
@@ -110,7 +110,7 @@ def command(
     from retx.results import Result
     from retx.stored import load
 
-    asked = Asked(metric, x, y, by, flow, pair, where or (), models or ())
+    asked = FigureRequest(metric, x, y, by, flow, pair, where or (), models or ())
     found = load(directory)
     if isinstance(found, Replications) and replication is not None:
         if replication >= len(found):
@@ -134,7 +134,7 @@ def command(
         typer.echo(f"Written: {file}")
 
 
-def _check_run(asked: Asked) -> None:
+def _check_run(asked: FigureRequest) -> None:
     """Refuses options that figures of a single run do not take.
 
     Raises:
@@ -164,7 +164,7 @@ def _of_many(word: str, known: tuple[str, ...], several: bool) -> Drawing:
     return Drawing(kind, file, None, None, "")
 
 
-def _figure(found: Sweep | Replications | Result, kind: str, asked: Asked) -> Figure:
+def _figure(found: Sweep | Replications | Result, kind: str, asked: FigureRequest) -> Figure:
     from retx.sweeps.result import Sweep
 
     if isinstance(found, Sweep):

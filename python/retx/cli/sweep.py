@@ -10,7 +10,7 @@ import typer
 from retx.cli import completion, options
 from retx.cli.csv_files import Csv
 from retx.cli.drawing import in_width
-from retx.cli.shown import Shown, of_sweep
+from retx.cli.sweep_output import SweepOutput, of_sweep
 from retx.errors import UsageError
 from retx.places import check_places
 from retx.sweeps.figures import METRIC
@@ -141,7 +141,7 @@ def command(
         return
     if scenario is None:
         raise UsageError("name a scenario, or --status DIR")
-    from retx.cli.going_on import say_how_to_go_on
+    from retx.cli.resuming import print_resume_hint
     from retx.cli.run import check_set, overrides_of
     from retx.sweeps.plan import Wanted, prepare
     from retx.sweeps.running import sweep_prepared
@@ -153,7 +153,7 @@ def command(
     figures = in_width([of_sweep(word, "--plot ") for word in plots or []], width)
     if width and not figures:
         raise UsageError("--width is that of a figure: add --plot KIND")
-    shown = Shown(metric, as_json, csv, figures, pair, latex)
+    shown = SweepOutput(metric, as_json, csv, figures, pair, latex)
     check_places(scenario, shown.files, directory, overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
     prepared = prepare(scenario, wanted)
@@ -166,7 +166,7 @@ def command(
     except ValueError:
         raise  # what is wrong with the command will not go on
     except BaseException:
-        say_how_to_go_on(directory)
+        print_resume_hint(directory)
         raise
     shown.show(result, directory)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import there
+from retx.checks import required_path
 from retx.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Diagnosis:
         from retx.diagnosing.tables import OF_ALL, OF_ONE, table_of_all
         from retx.directory import new_directory, writing
 
-        with new_directory(there("directory", directory)) as path:
+        with new_directory(required_path("directory", directory)) as path:
             text = json.dumps(self.content, indent=2, ensure_ascii=False)
             (path / "diagnosis.json").write_text(text + "\n", encoding="utf-8")
             tables = {name: table_of_all(list(self.flows), name) for name in OF_ALL}

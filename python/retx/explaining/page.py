@@ -68,14 +68,14 @@ def _parts(
     limited_by: Mapping[str, float], flows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Parts of the bar, in the colours of `--plot why`."""
-    from retx.plots.looks import look
+    from retx.plots.limit_styles import colour_and_hatch
 
     found = []
     words = PHRASES | {key: it for flow in flows for key, it in flow["phrases"].items()}
     for key, share in ranked(shares(limited_by)):
         if share < LEAST_SHARE:
             continue
-        colour, hatch = look(key)
+        colour, hatch = colour_and_hatch(key)
         found.append(
             {
                 "width": f"{100 * share:.2f}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from retx.checks import whole
+from retx.checks import checked_integer
 from retx.errors import UsageError
 from retx.explaining.answer import Answer, answer_of
 from retx.explaining.runs import Runs
@@ -56,7 +56,7 @@ def why(
     """
     plan = _plan(budget, replications)
     if threads is not None:
-        threads = whole("threads", threads, 1)
+        threads = checked_integer("threads", threads, 1)
     with trusting(code=code, files_anywhere=files_anywhere):
         resolved = resolve(scenario, seed=seed, overrides=overrides)
         chosen = _chosen(resolved, flow)
@@ -69,7 +69,7 @@ def why(
 
 
 def _plan(budget: str | float | None, replications: int | None) -> Plan:
-    draws = None if replications is None else whole("replications", replications, 1)
+    draws = None if replications is None else checked_integer("replications", replications, 1)
     if budget is None:
         return Plan(packets=None if draws else PACKETS, draws=draws)
     try:

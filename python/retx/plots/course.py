@@ -10,7 +10,7 @@ import polars as pl
 
 from retx.plots.cwnd import draw_window, mark_episodes
 from retx.plots.flows import check_span, of_flow, one_flow, within
-from retx.plots.looks import LEAST_NAMED, MOST_NAMED, look
+from retx.plots.limit_styles import LEAST_NAMED, MOST_NAMED, colour_and_hatch
 from retx.plots.style import (
     GREY,
     PANEL_INCHES,
@@ -142,7 +142,7 @@ def _draw_band(
     # The limit with the largest share is drawn at the bottom of the band, where its lower edge does
     # not vary.
     for key, _ in ranked(totals):
-        colour, hatch = look(key)
+        colour, hatch = colour_and_hatch(key)
         above = bottom + found[key] * BAND * top
         axes.fill_between(
             edges,
@@ -170,7 +170,7 @@ def _limit_patches(seconds: Mapping[str, float], phrases: Mapping[str, str]) -> 
     named = [row for row in ranked(shares(seconds)) if row[1] >= LEAST_NAMED][:MOST_NAMED]
     found = []
     for key, share in named:
-        colour, hatch = look(key)
+        colour, hatch = colour_and_hatch(key)
         label = f"limited {per_cent(share)} {words.get(key, key)}"
         found.append(Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=label))
     return found

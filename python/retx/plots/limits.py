@@ -9,7 +9,7 @@ import polars as pl
 
 from retx.plots.course import draw_course
 from retx.plots.flows import check_span, of_flow, one_flow, within
-from retx.plots.looks import LEAST_NAMED, MOST_NAMED, look
+from retx.plots.limit_styles import LEAST_NAMED, MOST_NAMED, colour_and_hatch
 from retx.plots.style import (
     BLACK,
     BLUE,
@@ -115,7 +115,7 @@ def draw_shares(
     words = PHRASES | dict(phrases or {})
     parts = [(key, share) for key, share in ranked(shares(seconds)) if share > 0]
     for key, share in parts:
-        colour, hatch = look(key)
+        colour, hatch = colour_and_hatch(key)
         label = f"{per_cent(share)} {words.get(key, key)}" if share >= LEAST_NAMED else None
         axes.barh(
             0, share, left=left, height=0.7, color=colour, hatch=hatch, edgecolor="white",

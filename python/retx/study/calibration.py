@@ -23,10 +23,8 @@ from retx.errors import UsageError
 from retx.extras import install_command, is_installed
 from retx.regular import read_regular
 from retx.source import toml_value
-from retx.study.asked import Known
 from retx.study.chosen import kept
-from retx.study.front import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
-from retx.study.held import Look, looks, reasons, verdicts
+from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.openings import (
@@ -41,6 +39,8 @@ from retx.study.openings import (
 )
 from retx.study.points import Points
 from retx.study.reproduction import computed_values, module_of
+from retx.study.requested import KnownPoints
+from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
 from retx.study.verdicts import Finding
 
 FRONT = "front.csv"
@@ -73,7 +73,7 @@ class Search:
     seed: int
     file: Path
     threads: int | None = None
-    _known: Known = field(default_factory=Known)
+    _known: KnownPoints = field(default_factory=KnownPoints)
     _module: ModuleType | None = None
 
     @classmethod
@@ -290,7 +290,7 @@ class Search:
         claims = {claim.id: claim.source for claim in self.study.claims}
         return {name: source for name, source in (rows | claims).items() if name in wanted}
 
-    def freeze(self, number: int, progress: Callable[[Look], None] | None = None) -> Path:
+    def freeze(self, number: int, progress: Callable[[HeldOutCheck], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
 
         Claims that the search did not use are judged first, at the trial and at each change of one
@@ -309,7 +309,7 @@ class Search:
                 )
         plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
         module = module_of(self.study)
-        looked = looks(self.study, module, self.openings, trial.values, plan, progress)
+        looked = evaluate_held_out(self.study, module, self.openings, trial.values, plan, progress)
         path = self.study.folder / BASE
         found = kept(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")

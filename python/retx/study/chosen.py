@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from retx.study.front import Trial, conflicts, costs, out_of_reach
 from retx.study.openings import Openings, Values
+from retx.study.trials import Trial, conflicts, costs, out_of_reach
 
 CONFLICTS = 12
 """Maximum number of stored pairs of conflicting claims."""

@@ -105,7 +105,7 @@ def command(
         raise UsageError("--quick and --full exclude each other")
     if emulations is not None and emulations != 0 and emulations < 2:
         raise UsageError(f"--emulations {emulations}: 0 for none, or 2 at least")
-    from retx.cli.going_on import say_how_to_go_on
+    from retx.cli.resuming import print_resume_hint
     from retx.study.index import check_index, write_index
     from retx.study.library import load
     from retx.study.measured import Plan
@@ -133,7 +133,7 @@ def command(
         try:
             reports.append(reproduce(at_set_up(study, set_up, plan, home), plan, home))
         except KeyboardInterrupt:
-            say_how_to_go_on(home / RUNS)
+            print_resume_hint(home / RUNS)
             raise
         print_report(reports[-1])
     if every:
@@ -144,15 +144,15 @@ def _calibrate(
     name: str, form: str, seed: int, out: Path | None, threads: int | None, freeze: int | None
 ) -> None:
     from retx.study.calibration import Search
-    from retx.study.front import Trial
-    from retx.study.held import Look
+    from retx.study.held_out import HeldOutCheck
     from retx.study.library import load
+    from retx.study.trials import Trial
 
     study = load(name)
     search = Search.of(study, form, seed, out or Path("out") / study.name, threads)
     if freeze is not None:
 
-        def look(found: Look) -> None:
+        def look(found: HeldOutCheck) -> None:
             typer.echo(f"{found.change or 'the set-up'}: {len(found.agreeing)} claims agree")
 
         typer.echo(f"Set-up of trial {freeze}: {search.freeze(freeze, look)}")

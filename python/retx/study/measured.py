@@ -14,7 +14,6 @@ import polars as pl
 import retx
 from retx.progress import Progress
 from retx.source import toml_value
-from retx.study.asked import Asked, Known
 from retx.study.data import StudyError
 from retx.study.emulated import (
     EMULATIONS,
@@ -26,6 +25,7 @@ from retx.study.emulated import (
 )
 from retx.study.estimates import Estimate, estimate, paired_difference, paired_ratio
 from retx.study.library import Experiment, Study
+from retx.study.requested import KnownPoints, RequestedRuns
 from retx.study.runs import Draws, Runs, Values, Whole
 from retx.study.searches import SEARCHES
 
@@ -111,7 +111,7 @@ class Measured:
         }
         return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
 
-    def run_asked(self, compute: Callable[[Measured], Answer], known: Known) -> Answer:
+    def run_asked(self, compute: Callable[[Measured], Answer], known: KnownPoints) -> Answer:
         """Computes a function after running only the points that it requests.
 
         Args:
@@ -119,7 +119,7 @@ class Measured:
             known: Earlier results; new ones are added.
         """
         whole = self._whole()
-        self._runs = asked = Asked(whole, known)
+        self._runs = asked = RequestedRuns(whole, known)
         compute(self)
         missing = known.missing(asked.asked)
         if missing:
@@ -128,7 +128,7 @@ class Measured:
             for point, quantity in asked.asked:
                 if point in missing:
                     known.values[point, quantity] = found.values(*point, quantity)
-        self._runs = Asked(whole, known)
+        self._runs = RequestedRuns(whole, known)
         return compute(self)
 
     def search(self, name: str) -> Tuning | None:

@@ -14,7 +14,7 @@ from retx.sweeps.plan import Plan
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from retx.sweeps.precision import Known, Precision
+    from retx.sweeps.precision import KnownMean, Precision
     from retx.sweeps.running import Execution
 
 METRIC = "goodput_bit_s"
@@ -153,7 +153,7 @@ class Terminal(Display):
             )
         return table
 
-    def _interval(self, known: Known) -> str:
+    def _interval(self, known: KnownMean) -> str:
         from retx.quantities import rate
 
         shown = rate if self._metric.endswith("_bit_s") else "{:.4g}".format

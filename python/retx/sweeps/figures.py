@@ -23,7 +23,7 @@ METRIC = "goodput_bit_s"
 
 
 @dataclass(frozen=True)
-class Asked:
+class FigureRequest:
     """Request for a figure; None and empty values are derived from the sweep."""
 
     metric: str = METRIC
@@ -48,7 +48,7 @@ class Axes:
     by: str | None = None
 
 
-def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
+def draw(found: Sweep, kind: str, asked: FigureRequest) -> Figure:
     """Draws a figure of a sweep.
 
     Raises:
@@ -72,7 +72,7 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
     return plot.metric(x, column, by=by, flow=flow, models=asked.models)
 
 
-def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
+def axes_of(found: Sweep, kind: str, asked: FigureRequest) -> Axes:
     """Parameters on the axes, derived from the grid alone, before any runs.
 
     Raises:
@@ -103,7 +103,7 @@ def _at(found: Sweep, table: pl.DataFrame, where: Sequence[str]) -> pl.DataFrame
     return table
 
 
-def check(asked: Asked, kinds: Sequence[str]) -> None:
+def check(asked: FigureRequest, kinds: Sequence[str]) -> None:
     """Refuses options that no requested figure accepts.
 
     Raises:
@@ -186,7 +186,7 @@ def _only(table: pl.DataFrame, key: str, value: object) -> pl.DataFrame:
     return table.filter((column.cast(pl.String) if isinstance(value, str) else column) == value)
 
 
-def _two(varying: Sequence[str], asked: Asked) -> tuple[str, str]:
+def _two(varying: Sequence[str], asked: FigureRequest) -> tuple[str, str]:
     """The two keys of a surface."""
     rest = [key for key in varying if key not in (asked.x, asked.y)]
     chosen = [
@@ -217,7 +217,7 @@ def _only_one(keys: Sequence[str]) -> str | None:
     return keys[0] if keys else None
 
 
-def _of_flows(table: pl.DataFrame, asked: Asked) -> str | None:
+def _of_flows(table: pl.DataFrame, asked: FigureRequest) -> str | None:
     """The column `name`, for a curve per flow, if there are several flows."""
     return "name" if asked.flow is None and table["name"].n_unique() > 1 else None
 

@@ -111,7 +111,7 @@ def _column(table: str, column: str) -> str:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMean:
     """Estimate of the mean of one series."""
 
     name: str
@@ -147,23 +147,23 @@ class Precision:
             known = self._values[labels[key]].setdefault(name, {})
             known[replication] = float("nan") if value is None else value
 
-    def known(self, point: int, count: int | None = None) -> list[Known]:
+    def known(self, point: int, count: int | None = None) -> list[KnownMean]:
         """Estimates of each series from the first `count` runs; from all by default."""
         return [
             self._known(name, list(values.values()) if count is None else _first(values, count))
             for name, values in sorted(self._values[point].items())
         ]
 
-    def _known(self, name: str, values: Sequence[float]) -> Known:
+    def _known(self, name: str, values: Sequence[float]) -> KnownMean:
         from statistics import fmean, stdev
 
         from retx.analysis.intervals import half_width
 
         present = [value for value in values if value == value]
         if len(present) < 2:
-            return Known(name, len(present), present[0] if present else float("nan"), inf)
+            return KnownMean(name, len(present), present[0] if present else float("nan"), inf)
         half = half_width(stdev(present), len(present), self._confidence)
-        return Known(name, len(present), fmean(present), half)
+        return KnownMean(name, len(present), fmean(present), half)
 
     def wanted(self, point: int, count: int, until: Until) -> int:
         """Number of runs needed, given `count` runs; `count` itself if they are sufficient.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import place, whole
+from retx.checks import checked_integer, optional_path
 from retx.errors import UsageError, warn, warn_of_unmeasured
 from retx.own_code import unknown_code
 from retx.places import check_places
@@ -99,7 +99,7 @@ def sweep(
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
     made = Derive(derive, tuple(derive_from)) if derive else None
     wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
-    check_places(scenario, directory=place("out", out), overrides=overrides)
+    check_places(scenario, directory=optional_path("out", out), overrides=overrides)
     with trusting(code=code, files_anywhere=files_anywhere):
         prepared = prepare(scenario, wanted)
     return sweep_prepared(
@@ -128,7 +128,7 @@ def sweep_prepared(
     A `metric` that no run will have is refused before the first run. `tabulate` writes the tables
     of `tabulated` into the directory.
     """
-    threads, target = _checked_threads(threads, dask), place("out", out)
+    threads, target = _checked_threads(threads, dask), optional_path("out", out)
     plan = prepared.plan
     if target and prepared.unknown:
         raise UsageError(f"out: {unknown_code(prepared.unknown)}, or leave out `out`")
@@ -180,7 +180,7 @@ def run_course(prepared: Prepared, store: Store, executor: Executor, progress: P
 def _checked_threads(threads: int | None, dask: str | None) -> int | None:
     if threads is not None and dask is not None:
         raise UsageError("threads and dask exclude each other: a cluster's workers have their own")
-    return None if threads is None else whole("threads", threads, 1)
+    return None if threads is None else checked_integer("threads", threads, 1)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
-from retx.checks import place, whole
+from retx.checks import checked_integer, optional_path
 from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
 from retx.extras import install_command, is_installed
 from retx.names import flow_names
@@ -82,10 +82,13 @@ def tune(
     if not is_installed("tune"):
         raise UsageError(f"tuning needs Optuna: {install_command('tune')}")
     space, objectives = space_of(vary), _objectives(maximise, minimise)
-    trials, replications = whole("trials", trials, 1), whole("replications", replications, 1)
+    trials, replications = (
+        checked_integer("trials", trials, 1),
+        checked_integer("replications", replications, 1),
+    )
     if not 0 <= seed <= SEEDS - trials:
         raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
-    path = place("storage", storage)
+    path = optional_path("storage", storage)
     override_pairs(overrides)  # refuses what is no mapping
     with trusting(code=code, files_anywhere=files_anywhere):
         resolved, hashes = _checked(scenario, space, objectives, overrides or {})

@@ -26,7 +26,7 @@ LOOKS: dict[str, tuple[str, str]] = {
 KIND_HATCH = {"window": "", "recovery": "////", "timeout": "xxxx"}
 
 
-def look(key: str) -> tuple[str, str]:
+def colour_and_hatch(key: str) -> tuple[str, str]:
     """Colour and hatch of a key of `limited_by`: colour by cause, hatch by kind."""
     kind, _, cause = key.partition(".")
     if cause:

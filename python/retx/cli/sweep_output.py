@@ -14,7 +14,7 @@ from retx.cli.drawing import Drawing, draw_all, file_of
 from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
 from retx.quantities import rate
-from retx.sweeps.figures import KINDS, Asked, axes_of, draw, pair_of
+from retx.sweeps.figures import KINDS, FigureRequest, axes_of, draw, pair_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SweepOutput:
     """Outputs of a sweep, and their paths."""
 
     metric: str
@@ -42,8 +42,8 @@ class Shown:
         return [it.place(None) for it in self.figures] + tables
 
     @property
-    def _asked(self) -> Asked:
-        return Asked(self.metric, paired=self.pair)
+    def _asked(self) -> FigureRequest:
+        return FigureRequest(self.metric, paired=self.pair)
 
     def check(self, plan: Plan) -> None:
         """Checks before the first run that the requested output can be shown.

@@ -20,7 +20,7 @@ Point = tuple[str, int]
 
 
 @dataclass
-class Known:
+class KnownPoints:
     """Known quantities of points that have been run, and the requested cases."""
 
     values: dict[tuple[Point, str], Values | None] = field(default_factory=dict)
@@ -53,10 +53,10 @@ class Known:
         return {point for point, quantity in asked if (point, quantity) not in self.values}
 
 
-class Asked(Runs):
+class RequestedRuns(Runs):
     """Records the requested quantities; returns the known ones, and 1.0 for all others."""
 
-    def __init__(self, whole: Whole, known: Known) -> None:
+    def __init__(self, whole: Whole, known: KnownPoints) -> None:
         super().__init__(whole, lambda name: None)
         self._known = known
         self.asked: set[tuple[Point, str]] = set()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def say_how_to_go_on(directory: Path) -> None:
+def print_resume_hint(directory: Path) -> None:
     """Prints the number of completed runs and the command to continue, after an error or Ctrl-C.
 
     Prints nothing if the directory contains no sweep.

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from retx.study.asked import Known
 from retx.study.estimates import Estimate
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.openings import Openings, Values, calibrating, targets
 from retx.study.points import Points
 from retx.study.reproduction import computed_values
+from retx.study.requested import KnownPoints
 from retx.study.rules import judge
 from retx.study.verdicts import Finding
 
@@ -30,7 +30,7 @@ UNCOUNTED_RULES = ("arithmetic", "undecidable")
 
 
 @dataclass(frozen=True)
-class Look:
+class HeldOutCheck:
     """A set-up with the verdicts on all claims."""
 
     change: str
@@ -94,14 +94,14 @@ def verdicts(
     return found
 
 
-def looks(
+def evaluate_held_out(
     study: Study,
     module: ModuleType,
     openings: Openings,
     base: Values,
     plan: Plan,
-    progress: Callable[[Look], None] | None = None,
-) -> list[Look]:
+    progress: Callable[[HeldOutCheck], None] | None = None,
+) -> list[HeldOutCheck]:
     """Judges all claims at the base and at each change of one parameter.
 
     Args:
@@ -112,7 +112,7 @@ def looks(
         plan: Seed and number of draws, equal to those of the search.
         progress: Called with each look.
     """
-    known, found = Known(), list[Look]()
+    known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]
     for change, values in set_ups(openings, base):
         there = openings.applied(study, values)
@@ -131,13 +131,13 @@ def looks(
         # In the first call all numbers are 1, so that variances are zero and correlations
         # undefined.
         with np.errstate(invalid="ignore", divide="ignore"):
-            found.append(Look(change, measured.run_asked(judged, known)))
+            found.append(HeldOutCheck(change, measured.run_asked(judged, known)))
         if progress:
             progress(found[-1])
     return found
 
 
-def reasons(study: Study, found: Sequence[Look]) -> dict[str, dict[str, Any]]:
+def reasons(study: Study, found: Sequence[HeldOutCheck]) -> dict[str, dict[str, Any]]:
     """Reasons for the difference of each held-out claim that differs from the paper at the base.
 
     An entry, as stored in `base.toml`, says whether a change of one parameter would make the claim
