@@ -212,9 +212,9 @@ def calibration_file(backend: str) -> Path:
 def clean() -> int:
     """Ends processes left behind by killed emulations; returns their number.
 
-    Hosts and devices of an emulation end with the process that holds them. This process ends with
-    its emulation; only a suspended or hanging process remains. `emulate` calls this function when
-    it starts.
+    Hosts and devices of an emulation end with the worker process that holds them. A worker ends
+    with its emulation, unless it is suspended or hangs. `emulate` calls this function when it
+    starts.
     """
     check_linux()
     return _native.emulate_clean()

@@ -294,8 +294,8 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Worker
                 *refusal = Some(sentence);
             }
             Ok(WorkerMessage::Ready { .. }) | Err(_) => {
-                // The socket is closed, or the message is not expected now. The main loop then ends
-                // the run.
+                // The socket is closed, or the worker has sent a message that is not valid during
+                // the run. The main loop then ends the run.
                 progress.lost.store(true, Ordering::Relaxed);
                 return;
             }

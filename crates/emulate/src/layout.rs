@@ -22,12 +22,12 @@ pub const FLOWS_MAX: usize = 2000;
 /// ephemeral ports.
 pub const FIRST_PORT: u16 = 20_001;
 
-/// Layout of an emulation: plan of the engine, order for the worker, and routes.
+/// Layout of an emulation: plan of the engine, setup of the worker, and routes.
 #[derive(Debug)]
 pub struct Layout {
     /// Stages and flows, and a route for each pair of hosts.
     pub plan: Plan,
-    /// Order for the worker: everything that the worker sets up.
+    /// Hosts, flows and programs that the worker sets up.
     pub setup: WorkerSetup,
     /// Index of the route from each host to each other host, at `from × hosts + to`; `None` if
     /// there is no route.

@@ -93,9 +93,9 @@ class Line:
 
 
 def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
-    """Draws losses of data that are alternately independent and in bursts.
+    """Draws losses of data, which are independent or in bursts.
 
-    Reno and CUBIC alternate, too.
+    The number of the condition determines the kind of losses, and whether Reno or CUBIC is used.
     """
     line = Line.draw(draws, (1, 50), (10, 200), (0.5, 4))
     loss = round(0.03 * draws.random(), 4)

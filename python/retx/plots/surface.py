@@ -19,7 +19,7 @@ from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
 from retx.plots.ticks import LINE_LABEL
 
 MOST_NUMBERED = 120
-"""Maximum number of cells with which values are written into the cells."""
+"""Values are written into the cells only if there are at most this many cells."""
 LEVELS = 10
 HEIGHT_INCHES = 4.2
 LUMINANCE, BRIGHT = (0.299, 0.587, 0.114), 0.6

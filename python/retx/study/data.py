@@ -78,7 +78,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """The tables before the first list of tables (`[[…]]`); ten times as fast as the whole file.
+    """The tables before the first list of tables (`[[…]]`).
+
+    Reading only these is ten times as fast as reading the whole file.
 
     Raises:
         StudyError: The file is missing, or is not TOML.

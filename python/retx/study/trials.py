@@ -70,7 +70,7 @@ def by_bends(trials: Sequence[Trial]) -> list[Trial]:
 def out_of_reach(
     trials: Sequence[Trial], published: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Trial]:
-    """Claims that agree in no admitted trial, with the nearest trial.
+    """Claims that agree in no admitted trial, each with the nearest trial.
 
     Args:
         trials: All trials.

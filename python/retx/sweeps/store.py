@@ -309,7 +309,7 @@ def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
 
 
 def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
-    """Parts that were made by this engine; others are reported."""
+    """Parts made by this engine; those of other engines are removed, after a message."""
     others = [part for part in parts if part.engine != plan.engine]
     if others:
         count = sum(part.count for part in others)

@@ -5,7 +5,7 @@ use crate::host::{End, Host, unsent_bytes};
 use retx_tcp::{LossState, State};
 use retx_units::{Duration, Time};
 
-/// Names that a code block can use.
+/// Source of the variables and constants that a code block can read.
 pub struct Variables<'a> {
     /// Machine under test.
     pub host: &'a Host,

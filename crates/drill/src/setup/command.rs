@@ -73,7 +73,8 @@ fn one(command: &str, effects: &mut CommandEffects) -> Result<(), String> {
         ("ip", ["-6", "route", "change", _, "via", _, "dev", _, attributes @ ..]) => {
             change_route(attributes, 60, effects)?;
         }
-        // Commands that restore settings, or concern caches, offloads and queues of a real machine.
+        // Commands that restore settings, or concern caches, offloads and queues of a real machine,
+        // have no effect.
         (restore, []) if restore.starts_with("sysctl_restore_") => {}
         ("ip", ["tcp_metrics", "flush", ..]) | ("nstat", _) => {}
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo"])

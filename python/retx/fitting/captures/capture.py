@@ -20,7 +20,7 @@ from retx.fitting.losses import LossFit, fit_losses
 LEAST_COPIES = 20
 """Minimum number of segments from which a path can be measured."""
 LOST = 0.5
-"""Minimum probability with which a segment counts as lost."""
+"""A segment counts as lost if its probability of loss is at least this."""
 
 
 @dataclass(frozen=True)
