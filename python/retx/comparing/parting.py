@@ -31,7 +31,7 @@ History = list[str]
 
 @dataclass(frozen=True)
 class Parting:
-    """First place where the two sides differ."""
+    """First recovery in which the simulations and the emulations of a flow differ."""
 
     flow: str
     place: int
@@ -81,7 +81,7 @@ def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) 
 
 
 def first(flow: str, of: str, ours: list[History], theirs: list[History]) -> Parting | None:
-    """First place where two sets of histories differ."""
+    """First recovery in which two sets of histories differ."""
     from scipy.stats import fisher_exact
 
     for place in range(1, max(map(len, [*ours, *theirs]), default=0) + 1):
