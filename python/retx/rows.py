@@ -26,9 +26,9 @@ class Rows:
         row: dict[str, Any] = json.loads(self._raw.rows(self._table, index, 1))[0]
         return row
 
-    def columns(self) -> dict[str, _native._Column] | None:
-        """Columns of the table, see `RawResult.columns`; None for an emulation."""
-        return self._raw.columns(self._table)
+    def columns_of_flows(self, first: int, count: int) -> dict[str, _native._Column] | None:
+        """Columns of up to `count` flows from the flow `first` on; None for an emulation."""
+        return self._raw.columns_of_flows(first, count)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for first in range(0, len(self), AT_ONCE):

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 import retx
+from retx.cli import flow_rows
 from retx.cli.flow_rows import FlowRows
 
 SCENARIO = """
@@ -49,7 +52,11 @@ count = 90
 """
 
 
-def test_many_flows_are_counted_by_columns(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [1, 100, 2048])
+def test_many_flows_are_counted_by_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(flow_rows, "COUNTED_AT_ONCE", at_once)
     file = tmp_path / "many.toml"
     file.write_text(SCENARIO)
     result = retx.run(file)

@@ -201,6 +201,24 @@ impl RawResult {
         Ok(Some(dictionary))
     }
 
+    /// Columns of up to `count` flows from the flow `first` on, as in `columns`; None for an
+    /// emulation.
+    fn columns_of_flows<'py>(
+        &self,
+        py: Python<'py>,
+        first: usize,
+        count: usize,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.summary.is_some() {
+            return Ok(None);
+        }
+        let dictionary = PyDict::new(py);
+        for (name, column) in self.outcome.columns_of_flows(first, count) {
+            dictionary.set_item(name, column_to_array(py, column)?)?;
+        }
+        Ok(Some(dictionary))
+    }
+
     /// True if the run recorded the table of this name, even if the table has already been taken.
     fn recorded(&self, name: &str) -> bool {
         self.recorded.contains(&(name, true))

@@ -51,6 +51,19 @@ impl Outcome {
         summed_up(name, std::iter::once((&[][..], self)))
     }
 
+    /// Columns of up to `count` flows from the flow `first` on, as in [`Self::columns`].
+    pub fn columns_of_flows(&self, first: usize, count: usize) -> Vec<(String, Column)> {
+        let mut rows = FlowRows::default();
+        if self.datagrams.is_empty() {
+            let flows = self.flows.iter().skip(first).take(count);
+            flows.for_each(|flow| rows.push_tcp(&[], flow));
+        } else {
+            let flows = self.flows_in_order().into_iter().skip(first).take(count);
+            flows.for_each(|flow| push_flow(&mut rows, &[], flow));
+        }
+        rows.into_columns()
+    }
+
     /// Table of the summary for several runs; its first column, `replication`, numbers the runs
     /// from 0.
     pub fn columns_of_all(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
@@ -110,10 +123,14 @@ fn summed_up<'a>(
 
 fn add_flows(rows: &mut FlowRows, run: &[(&str, u64)], outcome: &Outcome) {
     for flow in outcome.flows_in_order() {
-        match flow {
-            FlowRow::Tcp(flow) => rows.push_tcp(run, flow),
-            FlowRow::Udp(flow) => rows.push_udp(run, flow),
-        }
+        push_flow(rows, run, flow);
+    }
+}
+
+fn push_flow(rows: &mut FlowRows, run: &[(&str, u64)], flow: FlowRow<'_>) {
+    match flow {
+        FlowRow::Tcp(flow) => rows.push_tcp(run, flow),
+        FlowRow::Udp(flow) => rows.push_udp(run, flow),
     }
 }
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CAUSES = ("congestion", "wireless", "spurious")
 INFERRED = ("congestion", "corruption")
 KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
+COUNTED_AT_ONCE = 2048
+"""Number of flows whose columns are read at once. Between two reads, Ctrl-C ends the program."""
 
 
 class FlowRows:
@@ -30,15 +32,11 @@ class FlowRows:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
         self.episodes, self.inferred = First(), First()
         self._scenario = scenario
-        columns = None
-        if isinstance(flows, Rows) and len(flows) > AT_ONCE:
-            columns = flows.columns()
-        if columns is None:
-            for flow in flows:
-                self._add(flow)
-        else:
-            assert isinstance(flows, Rows)
-            self._add_first(flows, columns)
+        if isinstance(flows, Rows) and len(flows) > AT_ONCE and flows.columns_of_flows(0, 1):
+            self._add_first(flows)
+            return
+        for flow in flows:
+            self._add(flow)
 
     def _add(self, flow: dict[str, Any]) -> None:
         if flow["exchanges"]["count"]:
@@ -58,16 +56,21 @@ class FlowRows:
                 if any(counts):
                     self.inferred.append((flow["name"], label, inferred, counts))
 
-    def _add_first(self, flows: Rows, columns: dict[str, _native._Column]) -> None:
+    def _add_first(self, flows: Rows) -> None:
         """Adds the first flows of each table, and counts the others."""
-        import numpy as np
-
-        rows = self._rows_of_flows(columns)
-        first = [np.flatnonzero(number)[:MOST_ROWS] for number in rows.values()]
-        for index in np.unique(np.concatenate(first)):
-            self._add(flows[int(index)])
-        for name, number in rows.items():
-            getattr(self, name).total = int(number.sum())
+        totals = dict.fromkeys(("tcp", "udp", "exchanges", "episodes", "inferred"), 0)
+        shown: set[int] = set()
+        for first in range(0, len(flows), COUNTED_AT_ONCE):
+            columns = flows.columns_of_flows(first, COUNTED_AT_ONCE)
+            assert columns is not None
+            for name, number in self._rows_of_flows(columns).items():
+                if totals[name] < MOST_ROWS:
+                    shown.update(first + int(index) for index in number.nonzero()[0][:MOST_ROWS])
+                totals[name] += int(number.sum())
+        for index in sorted(shown):
+            self._add(flows[index])
+        for name, total in totals.items():
+            getattr(self, name).total = total
 
     def _rows_of_flows(
         self, columns: dict[str, _native._Column]
