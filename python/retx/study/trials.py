@@ -25,7 +25,7 @@ class Trial:
     broken: tuple[str, ...] = ()
     """Facts that the set-up violates; it is admitted only if there are none."""
     draws: int = 0
-    """Runs of each random point."""
+    """Number of runs of each random point."""
 
     @property
     def agreeing(self) -> frozenset[str]:

@@ -247,7 +247,7 @@ def _files(first: Path) -> list[Path]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             if not isinstance(node, ast.ImportFrom) or node.level != 1:
                 continue
-            # `from .windows import grown`, `from . import windows`
+            # Two forms: `from .windows import grown`, and `from . import windows`.
             names = [node.module] if node.module else [alias.name for alias in node.names]
             for name in names:
                 beside = path.parent / f"{name.partition('.')[0]}.py"

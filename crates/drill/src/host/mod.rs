@@ -143,7 +143,7 @@ impl Host {
         self.unsent_low_water = bytes;
     }
 
-    /// Makes listeners accept ECN; with false, they follow their configuration.
+    /// Makes listeners accept ECN; if `accepts` is false, they follow their configuration.
     pub fn set_accepts_ecn(&mut self, accepts: bool) {
         self.accepts_ecn = accepts;
     }
