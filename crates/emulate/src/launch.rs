@@ -168,7 +168,7 @@ impl Worker {
         let lost = || EmulateError::io_error("the worker has gone");
         send(&self.socket, setup).map_err(lost())?;
         send_descriptor(&self.socket, senders).map_err(lost())?;
-        if setup.has_input {
+        if setup.passes_stdin {
             send_descriptor(&self.socket, io::stdin().as_fd()).map_err(lost())?;
         }
         match receive::<WorkerMessage>(&self.socket).map_err(lost())? {

@@ -92,9 +92,9 @@ pub fn compute_layout(
     let advertised_windows = plan.flows.iter().map(windows).collect();
     let routes = routes(scenario, &mut plan, &setups);
     let programs = programs_at(programs, &setups);
-    let has_input = programs.iter().any(|program| program.command.is_none());
+    let passes_stdin = programs.iter().any(|program| program.command.is_none());
     let setup =
-        WorkerSetup { backend, hosts: setups, flows, proxies, datagrams, programs, has_input };
+        WorkerSetup { backend, hosts: setups, flows, proxies, datagrams, programs, passes_stdin };
     Ok(Layout { plan, setup, routes, advertised_windows })
 }
 

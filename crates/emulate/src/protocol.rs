@@ -65,7 +65,7 @@ pub struct WorkerSetup {
     pub programs: Vec<Program>,
     /// True if the emulator also passes its standard input, for the programs. This descriptor
     /// follows that of the channel for senders' sockets.
-    pub has_input: bool,
+    pub passes_stdin: bool,
 }
 
 /// Host: a network namespace with one device.

@@ -98,7 +98,7 @@ pub fn emulate(
     engine.finish()?;
     let mut outcome = Outcome::from_engine(&layout.plan, &settings.run_options, engine);
     // In the tables, conversations outside the scenario are numbered after the flows.
-    outcome.names.flows.extend(seen.names.iter().cloned());
+    outcome.names.flows.extend(seen.conversation_names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
     let relays = &mut outcome.relays;
     results::add_proxies(relays, layout.plan.proxies.iter().zip(&report.proxies));

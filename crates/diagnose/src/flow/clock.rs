@@ -15,7 +15,7 @@ const ROUNDED_NS: i64 = 100_000_000;
 #[derive(Debug, Default)]
 pub struct Clock {
     first: Option<(u32, i64)>,
-    tick_ns: Option<i64>,
+    timestamp_tick_ns: Option<i64>,
     /// Least measured time per tick so far. The minimum is used because a growing queue lengthens
     /// the measured time.
     each_ns: Option<f64>,
@@ -26,8 +26,8 @@ pub struct Clock {
 
 impl Clock {
     /// Nanoseconds per tick, 0 if unknown.
-    pub fn tick_ns(&self) -> i64 {
-        self.tick_ns.unwrap_or(0)
+    pub fn timestamp_tick_ns(&self) -> i64 {
+        self.timestamp_tick_ns.unwrap_or(0)
     }
 
     /// Time at which a packet would have passed the capture without waiting in any queue.
@@ -40,21 +40,21 @@ impl Clock {
         if ticks > 0 && elapsed >= ROUNDED_NS {
             self.each_ns = Some(self.each_ns.map_or(now_ns, |least| least.min(now_ns)));
         }
-        if ticks > 0 && elapsed >= LEAST_NS[0] && (self.tick_ns.is_none() || is_long) {
+        if ticks > 0 && elapsed >= LEAST_NS[0] && (self.timestamp_tick_ns.is_none() || is_long) {
             let each = self.each_ns.filter(|_| is_long).unwrap_or(now_ns);
             let tolerance = TOLERANCES[usize::from(is_long)];
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
-            if found != self.tick_ns {
+            if found != self.timestamp_tick_ns {
                 // The offset was measured with another tick, and is no longer valid.
-                (self.tick_ns, self.offset_ns) = (found, i64::MAX);
+                (self.timestamp_tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }
-        let Some(tick_ns) = self.tick_ns else { return time_ns };
-        let ideal = first_ns + ticks * tick_ns;
+        let Some(timestamp_tick_ns) = self.timestamp_tick_ns else { return time_ns };
+        let ideal = first_ns + ticks * timestamp_tick_ns;
         self.offset_ns = self.offset_ns.min(time_ns - ideal);
         // Two packets with the same timestamp may have been sent up to one tick apart.
-        time_ns.min(ideal + self.offset_ns + tick_ns)
+        time_ns.min(ideal + self.offset_ns + timestamp_tick_ns)
     }
 }
 

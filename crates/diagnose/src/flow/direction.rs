@@ -28,7 +28,7 @@ pub struct PacketContext {
     pub sent_ns: i64,
     /// Length of a tick of the sender's timestamps, from which the queueing delay before the
     /// capture is computed; 0 without timestamps.
-    pub tick_ns: i64,
+    pub timestamp_tick_ns: i64,
     /// Number of the frame in the capture.
     pub packet: u64,
     /// Least time from the capture to the sender and back; none if unknown.

@@ -294,7 +294,7 @@ impl Direction {
     fn blur_ns(&self, now: &PacketContext) -> i64 {
         let segment_ns =
             self.path.rate().map_or(0.0, |rate| self.largest_payload as f64 / rate * 1e9);
-        now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
+        now.timestamp_tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
 
     /// True if pacing delayed this segment: no acknowledgment came just before it, and other data

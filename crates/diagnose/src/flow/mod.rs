@@ -183,7 +183,7 @@ impl Flow {
             let unqueued = self.clocks[side].time_without_queueing(value, time_ns);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = unqueued;
-                sending.tick_ns = self.clocks[side].tick_ns();
+                sending.timestamp_tick_ns = self.clocks[side].timestamp_tick_ns();
             }
         }
         let before = self.halves[side].scoreboard.end;
@@ -277,7 +277,7 @@ impl Flow {
         PacketContext {
             time_ns: packet.time_ns - self.start_ns,
             sent_ns: packet.time_ns - self.start_ns,
-            tick_ns: 0,
+            timestamp_tick_ns: 0,
             packet: packet.number,
             sender_loop: self.loops[sender].least_ns,
             receiver_loop: self.loops[1 - sender].least_ns,

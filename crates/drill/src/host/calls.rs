@@ -208,7 +208,7 @@ impl Host {
     fn write(&mut self, now: Time, transfer: &Transfer) -> Result<Return, Fault> {
         let Some(end) = self.end_for_fd(transfer.fd)? else { return Ok(Return::Error("EPIPE")) };
         let target = &mut self.ends[end];
-        if let Err(answer) = target.writable() {
+        if let Err(answer) = target.check_writable() {
             if target.error.take().is_some() {
                 target.write_shutdown = true;
             }

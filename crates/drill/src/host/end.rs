@@ -236,7 +236,7 @@ impl End {
     }
 
     /// `Ok` if a write can proceed; an error is the result of the write if it fails or has to wait.
-    pub fn writable(&self) -> Result<(), Return> {
+    pub fn check_writable(&self) -> Result<(), Return> {
         if let Some(errno) = self.error {
             return Err(Return::Error(errno));
         }
@@ -279,8 +279,8 @@ impl End {
         if self.readable().is_ok() || self.error.is_some() {
             bits |= ready::IN;
         }
-        if self.writable().is_ok() && self.has_room()
-            || matches!(self.writable(), Err(Return::Error(_)))
+        if self.check_writable().is_ok() && self.has_room()
+            || matches!(self.check_writable(), Err(Return::Error(_)))
         {
             bits |= ready::OUT;
         }

@@ -49,7 +49,7 @@ pub struct Inspector {
     datagrams: HashMap<[Endpoint; 2], (u32, u32)>,
     others: HashMap<Conversation, u32>,
     /// Names of other conversations, in order of index.
-    names: Vec<String>,
+    conversation_names: Vec<String>,
 }
 
 /// Flow of the scenario.
@@ -98,13 +98,13 @@ impl Inspector {
             flows: flows.map(flow).collect(),
             datagrams: datagrams.collect(),
             others: HashMap::new(),
-            names: Vec::new(),
+            conversation_names: Vec::new(),
         }
     }
 
     /// Names of conversations besides the flows.
-    pub fn names(&self) -> &[String] {
-        &self.names
+    pub fn conversation_names(&self) -> &[String] {
+        &self.conversation_names
     }
 
     /// Recognises a packet that a host has sent. If the packet's flow has a fixed window, writes
@@ -216,8 +216,8 @@ impl Inspector {
         if let Some(flow) = self.others.get(&conversation) {
             return *flow;
         }
-        let flow = (self.flows.len() + self.datagrams.len() + self.names.len()) as u32;
-        if self.names.len() == OTHERS_MAX {
+        let flow = (self.flows.len() + self.datagrams.len() + self.conversation_names.len()) as u32;
+        if self.conversation_names.len() == OTHERS_MAX {
             // Further conversations count as the last one that has a name.
             return flow - 1;
         }
@@ -228,7 +228,7 @@ impl Inspector {
             17 => "udp".to_owned(),
             other => format!("protocol {other}"),
         };
-        self.names.push(if a.1 == 0 && b.1 == 0 {
+        self.conversation_names.push(if a.1 == 0 && b.1 == 0 {
             format!("{protocol} {} {}", a.0, b.0)
         } else {
             format!("{protocol} {}:{} {}:{}", a.0, a.1, b.0, b.1)

@@ -72,7 +72,7 @@ pub struct Observations {
     /// Observations of each UDP flow.
     pub datagrams: Vec<DatagramObservations>,
     /// Names of conversations besides the flows.
-    pub names: Vec<String>,
+    pub conversation_names: Vec<String>,
     /// Lateness of packets.
     pub lateness: Lateness,
     /// Number of packets that have no destination host, or are invalid.
@@ -158,7 +158,7 @@ impl<'a, 'p> Path<'a, 'p> {
         Observations {
             counters: self.flows.counters_since_warmup(self.engine.now()),
             datagrams: self.datagrams.into_observations(),
-            names: self.inspector.names().to_vec(),
+            conversation_names: self.inspector.conversation_names().to_vec(),
             lateness: self.lateness,
             unroutable: self.flows.unroutable,
             failed_writes: self.devices.failed_writes,

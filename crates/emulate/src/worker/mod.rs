@@ -167,7 +167,7 @@ fn inside() -> Result<i32, String> {
     let socket = socket().map_err(broken)?;
     let setup: WorkerSetup = receive(&socket).map_err(broken)?;
     let senders = receive_descriptor(&socket).map_err(broken)?;
-    let input = match setup.has_input {
+    let input = match setup.passes_stdin {
         true => Some(receive_descriptor(&socket).map_err(broken)?),
         false => None,
     };

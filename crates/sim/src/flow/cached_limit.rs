@@ -116,7 +116,7 @@ impl Flow {
         match self.record.limit() {
             FlowLimit::Recovery(_) => {
                 let busy = self.path.as_ref().and_then(|path| path.constant_busy_bytes());
-                busy.is_some_and(|busy| all < busy) && sender.recovers_unpaced()
+                busy.is_some_and(|busy| all < busy) && sender.is_in_unpaced_recovery()
             }
             _ => all < standing.cwnd_below && sender.waits_for_cwnd(),
         }

@@ -208,7 +208,7 @@ impl Connection {
     /// Size of the send buffer for the congestion window, in bytes of memory.
     pub(super) fn wanted_send_memory(&self) -> u64 {
         let sender = &self.sender;
-        let factor = if sender.model.is_some() { 3 } else { 2 };
+        let factor = if sender.model_inputs.is_some() { 3 } else { 2 };
         let reordering =
             sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
         let window = sender.window.cwnd / u64::from(sender.window.smss);

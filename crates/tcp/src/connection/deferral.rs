@@ -189,7 +189,7 @@ impl Connection {
         // paths.
         let near = sender.least_rtt.as_nanos() / 512_000;
         let nearby = if near < 32 { BLOCK_MAX >> near } else { 0 };
-        let slow = sender.model.is_some() && rate.is_some_and(|rate| rate < SLOW);
+        let slow = sender.model_inputs.is_some() && rate.is_some_and(|rate| rate < SLOW);
         let least = if slow { 1 } else { 2 };
         ((in_time + nearby).min(BLOCK_MAX) / smss).max(least) * smss
     }

@@ -65,7 +65,7 @@ impl Connection {
     }
 
     /// True during a recovery whose segments wait for the congestion window only.
-    pub fn recovers_unpaced(&self) -> bool {
+    pub fn is_in_unpaced_recovery(&self) -> bool {
         self.sender.loss_detection.in_recovery() && self.sender.pacer.is_none()
     }
 

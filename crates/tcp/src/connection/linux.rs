@@ -57,7 +57,9 @@ impl Sender {
     /// True if an acknowledgment that ends a recovery grows the window, as in Linux
     /// (`tcp_cong_control`).
     pub fn grows_after(&self, reaction: Reaction) -> bool {
-        reaction == Reaction::EndRecovery && self.loss_detection.as_linux() && self.model.is_none()
+        reaction == Reaction::EndRecovery
+            && self.loss_detection.as_linux()
+            && self.model_inputs.is_none()
     }
 
     /// Grows the window for an acknowledgment of new data, if the window limits the sender. In
@@ -156,7 +158,7 @@ impl Sender {
     pub fn restart_after_idle(&mut self, now: Time, parameters: &Parameters) {
         let (pause, rto) = (now.since(self.last_sent), self.rto(parameters.max_rto));
         let initial = parameters.initial_window.bytes(self.window.smss);
-        if pause <= rto || self.model.is_some() {
+        if pause <= rto || self.model_inputs.is_some() {
             return;
         }
         self.congestion_control.on_idle_restart(&self.window);

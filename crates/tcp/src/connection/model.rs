@@ -14,9 +14,10 @@ use crate::rto::Estimator;
 use crate::scoreboard::{Delivered, RemovedInTimeOrder};
 use retx_units::{Duration, Time};
 
-/// State that a model needs in addition to each acknowledgment.
+/// State that a congestion control with a model of the path needs in addition to each
+/// acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Model {
+pub(crate) struct ModelInputs {
     /// Bytes in flight before the acknowledgment.
     flight_before: u64,
     /// Number of losses known before the acknowledgment.
@@ -28,17 +29,17 @@ pub(crate) struct Model {
 }
 
 impl Sender {
-    fn losses(&self, model: &Model) -> u64 {
-        self.board.losses + model.losses
+    fn losses(&self, inputs: &ModelInputs) -> u64 {
+        self.board.losses + inputs.losses
     }
 
     /// Records the data in flight and the losses before an acknowledgment is processed.
     #[inline]
     pub fn prepare_model(&mut self) {
-        let Some(mut model) = self.model.take() else { return };
-        model.flight_before = self.pipe();
-        model.losses_before = self.losses(&model);
-        self.model = Some(model);
+        let Some(mut inputs) = self.model_inputs.take() else { return };
+        inputs.flight_before = self.pipe();
+        inputs.losses_before = self.losses(&inputs);
+        self.model_inputs = Some(inputs);
     }
 
     /// Called before the application writes: detects that the application has limited the sender
@@ -52,7 +53,7 @@ impl Sender {
     /// Like [`Self::check_app_limited`], as if the data before `next` had been sent, and those
     /// before `written` had been written.
     pub fn check_app_limited_at(&mut self, next: u64, written: u64) {
-        if self.model.is_none() {
+        if self.model_inputs.is_none() {
             return;
         }
         let short = written.saturating_sub(next) < u64::from(self.window.smss);
@@ -66,14 +67,14 @@ impl Sender {
     /// Restarts the model, before data are sent, if none are in flight.
     #[inline]
     pub fn restart_model(&mut self, now: Time) {
-        if self.model.is_some() && self.snd_una == self.snd_max {
+        if self.model_inputs.is_some() && self.snd_una == self.snd_max {
             self.congestion_control.on_restart(&mut self.window, now);
         }
     }
 
     /// Bytes known to have left the network, without SACK.
     pub fn left_network(&self) -> u64 {
-        self.model.as_ref().map_or(0, |model| model.left_network)
+        self.model_inputs.as_ref().map_or(0, |inputs| inputs.left_network)
     }
 
     fn in_segments(&self, bytes: u64) -> u64 {
@@ -86,32 +87,32 @@ impl Sender {
         let smss = u64::from(self.window.smss);
         let flight_size = self.flight_size();
         let in_segments = self.in_segments(acked);
-        let Some(model) = &mut self.model else { return 0 };
+        let Some(inputs) = &mut self.model_inputs else { return 0 };
         if acked == 0 {
             let most = flight_size.saturating_sub(smss);
-            model.left_network = (model.left_network + smss).min(most);
+            inputs.left_network = (inputs.left_network + smss).min(most);
             return 1;
         }
         // The first segment acknowledged fills the hole. The others may have been counted already,
         // by the duplicate ACKs that their arrival caused.
         let segments = in_segments;
-        let counted = model.left_network / smss;
-        model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
+        let counted = inputs.left_network / smss;
+        inputs.left_network = inputs.left_network.saturating_sub((segments - 1) * smss);
         segments.saturating_sub(counted).max(1)
     }
 
     /// Restores the window of a model after the reaction that loss detection requested.
     fn keep_window(&mut self, reaction: Reaction, cwnd: u64) {
         self.end_reduction();
-        let Some(model) = &mut self.model else { return };
+        let Some(inputs) = &mut self.model_inputs else { return };
         self.window.cwnd = cwnd;
         // No limited transmit: only the model decides how much is sent.
         self.limited_credit = 0;
         match reaction {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
-                model.losses += 1;
+                inputs.losses += 1;
             }
-            Reaction::EndRecovery | Reaction::NextRecovery => model.left_network = 0,
+            Reaction::EndRecovery | Reaction::NextRecovery => inputs.left_network = 0,
             _ => {}
         }
     }
@@ -133,7 +134,7 @@ impl Connection {
     pub(super) fn react_with_model(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let cwnd = self.sender.window.cwnd;
         self.react(now, reaction, progress);
-        if self.sender.model.is_some() {
+        if self.sender.model_inputs.is_some() {
             self.sender.keep_window(reaction, cwnd);
         }
     }
@@ -143,9 +144,9 @@ impl Connection {
         let sender = &mut self.sender;
         // With a scoreboard, `board.losses` counts the segments as they are marked.
         let lost = if sender.uses_scoreboard { 0 } else { sender.in_segments(sender.pipe()) };
-        if let Some(model) = &mut sender.model {
-            model.losses += lost;
-            model.left_network = 0;
+        if let Some(inputs) = &mut sender.model_inputs {
+            inputs.losses += lost;
+            inputs.left_network = 0;
         }
     }
 
@@ -157,7 +158,7 @@ impl Connection {
         acked: u64,
         selective: Option<&Delivered>,
     ) {
-        if self.sender.model.is_none() {
+        if self.sender.model_inputs.is_none() {
             return;
         }
         let sender = &mut self.sender;
@@ -177,7 +178,7 @@ impl Connection {
         ack: &congestion_control::Ack,
         it: &RemovedInTimeOrder,
     ) {
-        if self.sender.model.is_some() {
+        if self.sender.model_inputs.is_some() {
             self.deliver_to_model(ack, ack.bytes_acked.max(1), (it.segments, true), Some(it.end));
         }
     }
@@ -189,10 +190,10 @@ impl Connection {
         (segments, is_selective): (u64, bool),
         newest: Option<u64>,
     ) {
-        let Some(model) = self.sender.model.as_deref().copied() else { return };
+        let Some(inputs) = self.sender.model_inputs.as_deref().copied() else { return };
         let pacing_delay = self.pacing_delay(ack.now);
         let sender = &mut self.sender;
-        let lost_total = sender.losses(&model);
+        let lost_total = sender.losses(&inputs);
         let phase = if sender.timeout_recovery_end > sender.snd_una {
             Phase::Loss
         } else if sender.loss_detection.in_recovery() {
@@ -207,9 +208,9 @@ impl Connection {
             is_selective,
             newest,
             is_short: acked < u64::from(sender.window.smss),
-            lost: lost_total - model.losses_before,
+            lost: lost_total - inputs.losses_before,
             lost_total,
-            flight_before: sender.in_segments(model.flight_before),
+            flight_before: sender.in_segments(inputs.flight_before),
             flight: sender.in_segments(sender.pipe()),
             phase,
             rtt: ack.rtt,

@@ -1,7 +1,7 @@
 //! Sending half: data written, sent and acknowledged, and the algorithms that decide about them.
 
 use super::deferral::Bursts;
-use super::model::Model;
+use super::model::ModelInputs;
 use super::pacing::Pacer;
 use super::parameters::Parameters;
 use super::repair::{Repair, RttRestart};
@@ -146,7 +146,7 @@ pub(crate) struct Sender {
     pub loss_detection: loss_detection::State,
     pub loss_cause: loss_cause::State,
     /// State for a congestion control that models the path.
-    pub model: Option<Box<Model>>,
+    pub model_inputs: Option<Box<ModelInputs>>,
     /// State of pacing, if data are paced.
     pub pacer: Option<Box<Pacer>>,
     /// Transmission time of each segment, if every ACK gives an RTT sample and SACK is not used.
@@ -180,7 +180,7 @@ impl Sender {
             fin_queued: false,
             window,
             max_cwnd: config.max_cwnd.map_or(u64::MAX, |size| size.bytes(smss)),
-            model: congestion_control.models_path().then(Box::default),
+            model_inputs: congestion_control.models_path().then(Box::default),
             congestion_control,
             loss_detection: config.loss_detection.build(config),
             loss_cause: config.loss_cause.build(config),

@@ -102,9 +102,9 @@ fn a_repair_waits_for_room() {
     let other = |change| limit(999, change);
     assert_eq!(other(|it| it.sender.repair.defers_marking = true), Limit::ReceiveWindow);
     assert_eq!(other(|it| it.sender.board = crate::lazy::Lazy::NONE), Limit::ReceiveWindow);
-    assert!(near.recovers_unpaced() && !open(&config("sack"))[0].recovers_unpaced());
+    assert!(near.is_in_unpaced_recovery() && !open(&config("sack"))[0].is_in_unpaced_recovery());
     near.sender.pacer = Some(Box::default());
-    assert!(!near.recovers_unpaced(), "paced");
+    assert!(!near.is_in_unpaced_recovery(), "paced");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn the_send_buffer_follows_the_window() {
         let mut near = open(&config("sack"))[0].clone();
         near.timestamps = timestamps;
         near.sender.window.cwnd = cwnd;
-        near.sender.model = model.then(Box::default);
+        near.sender.model_inputs = model.then(Box::default);
         near.wanted_send_memory()
     };
     assert_eq!(wanted(false, 40_999, false), send_memory::sndbuf_target(2, 40, 1_000));

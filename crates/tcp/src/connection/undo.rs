@@ -84,7 +84,7 @@ impl Connection {
             }
             Verdict::Genuine { cwnd_segments } => {
                 let bound = cwnd_segments * u64::from(sender.window.smss);
-                if sender.model.is_none() {
+                if sender.model_inputs.is_none() {
                     sender.window.cwnd = sender.window.cwnd.min(bound);
                 }
                 sender.frto_segments = 0;
@@ -183,7 +183,7 @@ impl Connection {
         let sender = &mut self.sender;
         // If a reduction is in progress, its target becomes the restored threshold.
         sender.repair.cwnd_after_recovery = sender.window.ssthresh;
-        if sender.model.is_some() {
+        if sender.model_inputs.is_some() {
             sender.window.cwnd = cwnd;
         }
         sender.clamp_cwnd();

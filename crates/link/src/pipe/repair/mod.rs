@@ -177,7 +177,7 @@ impl Repairs {
                 let (came, packet) = self.line.pop_front().expect("the first in line is next");
                 self.line_bytes -= u64::from(packet.frame.bytes);
                 self.waited += u128::from(next.at.since(came).as_nanos());
-                (packet.frame, Some(Job { number: self.order.begin(packet.id), packet }))
+                (packet.frame, Some(Job { number: self.order.assign_number(packet.id), packet }))
             }
             (Kind::Again, Scheme::Arq(arq)) => {
                 self.repeated += 1;

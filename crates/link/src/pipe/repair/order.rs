@@ -40,7 +40,7 @@ impl Order {
     }
 
     /// Records the first transmission of a packet; returns its number.
-    pub fn begin(&mut self, id: u32) -> u64 {
+    pub fn assign_number(&mut self, id: u32) -> u64 {
         self.pending += 1;
         if self.in_order {
             self.slots.push_back(Slot { id, done: None });

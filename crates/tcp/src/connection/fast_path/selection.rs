@@ -69,7 +69,8 @@ impl Connection {
     /// Chooses the fast paths at the end of the handshake.
     pub(in crate::connection) fn choose_fast_paths(&mut self) {
         let sender = &self.sender;
-        let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
+        let own_pace =
+            sender.pacer.is_some() || sender.model_inputs.is_some() || self.parameters.tso;
         let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
         // Components that need every acknowledgment are called on the fast paths, too; these flags
         // avoid the calls on all other connections.
