@@ -42,7 +42,7 @@ macro_rules! relays {
                 match self { $(Self::$kind(it) => &it.node,)+ }
             }
 
-            /// Names of the flows that the relay serves; `None` for all flows that pass its node.
+            /// Names of the flows that the relay serves; `None` for all flows that pass the relay.
             pub fn flows(&self) -> Option<&[String]> {
                 match self { $(Self::$kind(it) => it.flows.as_deref(),)+ }
             }
