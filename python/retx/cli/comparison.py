@@ -88,7 +88,7 @@ def print_comparison(found: Comparison) -> None:
 
 
 def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
-    """Prints a row for each condition, and the number of conditions in which both sides agree."""
+    """Prints a row for each condition, and the number of conditions that agree with emulations."""
     out = console()
     quantity = str(rows["quantity"][0])
     shown = _of(quantity)

@@ -54,7 +54,7 @@ HELP = """Finds out why TCP is slow over links that lose, corrupt and delay pack
 
 
 def command_line(arguments: Sequence[str]) -> typer.Typer:
-    """Command line with only the subcommand that is called, since imports of all are slow.
+    """Command line with only the subcommand that is called, since importing all is slow.
 
     If no known subcommand is called, all of them are included.
     """

@@ -25,7 +25,7 @@ class FlowRows:
     """Rows of the tables of flows.
 
     There may be a million flows. Of many flows, only those that are printed are read in full; the
-    others are counted by the columns of the table of flows.
+    others are only counted, from the columns of the table of flows.
     """
 
     def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
