@@ -144,11 +144,6 @@ impl Config {
             _ => Ok(()),
         }
     }
-
-    fn at(&self, at: Duration) -> &Point {
-        let next = self.points.partition_point(|point| point.at <= at);
-        &self.points[next.max(1) - 1]
-    }
 }
 
 fn stalls(rate: Option<Rate>) -> bool {
@@ -182,8 +177,8 @@ impl Model for Config {
 
     fn build(&self) -> State {
         State {
+            points: self.points.clone(),
             period: self.period.map_or(u64::MAX, Duration::as_nanos),
-            config: Self { opportunities_ms: Vec::new(), ..self.clone() },
         }
     }
 
@@ -227,19 +222,19 @@ impl Model for Config {
     }
 }
 
-/// Running trace: its configuration, and its period in nanoseconds.
+/// Running trace: its points, and its period in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct State {
-    config: Config,
+    points: Vec<Point>,
     period: u64,
 }
 
 impl Channel for State {
     fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
-        if self.config.points.is_empty() {
-            return DELIVER;
-        }
-        let point = self.config.at(Duration::from_nanos(now.as_nanos() % self.period));
+        let at = Duration::from_nanos(now.as_nanos() % self.period);
+        let begun = self.points.partition_point(|point| point.at <= at);
+        // The first point is at 0 s. Only a trace of opportunities has no points.
+        let Some(point) = self.points[..begun].last() else { return DELIVER };
         // One draw per frame, even at probability 0, so that runs with different traces use the
         // same draws.
         if let Some(loss) = point.loss
