@@ -393,4 +393,8 @@ impl Channel for State {
 }
 
 #[cfg(test)]
+mod chain_tests;
+#[cfg(test)]
+mod sinusoids_tests;
+#[cfg(test)]
 mod tests;

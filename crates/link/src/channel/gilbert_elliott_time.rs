@@ -273,3 +273,6 @@ impl Channel for State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,3 +189,6 @@ fn drawn(law: &[f64], uniform: f64) -> usize {
     };
     law.iter().position(within).unwrap_or(law.len() - 1)
 }
+
+#[cfg(test)]
+mod tests;

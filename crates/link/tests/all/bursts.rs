@@ -96,6 +96,44 @@ fn transitions_from_loss_and_burst() {
     }
 }
 
+/// The loss rate L and the mean burst T of the chain in time mean T_b = T and T_g = T·(1 − L)/L.
+#[test]
+fn sojourns_from_loss_and_burst() {
+    let chain = |text: &str| {
+        let channel::Config::gilbert_elliott_time(config) = model(text) else { unreachable!() };
+        config.chain()
+    };
+    for (loss, burst_ms, good_ms) in [(0.2, 20, 80), (0.5, 7, 7), (0.75, 90, 30)] {
+        let derived = chain(&format!(
+            r#"{{"model":"gilbert_elliott_time","loss":{loss},"mean_burst":"{burst_ms} ms"}}"#
+        ));
+        let given = chain(&format!(
+            r#"{{"model":"gilbert_elliott_time","mean_good":"{good_ms} ms",
+                "mean_bad":"{burst_ms} ms"}}"#
+        ));
+        for (derived, given) in [
+            (derived.bad_share, given.bad_share),
+            (derived.decay_s, given.decay_s),
+            (derived.good_loss, given.good_loss),
+            (derived.bad_loss, given.bad_loss),
+        ] {
+            assert!((derived - given).abs() <= 1e-12 * given, "{loss}: {derived} for {given}");
+        }
+    }
+}
+
+/// Rows whose sum differs from 1 by rounding are scaled: 0.7995 and 0.2 stand for 0.7995/0.9995 and
+/// 0.2/0.9995.
+#[test]
+fn rounded_rows_are_scaled() {
+    let config = model(r#"{"model":"markov","transitions":[[0.7995,0.2],[0.5,0.5]],"loss":[0,1]}"#);
+    let p = 0.2 / 0.9995;
+    let loss = config.loss_rate(1500).expect("a closed form");
+    assert!((loss - p / (p + 0.5)).abs() < 1e-12, "{loss}");
+    let burst = config.mean_burst(1500).expect("a closed form");
+    assert!((burst - 2.0).abs() < 1e-9, "{burst}");
+}
+
 /// The moments of Gilbert 1960 recover the parameters from a trace: with a = P(1), b = P(1|1) and c
 /// = P(111)/(P(101) + P(111)), where 1 is a loss, 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1
 /// − r) and p = ar/(1 − h − a).

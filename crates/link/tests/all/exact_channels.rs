@@ -81,6 +81,65 @@ fn random_outages_start_at_any_instant_at_which_they_fit() {
     assert!((early - 0.5).abs() < 4.0 * 0.5 / (SPANS as f64).sqrt(), "{early}");
 }
 
+/// Two outages of 2 ns in a span of 5 ns leave 1 ns free: before, between or behind them. Each of
+/// two independent draws falls before or behind the free time, so both are behind it with
+/// probability 1/4, as are both before it.
+#[test]
+fn random_outages_do_not_overlap() {
+    const SPANS: u64 = 4_000;
+    let mut state =
+        model(r#"{"model":"outage","count":2,"within":"5 ns","duration":"2 ns"}"#).build();
+    let mut stream = StreamKey { seed: 3, replication: 0 }.stream("channel");
+    let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+    let mut free = [0.0; 5];
+    for span in 0..SPANS {
+        let up: Vec<usize> = (0..5)
+            .filter(|at| {
+                let now = Time::from_nanos(5 * span + *at as u64);
+                !state.fate(now, &frame, &mut stream).is_loss()
+            })
+            .collect();
+        assert_eq!(up.len(), 1, "span {span}: {up:?}");
+        free[up[0]] += 1.0 / SPANS as f64;
+    }
+    for (share, expected) in free.into_iter().zip([0.25, 0.0, 0.5, 0.0, 0.25]) {
+        let deviation = (expected * (1.0 - expected) / SPANS as f64).sqrt();
+        assert!((share - expected).abs() <= 4.0 * deviation, "{free:?}");
+    }
+}
+
+/// The next copy of a segment that carries a named byte is lost: a segment carries the bytes from
+/// its position up to, but not including, the position after its payload.
+#[test]
+fn a_script_names_bytes() {
+    // Three segments of 1460 bytes, and an ACK without payload, each of them sent three times.
+    let segments = [(1, 1460), (1461, 1460), (2921, 1460), (2921, 0)];
+    for (named, expected) in [
+        ("[0]", [0, 0, 0, 0]),
+        ("[1]", [1, 0, 0, 0]),
+        ("[1460]", [1, 0, 0, 0]),
+        ("[1461]", [0, 1, 0, 0]),
+        ("[2920,2920]", [0, 2, 0, 0]),
+        ("[2921,1]", [1, 0, 1, 0]),
+        ("[4380,4380,4380,4380]", [0, 0, 3, 0]),
+        ("[4381]", [0, 0, 0, 0]),
+    ] {
+        let mut state = model(&format!(r#"{{"model":"script","drop_seq":{named}}}"#)).build();
+        let mut stream = StreamKey { seed: 3, replication: 0 }.stream("channel");
+        let mut lost = [0; 4];
+        for round in 0..3 {
+            for (index, (position, payload_bytes)) in segments.into_iter().enumerate() {
+                let frame = Frame { bytes: payload_bytes + 40, flow: 0, position, payload_bytes };
+                let is_lost = state.fate(Time::ZERO, &frame, &mut stream).is_loss();
+                // Copies are lost one after another, from the first on.
+                assert_eq!(is_lost, round < expected[index], "{named}: copy {round} of {index}");
+                lost[index] += usize::from(is_lost);
+            }
+        }
+        assert_eq!(lost, expected, "{named}");
+    }
+}
+
 /// A script adopted after three frames loses frames 3 and 5. Its entries for frames that have
 /// passed have no effect.
 #[test]

@@ -227,6 +227,31 @@ fn the_stated_loss_rate_is_that_of_32_phasors() {
     }
 }
 
+/// The error probability of a frame of 8 bits at 1 Mbit/s is 1 − (1 − ½·exp(−22γ))⁸, a sum of
+/// exponentials. The exponential law has the Laplace transform 1/(1 + s), and its product with L₂
+/// has s²/(1 + s)³.
+#[test]
+fn the_loss_rate_of_short_frames() {
+    let bits = [8.0, 28.0, 56.0, 70.0, 56.0, 28.0, 8.0, 1.0];
+    for (process, uneven) in [("sinusoids", 1.0 / 64.0), ("markov", 0.0)] {
+        for db in [-20, -10, -3, 0, 5] {
+            let mean = |s: f64| 1.0 / (1.0 + s) - uneven * s * s / (1.0 + s).powi(3);
+            let snr = 10f64.powf(f64::from(db) / 10.0);
+            let terms = bits.iter().enumerate().map(|(order, combinations)| {
+                let order = order as i32 + 1;
+                -combinations * (-0.5f64).powi(order) * mean(22.0 * snr * f64::from(order))
+            });
+            let expected: f64 = terms.sum();
+            let text = format!(
+                r#"{{"model":"fading","mean_snr_db":{db},"doppler_hz":1,"rate":"1 Mbit/s",
+                    "process":"{process}"}}"#
+            );
+            let stated = model(&text).loss_rate(1).expect("stated for Rayleigh fading");
+            assert!((stated - expected).abs() < 1e-6, "{text}: {stated} for {expected}");
+        }
+    }
+}
+
 /// Over the ensemble of phases and directions, the powers at two instants τ apart have the mean
 /// product 1 + |ρ|² − 1/N. Here ρ = J₀(2π f_d τ) is the autocorrelation of Clarke's model, and 1/N
 /// comes from the constant power of each phasor. Directions are random within sectors of 2π/N; this

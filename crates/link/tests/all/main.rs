@@ -4,8 +4,10 @@
 //! `cargo test -p retx-link --test all FILE::` runs one file.
 
 mod bursts;
+mod channel_changes;
 mod channels;
 mod delays;
+mod draws;
 mod exact_channels;
 mod fading;
 mod paths;
@@ -14,5 +16,6 @@ mod pipe;
 mod queue_laws;
 mod queue_limits;
 mod queues;
+mod refused_channels;
 mod relays;
 mod repair;

@@ -1,5 +1,13 @@
 use super::*;
 
+/// Distance between the numbers that a stream can yield.
+pub(super) const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+
+/// Stream of random numbers for tests.
+pub(super) fn stream(seed: u64) -> RandomStream {
+    StreamKey { seed, replication: 0 }.stream("fading")
+}
+
 /// Xiao, Zheng & Beaulieu 2006: α_n = (2πn + θ_n)/N with θ_n in [−π, π), n = 1 … N. Each direction
 /// thus lies in a sector of its own, of width 2π/N around 2πn/N, and is uniform within it.
 #[test]
