@@ -165,13 +165,13 @@ pub enum Operation {
         /// True if `SOCK_NONBLOCK` is set.
         nonblocking: bool,
     },
-    /// `bind`.
+    /// `bind` on this descriptor.
     Bind(i32),
-    /// `listen`.
+    /// `listen` on this descriptor.
     Listen(i32),
-    /// `accept`.
+    /// `accept` on this descriptor.
     Accept(i32),
-    /// `connect`.
+    /// `connect` on this descriptor.
     Connect(i32),
     /// `read`, `recv`, `recvfrom`.
     Read(Transfer),
@@ -194,7 +194,7 @@ pub enum Operation {
         /// True to end writing.
         write: bool,
     },
-    /// `close`.
+    /// `close` of this descriptor.
     Close(i32),
     /// `setsockopt`.
     SetOption(i32, SocketOption),

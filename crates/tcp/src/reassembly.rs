@@ -72,7 +72,7 @@ impl Reassembly {
         self.ranges.contains(left, right)
     }
 
-    /// First part of `left` … `right` − 1 that has not arrived out of order.
+    /// First part of `left` … `right` − 1 that is missing from the data received out of order.
     pub fn first_gap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
         self.ranges.first_gap(left, right)
     }

@@ -358,7 +358,8 @@ mod tests {
         assert!(format!("{:?}", fault("a", &first)).contains("\"a\""));
     }
 
-    /// User code must be loaded, whether it is a congestion control or a loss cause.
+    /// A configuration with user code is invalid until the code is loaded, whether the code is a
+    /// congestion control or a loss cause.
     #[test]
     fn code_must_be_loaded() {
         let code = || serde_json::json!({ "name": "python", "class": "Rule" });

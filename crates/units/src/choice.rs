@@ -153,7 +153,7 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// - the modules;
 /// - `enum Config`, whose variants are named like the modules, with `NAMES`, `name()` and
 ///   `schemas()`;
-/// - `enum State`;
+/// - `enum State`, the running form of a choice: its state during a run;
 /// - local macros that match over the list: `dispatch!` over the running forms, `dispatch_config!`
 ///   over the configurations, and `dispatch_pair!` over two running forms.
 ///
@@ -238,7 +238,7 @@ macro_rules! registry {
             }
         }
 
-        /// Running form of a choice.
+        /// Running form of a choice: its state during a run.
         #[allow(non_camel_case_types, missing_docs, clippy::large_enum_variant)]
         #[derive(Debug, Clone)]
         pub enum State { $($word($crate::kept!($word::State $(, $boxed)?)),)+ }
@@ -284,7 +284,8 @@ macro_rules! registry {
     };
 }
 
-/// Type that stores a running form: the form itself, or a `Box` of it if `boxed` is given.
+/// Type in which a variant of `enum State` stores the state of its module: the state itself, or a
+/// `Box` of it if `boxed` is given.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kept {

@@ -116,7 +116,8 @@ def paired_table(
         table: Table returned by `Sweep.paired`.
         keys: Columns that identify a row.
         names: Heads of these columns.
-        value: Head of the column of differences, and the number by which they are divided.
+        value: Head of the column of differences, and the number by which the differences are
+            divided to convert them to the unit in the head.
         note: Comment that says how the table was made.
     """
     head, scale = value

@@ -300,7 +300,7 @@ def compared(
     confidence: float = CONFIDENCE,
     report: Report | None = None,
 ) -> Comparison:
-    """Comparison as by `compare`, with the settings of the emulations in a `Plan`."""
+    """Compares as `compare` does, but takes the settings of the emulations from a `Plan`."""
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)

@@ -102,7 +102,7 @@ def evaluate_held_out(
     plan: Plan,
     progress: Callable[[HeldOutCheck], None] | None = None,
 ) -> list[HeldOutCheck]:
-    """Judges all claims at the base and at each change of one parameter.
+    """Judges all claims with the base set-up, and with each that differs in one parameter.
 
     Args:
         study: The study, as its files define it.
@@ -110,7 +110,7 @@ def evaluate_held_out(
         openings: Open parameters of the study.
         base: Set-up chosen by the search.
         plan: Seed and number of draws, equal to those of the search.
-        progress: Called with each look.
+        progress: Called with the verdicts for each set-up, as soon as they are known.
     """
     known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]

@@ -105,7 +105,7 @@ class Opening:
         return float(min(max((found - low) / (high - low), 0.0), 1.0))
 
     def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
-        """Settings for this value: pairs of the places where keys are set, and of these keys.
+        """Settings for this value, as pairs: places, and the values to set there, by key.
 
         Places are names of scenarios, experiments, cases and searches, as for `into`.
         """

@@ -1,4 +1,4 @@
-"""Searches of a study: `retx.tune`, stored next to the report."""
+"""Runs the searches of a study with `retx.tune`, and stores them next to the report."""
 
 from __future__ import annotations
 

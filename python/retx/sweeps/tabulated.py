@@ -28,7 +28,7 @@ FILE = re.compile(
 
 
 def is_table_file(name: PurePosixPath) -> bool:
-    """True for the name of a file that retx writes there."""
+    """True if retx writes a file of this name to the folder of a sweep's tables."""
     return bool(FILE.fullmatch(str(name)))
 
 

@@ -58,9 +58,9 @@ impl IpIdentification {
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
-        // If the counter is shared with other traffic, that traffic advances it, mostly in pauses
-        // of this connection.
         self.ones += u32::from(step == 1);
+        // Other traffic that shares the counter advances it mostly in pauses of this connection, so
+        // steps after pauses are counted separately.
         let is_pause = now.rtt().is_some_and(|rtt| now.time_ns - self.last_ns > rtt / 2);
         self.last_ns = now.time_ns;
         let is_own = self.packets > 20

@@ -157,7 +157,8 @@ impl FlowTrace {
         self.least_ns = delays.min().unwrap_or(0);
     }
 
-    /// Copy of the segment of a packet that begins at `start` and has `payload_bytes` bytes.
+    /// Copy of one segment of a captured packet. The segment begins at `start` and has
+    /// `payload_bytes` bytes.
     pub(super) fn copy(
         &self,
         passed: &CapturedData,

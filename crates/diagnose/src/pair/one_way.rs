@@ -86,8 +86,8 @@ impl OneWayComparison {
     }
 }
 
-/// Index of the last copy of data that were acknowledged although the other capture contains no
-/// copy, by sequence number of the data.
+/// Finds data that were acknowledged although the other capture contains no copy of them. Maps
+/// their sequence number to the index of their last copy in this capture.
 pub(crate) fn find_uncaptured(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(MatchEntry::ack);
     let highest =

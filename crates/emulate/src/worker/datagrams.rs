@@ -161,7 +161,7 @@ struct Sending {
     /// source yet. If each drop were reported immediately, the source would replace all dropped
     /// packets at once, because it learns of the first drop only after it has sent the others.
     refused: u32,
-    /// Time of the next report.
+    /// Earliest time at which the next drop is reported to the source, which then tries again.
     retry_at: Time,
     payload: Vec<u8>,
     report: Arc<Mutex<DatagramReport>>,

@@ -91,8 +91,8 @@ fn socket() -> io::Result<UnixStream> {
 /// Runs the first process of the worker: enters new namespaces, starts the second process there,
 /// and returns its exit code.
 fn outside(command: &[String]) -> Result<i32, String> {
-    // The kernel kills this process when the emulator ends, and the second process when this one
-    // ends.
+    // The kernel then kills this process when the emulator ends. The second process makes the same
+    // call, so it is killed when this process ends.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
     // User programs also run in these namespaces. They can neither see nor signal processes
     // outside.

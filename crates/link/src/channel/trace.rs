@@ -55,7 +55,8 @@ pub enum Format {
     /// CSV table with a header.
     #[default]
     Csv,
-    /// Mahimahi trace: a line per opportunity to send 1500 bytes, in milliseconds.
+    /// Mahimahi trace: each line is the time, in milliseconds, of an opportunity to send 1500
+    /// bytes.
     Mahimahi,
 }
 

@@ -333,7 +333,8 @@ fn shares(
         share.still_here += 1;
         further.entry(pipe as usize).or_default().push((arrival, bytes));
     }
-    // The far end of a leader is the near end of its follower. Pending arrivals of followers are
+    // A packet that has not yet arrived at a follower has not reached the far end of its leader
+    // either, and is added to the leader's packets in `further`. Pending arrivals of followers are
     // therefore computed before those of their leaders.
     for index in followers_first(pipes) {
         let pipe = &pipes[index];

@@ -84,7 +84,8 @@ pub struct Pipe {
     kind: Kind,
     /// True if other pipes follow this one ([`ahead`]).
     leads: bool,
-    /// True if a packet from the leader will enter this pipe by an event ([`ahead`]).
+    /// True if a packet from the leader could not pass this pipe ahead of time, and will enter it
+    /// by an event instead ([`ahead`]).
     awaits: bool,
     /// True if packets have waited since the transmitter was last idle.
     has_waited: bool,

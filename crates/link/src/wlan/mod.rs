@@ -274,7 +274,7 @@ impl Cell {
         }
     }
 
-    /// Records an event of a packet of a station, which the caller will fetch.
+    /// Records an event for a station's packet. The caller fetches the event later.
     #[inline]
     fn depart(&mut self, now: Time, station: u16, departure: Departure) {
         self.departures.push_back((station, departure));

@@ -344,7 +344,8 @@ impl CaptureBuffer {
         }
     }
 
-    /// Writes a packet's payload. Bytes at equal positions of a stream are equal.
+    /// Writes a packet's payload. The bytes of a stream depend only on their position, so a
+    /// retransmission contains the same bytes as the original.
     pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
         let row = &self.rows[id.0 as usize];
         if self.flows[row.flow.0 as usize].protocol == Protocol::Udp {

@@ -51,7 +51,7 @@ impl Acks {
         self.fate[row as usize] = fate;
     }
 
-    /// Rows as sent, with their fates.
+    /// Acknowledgments in the order of transmission, each with its fate.
     pub fn rows(&self) -> impl Iterator<Item = (&Ack, SegmentFate)> {
         self.sent.iter().zip(self.fate.iter().copied())
     }

@@ -65,9 +65,9 @@ impl<'a> LinksAndWlans<'a> {
         }
     }
 
-    /// Side of the relay on which the data sender is, if both paths of the flow pass the link next
-    /// to the relay; `None` otherwise. `forward` and `reverse` are the numbers of hops before the
-    /// relay on the two paths.
+    /// Side of the relay on which the data sender is, if data and acknowledgments both pass `link`
+    /// as the hop just before or just after the relay, in opposite directions; `None` otherwise.
+    /// `forward` and `reverse` are the numbers of hops before the relay on the two paths.
     fn side(&self, link: &str, flow: &Flow, (forward, reverse): (usize, usize)) -> Option<Side> {
         let is = |hop: &Hop| self.name(hop) == link;
         let [data, acks] = [&flow.forward_path, &flow.reverse_path];

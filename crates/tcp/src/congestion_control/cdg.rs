@@ -87,7 +87,7 @@ struct Delay {
     is_full: bool,
     /// Index of the entry for the next gradient.
     tail: usize,
-    /// True from the start of a reduction by delay to its end (`CDG_BACKOFF`).
+    /// True while a reduction that was triggered by delay is in progress (`CDG_BACKOFF`).
     backs_off: bool,
     /// Number of further ACKs of single segments that count as delayed ones.
     delayed: u32,

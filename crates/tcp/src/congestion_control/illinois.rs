@@ -234,7 +234,8 @@ mod tests {
         State::new(&Config {}, &tcp())
     }
 
-    /// d_m = 100 ms: d_1 = 1 ms. In the paper's form α is κ1/(κ2 + d_a), 0.3 at d_a = d_m.
+    /// Compares α with the paper's form α = κ1/(κ2 + d_a), for d_m = 100 ms. Then d_1 is 1 ms, and
+    /// the form gives 0.3 at d_a = d_m.
     #[test]
     fn alpha_falls_with_the_queuing_delay() {
         let mut illinois = illinois();

@@ -84,7 +84,7 @@ pub struct State {
     /// Time after a decrease during which the window does not grow, in ticks.
     inference: u32,
     rests: bool,
-    /// True if `on_segments_acked` is called.
+    /// True if the connection calls `on_segments_acked` at all.
     is_sampled: bool,
     clock_offset: ClockOffset,
     /// Offset of the receiver's clock on this connection, in ticks.

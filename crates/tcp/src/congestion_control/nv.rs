@@ -38,9 +38,10 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Segments that may queue (`nv_pad`), and the distance below the resulting window at which growth
-/// stops (`nv_pad_buffer`).
+/// Number of segments that may queue (`nv_pad`).
 const PAD: u64 = 10;
+/// Growth stops this many segments below the window at which [`PAD`] segments queue
+/// (`nv_pad_buffer`).
 const PAD_BUFFER: u64 = 2;
 /// Part of the excess by which the window falls, in 1/128 (`nv_cong_dec_mult`).
 const DECREASE: u64 = 38;
@@ -111,7 +112,8 @@ pub struct State {
     may_grow: bool,
     /// True from a reduction until the state is Open again.
     resets: bool,
-    /// True if `on_segments_acked` is called; otherwise `latest` is the sample for `on_ack`.
+    /// True if the connection calls `on_segments_acked` at all; otherwise `observe` stores the
+    /// sample of an ACK in `latest`, for `on_ack`.
     is_sampled: bool,
     latest: Option<(u64, u64)>,
     draws: RandomStream,

@@ -2,9 +2,10 @@
 //! acknowledgment, also during recovery. Here they get the information that they need, and the
 //! connection's own changes of the window are left out.
 //!
-//! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which a `cong_control` replaces;
-//! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
-//! `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_limit_reno_sacked` for peers without SACK.
+//! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which only calls the module's
+//! `cong_control` if there is one; `tcp_init_cwnd_reduction` and `tcp_end_cwnd_reduction`, which do
+//! not change cwnd for a module with a `cong_control`; `tcp_add_reno_sack`,
+//! `tcp_remove_reno_sacks`, `tcp_limit_reno_sacked` for peers without SACK.
 
 use super::recover::Progress;
 use super::{Connection, Sender};

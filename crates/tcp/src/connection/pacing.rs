@@ -6,8 +6,8 @@
 //!
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
 //! min(L/(2·rate), credit). Credit is the time for which the gate had been open. With `tso`, L is
-//! that of a burst, which the kernel hands over as one packet. The first ten segments leave the
-//! gate open, unless the tenth belongs to a longer burst.
+//! that of a burst, which the kernel hands over as one packet. The first nine segments leave the
+//! gate open. If the tenth continues a burst, L also includes the earlier segments of this burst.
 //!
 //! If the congestion control has no rate of its own, rate = ratio·SMSS·max(cwnd, segments in
 //! flight)/SRTT. The ratio is 2 while cwnd < ssthresh/2, else 1.2.

@@ -33,8 +33,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Excess of the RTT over its minimum, in smallest spacings, below which the path counts as
-    /// idle (`spike`).
+    /// `spike` is used if the RTT exceeds its minimum by less than this multiple of the smallest
+    /// spacing between packets: the path then counts as idle.
     pub near: NotNegative,
     /// Limits of the mean spacing divided by the smallest: `zigzag` below the first, then `mbiaz`,
     /// then `zigzag`, and `spike` above the last.

@@ -48,7 +48,8 @@ pub trait Estimator {
         let _ = (rtt, least, limits);
     }
 
-    /// Handles a retransmitted SYN: without a sample, data start with at least this timeout.
+    /// Handles a retransmitted SYN: if the handshake gives no RTT sample, the RTO for the first
+    /// data is at least `rto`.
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits);
 
     /// Timeout without backoff at this window (only `linux24` uses the window).

@@ -86,8 +86,9 @@ mod tests {
         board.bursts_in_flight()
     }
 
-    /// A selective acknowledgment of the second segment splits its burst in three packets. Its
-    /// neighbours join it when they are selectively acknowledged, and finally the next burst.
+    /// A selective acknowledgment of the second segment splits a packet of four segments into three
+    /// packets. Each later segment joins the packet of the second when it is selectively
+    /// acknowledged, finally all segments of the next packet.
     #[test]
     fn selectively_acknowledged_segments_are_one_packet() {
         let mut board = board();

@@ -27,7 +27,7 @@ impl Scoreboard {
         within.filter(|record| record.ever_retransmitted).count() as u64
     }
 
-    /// Stops counting a segment's copy as in flight in addition to the original.
+    /// From now on, counts a segment in flight once, no longer twice (original and copy).
     pub(super) fn forget_extra_copy(&mut self, index: usize) {
         let Some(record) = self.records.get_mut(index).filter(|record| record.extra_copy_in_flight)
         else {

@@ -23,8 +23,8 @@ pub(super) const fn retransmission(position: u64, timestamp: Option<u32>) -> Ret
     Retransmission { position, end: position + 1_000, timestamp, is_probe: false }
 }
 
-/// ACK after a timeout that moves SND.UNA between these positions. One segment was retransmitted;
-/// there are neither SACK nor timestamps.
+/// ACK that arrives after a timeout and moves SND.UNA from `previous_una` to `snd_una`. One segment
+/// was retransmitted; there are neither SACK nor timestamps.
 pub(super) const fn ack(previous_una: u64, snd_una: u64) -> Ack {
     Ack {
         state: LossState::Loss,

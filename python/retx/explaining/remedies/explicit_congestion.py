@@ -32,7 +32,7 @@ class Marking:
 
 
 def marking(situation: Situation) -> Marking:
-    """Marking queue before the hop that has the longest queue."""
+    """Queue that marks packets (ECN), for the hop at which the flow's packets wait longest."""
     hop = situation.queue_hop
     overrides: dict[str, Any] = {}
     discipline = (hop.value("queue") or {}).get("discipline")

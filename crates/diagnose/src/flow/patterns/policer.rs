@@ -15,7 +15,7 @@ use crate::answer::Pattern;
 
 /// Minimum number of losses for a judgment (Flach et al. §3.1).
 const LOSSES_MIN: usize = 15;
-/// Minimum number of loss bursts, each of which counts once.
+/// Minimum number of loss bursts; a burst counts as one, however many packets it loses.
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;

@@ -1,7 +1,8 @@
 //! History of a flow's limits over time.
 //!
-//! The parts cover the flow's life without gaps. When time is moved from one limit to another, the
-//! parts of this time are relabelled, so the sums of the parts by limit equal the flow's
+//! A history is a list of parts, each with one limit, which cover the flow's life without gaps.
+//! When time is moved from one limit to another, the parts that cover this time are relabelled. So
+//! the total length of the parts with a limit equals the time of this limit in the flow's
 //! [`LimitTimes`](super::LimitTimes).
 
 use super::{Claim, Span};

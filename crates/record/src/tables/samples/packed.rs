@@ -184,7 +184,8 @@ impl PackedRows {
         self.words.extend_from_slice(&words);
     }
 
-    /// Writes a row of these words, followed by the changed values that have flags.
+    /// Writes a row: `words`, then the values that have changed, for which flags are set in the
+    /// first word.
     #[inline(never)]
     fn push_changes(&mut self, words: [u32; 3], flow: u32, [last, now]: [&Values; 2]) {
         let steps = [

@@ -222,7 +222,7 @@ impl Bbr {
             self.rounds.begin_at(self.rate.delivered);
             cwnd = conserved;
         } else if self.losses != Phase::Open && delivery.phase == Phase::Open {
-            // The recovery is over: the window from before it is restored.
+            // The recovery is over: the window is raised to its value before the recovery.
             cwnd = cwnd.max(self.prior_cwnd);
             self.conserves = false;
         }

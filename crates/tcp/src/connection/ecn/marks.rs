@@ -48,8 +48,8 @@ impl Connection {
         let unusual = self.ecn.on_data(segment.flags);
         let receiver = &mut self.receiver;
         if receiver.pending.is_linux() {
-            // Linux acknowledges at once CWR, and data for which `on_data` returns true
-            // (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
+            // Linux sends an immediate ACK for a segment with CWR, and for data for which `on_data`
+            // returns true (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
             if unusual {
                 receiver.pending.on_mark(receiver.advertised());
             }
