@@ -74,7 +74,7 @@ mod tests {
     fn duplicate_acks_are_counted_once() {
         let mut sender = open(&config("newreno"))[0].sender.clone();
         assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
-        // Of the six segments acknowledged, three have been counted at the duplicate ACKs.
+        // The duplicate ACKs have counted three of the six segments that are now acknowledged.
         assert_eq!(sender.delivered(6_000, None), 3_000);
         assert_eq!((sender.delivered_by_dupacks, sender.delivered(2_000, None)), (0, 2_000));
         assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);

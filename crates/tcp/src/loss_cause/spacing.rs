@@ -103,7 +103,7 @@ mod tests {
     }
 
     /// The gap is the time between the last ACK of new data and the first duplicate ACK after it.
-    /// It is known until the next ACK of new data.
+    /// The gap is reported until the next ACK of new data.
     #[test]
     fn the_first_duplicate_tells_of_the_gap() {
         let mut acks = vec![unsampled(0), unsampled(1_000), duplicate(3_100), duplicate(9_000)];

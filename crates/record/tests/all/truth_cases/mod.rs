@@ -254,7 +254,7 @@ fn a_verdict_that_nothing_can_change_is_not_kept() {
         (&[Discard(1), Arrive(1)], 1, 0),
         (&[Discard(1), Discard(1)], 1, 1),
         (&[Discard(1), Refuse(1)], 1, 1),
-        // Of a retransmission, itself and its verdict are kept.
+        // A retransmission and its verdict are kept.
         (&[Arrive(1), Send(10, 20)], 0, 1),
         (&[Send(10, 20), Arrive(1)], 2, 1),
         (&[Send(10, 20), Arrive(2)], 2, 2),
