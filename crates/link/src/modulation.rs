@@ -102,9 +102,10 @@ impl Modulation {
     }
 }
 
-/// S(e). The substitution u = x + β gives Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, which
-/// has no cancellation. The integral is computed by Simpson's rule; the integrand is smooth, and
-/// below e^−32 at the upper end.
+/// Symbol error probability S(e) of CCK, defined at the top of this file. The substitution u = x +
+/// β gives Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, which has no cancellation. The
+/// integral is computed by Simpson's rule; the integrand is smooth, and below e^−32 at the upper
+/// end.
 fn cck_error_rate(e: f64) -> f64 {
     const STEPS_PER_UNIT: f64 = 40.0;
     let root = std::f64::consts::SQRT_2;

@@ -73,8 +73,8 @@ impl Outcome {
     }
 
     /// Recorded table `name` of several runs, which are numbered as in [`Self::columns_of_all`].
-    /// `None` if a run has not recorded it, or if the same code stands for different texts in two
-    /// runs.
+    /// `None` if a run has not recorded it, or if a text column has the same code for different
+    /// texts in two runs.
     pub fn events_of_all(runs: &[&Self], name: &str) -> Option<Table> {
         let tables: Option<Vec<Table>> = runs.iter().map(|run| run.events(name)).collect();
         let tables = tables?;

@@ -110,7 +110,7 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
 fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunError> {
     let pipes = plan.pipes.len() as u64;
     let targets = pipes + (plan.stages.len() + datagrams + 2 * flows) as u64 + 3;
-    // Each pipe may have a lane after it, or a funnel before it.
+    // Lanes behind pipes and funnels before pipes are targets, too, but are not created yet.
     if targets + 2 * pipes > u64::from(MAX_TARGETS) {
         return Err(RunError::TooLarge { targets });
     }

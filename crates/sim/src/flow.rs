@@ -46,10 +46,10 @@ pub struct Flow {
     first_hops: [u32; 2],
     /// Route entry of the first hop from each endpoint, in the encoding of `engine/routes.rs`.
     first_route_entries: [u32; 2],
-    /// Next wake-up that the engine has scheduled for each endpoint. By now the endpoint may need
-    /// only a later one.
+    /// Next wake-up that the engine has scheduled for each endpoint. The wake-up may be too early,
+    /// because events since then may have moved the timers of the endpoint.
     woken: [Time; 2],
-    /// Conditions under which the flow's limit found last still holds.
+    /// Ranges of bytes in flight within which the limit of the flow found last still holds.
     cached_limit: CachedLimit,
     /// Contribution of this flow to the bytes in flight over its bottleneck, if other flows use it,
     /// too.
@@ -83,7 +83,7 @@ pub struct Flow {
     reset: bool,
 }
 
-// A run may have a hundred thousand flows.
+// The size of a flow is limited, because a run may have a hundred thousand flows.
 const _: () = assert!(size_of::<Flow>() <= 1_792);
 
 const SENDER: usize = Side::Sender as usize;

@@ -10,7 +10,8 @@
 //! *Acknowledgments.* If a link of the reverse path is too slow for the acknowledgments of data at
 //! that rate, the rate of the data that this link can acknowledge is used instead. If
 //! acknowledgments share a link with data of other flows, their waiting time there is added to the
-//! round-trip time, because data that wait for their acknowledgment have left the bottleneck.
+//! round-trip time, because data that wait for their acknowledgment are still in flight, but no
+//! longer keep the bottleneck busy.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use ack_waits::AckWaits;

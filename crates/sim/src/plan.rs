@@ -282,17 +282,17 @@ pub enum Work {
     Exchanges(ExchangePlan),
 }
 
-/// Amounts of successive exchanges, in bytes or seconds.
+/// Sizes (in bytes) or times (in seconds) of successive exchanges.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Amounts {
-    /// Drawn for each exchange.
+    /// A value is drawn for each exchange.
     Drawn(Law),
-    /// Amount of each exchange; after the last, the list is used from its start again.
+    /// Value for each exchange; after the last value, the list is used from its start again.
     Listed(Arc<[f64]>),
 }
 
 impl Amounts {
-    /// Amount of an exchange, by its number from 0.
+    /// Value for an exchange, given by its number from 0.
     pub fn draw(&self, number: u32, stream: &mut RandomStream) -> f64 {
         match self {
             Self::Drawn(law) => law.draw(stream),

@@ -106,8 +106,8 @@ struct Task {
     cost: AtomicU64,
 }
 
-/// Cost of a task of which no run has ended. It exceeds all other costs, so the task goes first,
-/// because its runs may be long.
+/// Cost of a task of which no run has ended. It exceeds all other costs, so the task is run first:
+/// its runs may be long.
 const UNKNOWN: u64 = u64::MAX;
 /// Number of events in a block of short runs, which a thread takes at once; it simulates them in
 /// about ten milliseconds.

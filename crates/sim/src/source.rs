@@ -237,8 +237,9 @@ mod tests {
         }
     }
 
-    /// The intervals of a Poisson source have the right mean, and the right share of them exceeds
-    /// t, within four standard deviations.
+    /// The intervals of a Poisson source have the mean of the exponential distribution, and the
+    /// share of intervals that exceed t is that of the distribution, each within four standard
+    /// deviations.
     #[test]
     fn poisson_intervals_are_exponential() {
         let rate = Rate::from_bit_s(8_000_000);

@@ -140,8 +140,8 @@ impl Model for Config {
     }
 
     fn loss_rate(&self, bytes: u32) -> Option<f64> {
-        // Range of the power for the whole law: a power above 60 times the mean has probability
-        // e^−60.
+        // Limits of the integral over all powers, relative to the mean: a power above 60 times the
+        // mean has a probability of only e^−60.
         const ALL: (f64, f64) = (0.0, 60.0);
         let uneven = match self.process {
             _ if self.rician_k > 0.0 => return None,
@@ -157,7 +157,7 @@ impl Model for Config {
     }
 }
 
-/// Running channel: its parameters and the process of its power.
+/// Running channel: its parameters, and the random process of the received power.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
@@ -166,7 +166,7 @@ pub struct State {
     source: Source,
 }
 
-/// Process that yields the power relative to its mean.
+/// Random process of the received power, relative to its mean.
 #[derive(Debug, Clone)]
 enum Source {
     Sinusoids(Box<Sinusoids>),
@@ -177,11 +177,11 @@ enum Source {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sinusoids {
     drawn: bool,
-    /// cos α_n.
+    /// Cosine of the angle of arrival α_n of each sinusoid.
     direction: [f64; SINUSOIDS],
-    /// φ_n, in turns.
+    /// Phase φ_n of each sinusoid, in turns.
     phase: [f64; SINUSOIDS],
-    /// φ₀, in turns.
+    /// Phase φ₀ of the direct path, in turns.
     direct: f64,
 }
 
@@ -198,7 +198,7 @@ impl Sinusoids {
         }
     }
 
-    /// |Z|² at `now`; its mean is 1.
+    /// Power |Z|² at `now`, relative to its mean.
     fn power(&self, now: Time, doppler_hz: f64, k: f64) -> f64 {
         let turns = now.as_secs_f64() * doppler_hz;
         let (mut real, mut imaginary) = (0.0, 0.0);
@@ -218,11 +218,11 @@ impl Sinusoids {
 
 /// Modulation and length in bytes of a frame.
 type Kind = (Modulation, u32);
-/// Maximum number of kinds of frames whose error probabilities are cached; beyond it, the oldest
-/// entry is removed.
+/// Maximum number of kinds of frames whose error probabilities are cached; beyond this number, the
+/// oldest entry is removed.
 const KNOWN_MAX: usize = 16;
 
-/// Number of states of the chain.
+/// Number of states of the Markov chain.
 const STATES: usize = 21;
 /// Lowest border between states, in dB relative to the mean; the others follow in steps of 2 dB.
 const FIRST_BORDER_DB: f64 = -30.0;

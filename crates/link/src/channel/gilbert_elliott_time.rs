@@ -60,7 +60,7 @@ checked!(Config);
 pub struct Chain {
     /// Stationary probability of the bad state.
     pub bad_share: f64,
-    /// a + b: rate at which the state is forgotten, per second.
+    /// Rate a + b at which the chain forgets its state, per second.
     pub decay_s: f64,
     /// Loss probability in the good state.
     pub good_loss: f64,
@@ -141,7 +141,7 @@ fn from_loss(loss: f64, burst: Duration) -> Result<Chain, String> {
     if loss >= 1.0 {
         return Err(choice::error_at("loss", "1 is refused: between bursts the channel is good"));
     }
-    // a = b·L/(1 − L), so a + b = b/(1 − L).
+    // The loss rate is L = a/(a + b), so a + b = b/(1 − L), with b = 1/`burst`.
     let decay_s = 1.0 / (burst.as_secs_f64() * (1.0 - loss));
     Ok(Chain { bad_share: loss, decay_s, good_loss: 0.0, bad_loss: 1.0 })
 }
@@ -176,7 +176,8 @@ const PER_SPAN: f64 = 8.0;
 /// is e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
-/// Running channel: its chain, and the chain's course in the current span of time.
+/// Running channel: its chain, and the instants of the current span of time at which the chain
+/// forgets its state.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

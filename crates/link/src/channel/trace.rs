@@ -31,13 +31,14 @@ pub struct Config {
     /// more of loss, delay_s and rate_bit_s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Format of the file.
+    /// Format of `file`; CSV by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
-    /// Values over time; in place of a file.
+    /// Loss, delay and rate over time; in place of a file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<Point>,
-    /// Opportunities of a Mahimahi trace, in milliseconds; in place of a file.
+    /// Times of the delivery opportunities of a Mahimahi trace, in milliseconds; in place of a
+    /// file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities_ms: Vec<u64>,
     /// Period after which a table repeats; without it, the last values hold for ever.
@@ -60,11 +61,12 @@ pub enum Format {
     Mahimahi,
 }
 
-/// Values from an instant on. All points of a table set the same quantities.
+/// Row of a table over time: values that hold from an instant on. All rows of a table set the same
+/// quantities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// Instant from which the values hold; 0 s for the first point.
+    /// Instant from which the values hold; 0 s in the first row.
     pub at: Duration,
     /// Probability of losing a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,9 +79,9 @@ pub struct Point {
     pub rate: Option<Rate>,
 }
 
-/// Bytes per opportunity.
+/// Number of bytes that one delivery opportunity of a Mahimahi trace can carry.
 const OPPORTUNITY_BYTES: u32 = 1500;
-/// Latest opportunity allowed: one year.
+/// Latest permitted time of a delivery opportunity: one year (366 days).
 const LATEST_MS: u64 = 366 * 86_400_000;
 
 impl Config {
@@ -234,7 +236,7 @@ impl Channel for State {
     fn fate(&mut self, now: Time, _: &Frame, stream: &mut RandomStream) -> Fate {
         let at = Duration::from_nanos(now.as_nanos() % self.period);
         let begun = self.points.partition_point(|point| point.at <= at);
-        // The first point is at 0 s. Only a trace of opportunities has no points.
+        // The first row of a table is at 0 s. Only a trace of delivery opportunities has no rows.
         let Some(point) = self.points[..begun].last() else { return DELIVER };
         // One draw per frame, even at probability 0, so that runs with different traces use the
         // same draws.

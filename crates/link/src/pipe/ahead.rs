@@ -8,9 +8,9 @@
 //! arrival at the far end, without an event in between.
 //!
 //! *Which packets.* All packets but those that the queue would drop, or that would make the queue
-//! longer than ever before. These effects must not show before the packet arrives, so it enters the
-//! follower by an event. Until it has entered, later packets enter by events as well; otherwise
-//! they would overtake it.
+//! longer than ever before. These effects must not show before the packet arrives, so it does not
+//! pass ahead of time: it enters the follower in an event at the time of its arrival. Until it has
+//! entered, later packets enter in such events as well; otherwise they would overtake it.
 //!
 //! *Counters* must describe the present, but a packet is counted in a follower before it gets
 //! there. When counters are read, [`statistics`] therefore computes, from the arrivals at the far
@@ -168,7 +168,7 @@ impl Pipe {
 
     /// Lets a packet pass this pipe ahead of time. At the present time `now` it is known that the
     /// packet will reach this pipe at `at`. Returns its arrival at the far end, or `None` if the
-    /// packet must enter by an event.
+    /// packet cannot pass ahead of time and must enter in an event at `at`.
     #[inline(always)]
     pub fn traverse_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // Usually the transmitter is idle at `at`, so the packet need not wait.
@@ -180,7 +180,7 @@ impl Pipe {
     }
 
     /// General case of [`Self::traverse_ahead`]: the transmitter is busy at `at`, or an earlier
-    /// packet enters by an event.
+    /// packet has yet to enter in an event at its arrival.
     #[inline(never)]
     fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // An earlier packet whose event is due at `now` may not have entered yet.
@@ -192,8 +192,8 @@ impl Pipe {
         } else {
             self.transmitter.start_waiting((now, at), bytes)
         };
-        // If this packet must enter by an event, later packets must do so as well until it has
-        // entered; otherwise they would overtake it.
+        // If this packet must enter in an event at `at`, later packets must not pass ahead of time
+        // until it has entered; otherwise they would overtake it.
         let Some(end) = end else {
             (self.awaits, self.by_event) = (true, at);
             return None;
@@ -227,11 +227,11 @@ impl Pipe {
         }
     }
 
-    /// Arrival at the near end, and length, of each packet that this pipe has counted but that
-    /// reaches the near end only after `now`. Also returns the part of the counted transmission
-    /// time that lies in the future. `all` lists the arrival at the far end, and the length, of
-    /// each packet that later pipes have counted or that the engine holds; the packets in the delay
-    /// line are added to it.
+    /// Returns the packets that this pipe has counted but that reach its near end only after `now`,
+    /// each as its arrival there and its length. Also returns the part of the counted transmission
+    /// time that lies in the future. `all` lists packets that later pipes have counted or that the
+    /// engine holds, each as its arrival at the far end of this pipe and its length; the packets in
+    /// the delay line are added to the list.
     fn pending_arrivals(
         &self,
         now: Time,
@@ -274,7 +274,7 @@ struct Share {
     delivered: u64,
     /// Packets counted as delivered whose arrival at the far end lies in the future.
     not_yet_delivered: u64,
-    /// Transmission time that lies in the future.
+    /// Part of the counted transmission time that lies in the future.
     busy: Duration,
     /// Packets counted in this pipe that are still in the previous pipe.
     not_yet_here: u32,

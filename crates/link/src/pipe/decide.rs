@@ -46,8 +46,8 @@ impl Pipe {
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
-        // A packet that is transmitted at once has not waited, so the maximum is updated only after
-        // transmissions have been started.
+        // A packet that is transmitted at once has not waited, so the maximum queue length is
+        // updated only after transmissions have been started.
         self.line.iter_mut().for_each(|line| line.remember_longest());
         Entry::Accepted
     }

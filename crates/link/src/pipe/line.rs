@@ -33,7 +33,7 @@ pub(super) struct Line {
     unnamed: bool,
     /// True if no transmission is in progress and the discipline has been informed of that.
     idle: bool,
-    /// Sum of waiting times up to `settled`, in packet-nanoseconds.
+    /// Sum of the waiting times of all packets up to the time `settled`, in packet-nanoseconds.
     waited: u128,
     settled: Time,
     longest: u64,

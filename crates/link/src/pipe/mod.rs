@@ -85,7 +85,7 @@ pub struct Pipe {
     /// True if other pipes follow this one ([`ahead`]).
     leads: bool,
     /// True if a packet from the leader could not pass this pipe ahead of time, and will enter it
-    /// by an event instead ([`ahead`]).
+    /// in an event at its arrival ([`ahead`]).
     awaits: bool,
     /// True if packets have waited since the transmitter was last idle.
     has_waited: bool,
@@ -95,7 +95,7 @@ pub struct Pipe {
     counts: Counts,
     transmitter: Transmitter,
     delay_line: DelayLine,
-    /// Latest arrival of a packet that enters by an event ([`ahead`]).
+    /// Latest arrival of a packet that could not pass ahead of time ([`ahead`]).
     by_event: Time,
     rare: Option<Box<Rare>>,
     /// Queue whose discipline decides at dequeue which packets to drop, mark or send; otherwise
@@ -122,7 +122,7 @@ enum Kind {
 /// Counters of passing packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
-    /// Packets that have entered by an event.
+    /// Packets that have entered when they arrived, not ahead of time.
     packets_in: u64,
     /// Packets that have passed this pipe ahead of time ([`ahead`]).
     passed: u64,

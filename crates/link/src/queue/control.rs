@@ -99,8 +99,8 @@ impl Control {
             return (None, false);
         };
         self.largest = self.largest.max(packet.frame.bytes);
-        // If no more than the bytes of one packet remain, there is no standing queue, however slow
-        // the link is.
+        // If no more bytes remain than the largest packet so far has, there is no standing queue,
+        // however slow the link is.
         if now.since(packet.since) < law.target || line.bytes() <= u64::from(self.largest) {
             self.first_above = None;
             return (Some(packet), false);

@@ -21,8 +21,8 @@ use super::Verdict;
 use retx_units::SeqNr;
 use retx_wire::{Flags, Segment};
 
-/// Maximum number of position ranges that are remembered; a further range is joined to the last
-/// one, or is not remembered.
+/// Maximum number of separate ranges of data that are remembered; a further range is joined to the
+/// last one, or is not remembered.
 const RUNS_MAX: usize = 64;
 
 /// Location of the data sender, as seen from the relay.
@@ -38,11 +38,11 @@ pub enum Side {
 #[derive(Debug, Clone)]
 pub struct ElnObserver {
     side: Side,
-    /// Sequence number of position 0; `None` before a SYN has passed.
+    /// Sequence number of the flow's SYN, which has position 0; `None` before a SYN has passed.
     origin: Option<SeqNr>,
-    /// Highest position acknowledged.
+    /// Highest position acknowledged so far.
     acked: u64,
-    /// Window field of the highest acknowledgment.
+    /// Window field of the segment that acknowledged the highest position.
     window: u16,
     /// Position after the highest byte seen.
     end: u64,
@@ -80,7 +80,8 @@ impl ElnObserver {
         }
     }
 
-    /// Positions that a segment occupies; `None` if there are none, or if no SYN has passed.
+    /// Range of positions, counted from the SYN, that a segment occupies; `None` if it occupies
+    /// none, or if no SYN has passed.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -111,7 +112,7 @@ impl ElnObserver {
         self.runs.get(next).is_some_and(|run| run.0 <= position)
     }
 
-    /// Handles an acknowledgment; true if the segment that it asks for was lost on the hop.
+    /// Handles an acknowledgment; true if the segment that it asks for was lost on the lossy hop.
     fn on_ack(&mut self, segment: &Segment) -> bool {
         let Some(origin) = self.origin.filter(|_| segment.flags.contains(Flags::ACK)) else {
             return false;
@@ -141,8 +142,8 @@ impl ElnObserver {
         }
     }
 
-    /// Records that the hop's queue has dropped a data segment, which therefore does not count as
-    /// lost on the hop.
+    /// Records that the queue of the lossy hop has dropped a data segment, which therefore does not
+    /// count as lost on the hop.
     pub fn on_queue_drop(&mut self, segment: &Segment) {
         let (Side::Toward, Some((from, to))) = (self.side, self.span(segment)) else { return };
         let first = self.runs.partition_point(|run| run.1 <= from);

@@ -46,7 +46,8 @@ pub enum Verdict {
     Pass,
     /// Forward the segment, keep a copy of it, and tell the relay the id of the copy.
     Keep,
-    /// Forward the acknowledgment with a mark: the segment that it asks for was lost on the hop.
+    /// Forward the acknowledgment with a mark: the segment that it asks for was lost on the lossy
+    /// hop.
     Mark,
     /// Absorb the acknowledgment.
     Absorb,
@@ -55,7 +56,7 @@ pub enum Verdict {
 /// Action on the copy with this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyAction {
-    /// Send the segment over the hop once more, from this copy.
+    /// Send the segment over the lossy hop once more, from this copy.
     Send(u32),
     /// Free the copy.
     Forget(u32),
@@ -205,9 +206,9 @@ impl Relay {
         self.flows.get_mut(flow as usize)?.as_mut().map(|served| &mut served.agent)
     }
 
-    /// Tells the relay that the hop's queue has dropped a segment. The agent must not repair or
-    /// report the loss of a data segment in this case, because the sender has to learn of the
-    /// congestion.
+    /// Tells the relay that the queue of the lossy hop has dropped a segment. The agent must not
+    /// repair or report the loss of a data segment in this case, because the sender has to learn of
+    /// the congestion.
     pub fn on_queue_drop(&mut self, now: Time, passing: &PassingSegment<'_>) {
         if !passing.with_data {
             return;

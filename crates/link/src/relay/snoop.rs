@@ -72,9 +72,10 @@ struct Held {
     to: u64,
     id: u32,
     bytes: u32,
-    /// Time at which the segment, or the last copy of it, was sent over the hop.
+    /// Time at which the segment, or the last copy of it, was sent over the lossy hop.
     sent: Time,
-    /// Number of the segment's last transmission, in the order of all transmissions over the hop.
+    /// Number of the segment's last transmission, in the order of all transmissions over the lossy
+    /// hop.
     number: u64,
     /// Number of copies sent.
     repeats: u32,
@@ -86,11 +87,11 @@ struct Held {
 #[derive(Debug, Clone)]
 pub struct Snoop {
     config: Config,
-    /// Sequence number of position 0; `None` before a SYN has passed.
+    /// Sequence number of the flow's SYN, which has position 0; `None` before a SYN has passed.
     origin: Option<SeqNr>,
-    /// Highest position acknowledged.
+    /// Highest position acknowledged so far.
     acked: u64,
-    /// Window field of the highest acknowledgment.
+    /// Window field of the segment that acknowledged the highest position.
     window: u16,
     /// Position after the highest byte that has passed.
     end: u64,
@@ -100,7 +101,7 @@ pub struct Snoop {
     /// Index in `cache` of the copy that the agent has requested; the caller will pass its id to
     /// [`Self::keep`].
     asked: usize,
-    /// Number of transmissions of segments and copies over the hop.
+    /// Number of transmissions of segments and copies over the lossy hop.
     passed: u64,
     /// Number of duplicate ACKs since the segment that they ask for was last sent, not counting
     /// those that were expected and absorbed.
@@ -200,7 +201,8 @@ impl Snoop {
         Verdict::Keep
     }
 
-    /// Positions that a segment occupies; `None` if there are none, or if no SYN has passed.
+    /// Range of positions, counted from the SYN, that a segment occupies; `None` if it occupies
+    /// none, or if no SYN has passed.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -308,8 +310,8 @@ impl Snoop {
         };
     }
 
-    /// Frees the copy of a segment that the hop's queue has dropped: the sender has to repair the
-    /// loss, and reduce its window.
+    /// Frees the copy of a segment that the queue of the lossy hop has dropped: the sender has to
+    /// repair the loss, and reduce its window.
     pub fn on_queue_drop(&mut self, segment: &Segment, context: &mut Context<'_>) {
         let Some((from, _)) = self.span(segment) else { return };
         let at = self.cache.partition_point(|held| held.from < from);

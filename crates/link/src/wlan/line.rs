@@ -16,7 +16,7 @@ pub(super) struct Line {
     queue: State,
     /// True if a packet that arrives at an idle station bypasses the queue.
     passes: bool,
-    /// Sum of waiting times up to `settled`, in packet-nanoseconds.
+    /// Sum of the waiting times of all packets up to the time `settled`, in packet-nanoseconds.
     waited: u128,
     settled: Time,
     longest: u64,

@@ -157,8 +157,8 @@ pub struct Cell {
     departed: Time,
     /// Actions of a queue discipline; empty between calls.
     actions: QueueActions,
-    /// Bursts in the sequence of all stations' frames and packets, in order of time: data frames
-    /// with errors, packets given up, and data frames lost by the channel.
+    /// Bursts of consecutive failures over all stations, in order of time: of data frames with
+    /// errors, of packets given up, and of data frames lost by the channel.
     bursts: [Bursts; 3],
     busy: Busy,
 }

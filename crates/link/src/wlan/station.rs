@@ -40,7 +40,7 @@ pub(super) enum Access {
 pub(super) struct Radio {
     /// Time since which the medium has been idle for the station; valid while it is idle.
     pub idle_since: Time,
-    /// Network allocation vector: end of the reservation.
+    /// Network allocation vector (NAV): end of the reservation of the medium.
     nav: Time,
     /// Time by which a frame must begin after an RTS. Otherwise the reservation by the RTS ends at
     /// this time.

@@ -17,7 +17,7 @@ pub(super) struct Leg {
     pub tcps: [u32; 2],
     /// Routes of the data and of the acknowledgments, as indices into the plan's routes.
     pub routes: [u32; 2],
-    /// First and last node.
+    /// First and last node of the leg, as indices.
     pub nodes: [u32; 2],
     /// Index of the relay whose proxy sends on this leg, and its buffer size in bytes; `None` for
     /// the first leg.

@@ -113,13 +113,15 @@ impl Engine<'_> {
     }
 
     /// Called before a packet is dropped. Stores the drop, in case the packet's other copies are
-    /// lost as well, and informs a relay directly before this place if the queue drops the packet.
+    /// lost as well. If a queue drops the packet and the hop before this one is a relay, that relay
+    /// is informed.
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);
         let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
-        // The look-up finds nothing if the previous entry is a pipe or the end of a route.
+        // The look-up finds no port if the previous entry of the route is a pipe, or the end of
+        // another route.
         let word = self.routes[before as usize] as usize;
         let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
         let (now, Some(port)) = (self.now, port.copied()) else { return };

@@ -16,7 +16,7 @@ pub struct LegChain {
     proxies: Range<usize>,
 }
 
-/// Chains of a plan. Records in each leg the chain that it belongs to.
+/// Creates the chains of legs of a plan, and records in each leg the chain that it belongs to.
 pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<LegChain> {
     let mut chains: Vec<LegChain> = Vec::new();
     for (index, proxy) in plan.proxies.iter().enumerate() {

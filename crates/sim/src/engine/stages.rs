@@ -1,4 +1,5 @@
-//! Stages other than pipes: packets enter them, and their reports are carried out.
+//! Stages other than pipes: the engine enters packets into them and handles the departures and
+//! drops that they report.
 
 use super::Engine;
 use super::layout::PlacedStage;

@@ -8,7 +8,7 @@ use retx_units::Time;
 /// Index of a node. A list is identified by the node of its first event.
 pub(super) type NodeIndex = u32;
 
-/// End of a list.
+/// Index that marks the end of a list of nodes.
 const NONE: NodeIndex = NodeIndex::MAX;
 
 // The size is a power of two, so an index is converted to an address by a shift.

@@ -81,7 +81,7 @@ impl Wheel {
         self.width_log2
     }
 
-    /// Returns and resets the load.
+    /// Returns and resets the measurements of crowded slots.
     pub fn take_crowding(&mut self) -> SlotCrowding {
         std::mem::take(&mut self.load)
     }

@@ -21,7 +21,7 @@ impl Flow {
             Event::Closed => self.handle_close(now, recorder),
             Event::Reset => self.handle_reset(now, Side::Receiver, recorder),
             Event::Connected => self.note_client_connected(now),
-            // Events of the receiver as a sender, for example of requests, affect no result.
+            // Events that concern data sent by the receiver, such as requests, affect no result.
             Event::LossFound(_)
             | Event::TimedOut(_)
             | Event::Recovered { .. }

@@ -53,7 +53,7 @@ fn the_first_state_is_stationary() {
         let expected = (1..STATES).filter(|index| border(*index) <= power).count();
         assert_eq!(chain.stationary(&mut stream(seed)), expected, "{power}");
     }
-    // A number equal to the probability of the first state no longer selects it.
+    // A number equal to the probability of the first state no longer selects that state.
     let number = stream(1).uniform();
     let mut chain = Chain::new(7.0);
     (chain.share[0], chain.share[1]) = (number, 1.0);
@@ -112,8 +112,7 @@ fn sojourns_are_exponential() {
 
 /// The error probability of a frame of 8 bits at 1 Mbit/s is 1 − (1 − ½·exp(−22γ))⁸, a sum of
 /// exponentials. Over a state between a and b, exp(−s·x) has the mean
-/// (exp(−(1 + s)·a) − exp(−(1 + s)·b))/(1 + s), divided by the probability of the state. All errors
-/// of frames of other kinds are 1 at a ratio of −100 dB.
+/// (exp(−(1 + s)·a) − exp(−(1 + s)·b))/(1 + s), divided by the probability of the state.
 #[test]
 fn errors_of_a_state_are_means_over_its_part_of_the_law() {
     let mut state = fading(-10.0, 7.0, 1_000_000);
@@ -129,7 +128,7 @@ fn errors_of_a_state_are_means_over_its_part_of_the_law() {
             -combinations * libm::pow(-0.5, order) * mean(22.0 * 0.1 * order)
         });
         let expected = terms.sum::<f64>() / chain.share[index];
-        // The kinds of other lengths are computed and cached in between.
+        // The error probabilities of frames of other lengths are computed and cached in between.
         for bytes in 2..5 {
             let other = chain.error_rate(index, (Modulation::Dbpsk, bytes), &config);
             assert!(other > expected, "state {index}, {bytes} bytes");
@@ -140,7 +139,7 @@ fn errors_of_a_state_are_means_over_its_part_of_the_law() {
         }
     }
     assert_eq!(chain.known.len(), 4);
-    // Only the kinds used most recently are kept.
+    // Only the error probabilities of the kinds of frames used most recently stay cached.
     for bytes in 5..40 {
         chain.error_rate(0, (Modulation::Dbpsk, bytes), &config);
         assert!(chain.known.len() <= KNOWN_MAX);
@@ -161,7 +160,7 @@ fn the_ratio_of_a_state_is_its_middle() {
     }
 }
 
-/// A frame is lost if its number lies below the error probability.
+/// A frame is lost if the random number drawn for it lies below its error probability.
 #[test]
 fn a_number_decides_the_loss_of_a_frame() {
     let number = stream(1).uniform();

@@ -51,12 +51,12 @@ fn many_turns_lose_no_precision() {
     let late = Time::from_nanos((1 << 30) * 1_000_000_000);
     let sinusoids = in_phase(1.0, 0.125, 0.375);
     let power = sinusoids.power(late, 1024.0, 1.0);
-    // A quarter of a turn lies between the phasors and the direct path.
+    // The angle between the phasors and the direct path is a quarter of a turn.
     assert!(is_near(power, (N + 1.0) / 2.0), "{power}");
 }
 
-/// A number u of the stream stands for the angle θ_n = (2u − 1)π. The numbers are those of the
-/// direct path, and then of the direction and phase of each sinusoid.
+/// A number u of the stream stands for the angle θ_n = (2u − 1)π. The first number drawn is for the
+/// phase of the direct path; for each sinusoid, one for its direction and one for its phase follow.
 #[test]
 fn the_numbers_of_the_sinusoids() {
     let mut numbers = stream(3);
@@ -71,7 +71,7 @@ fn the_numbers_of_the_sinusoids() {
     }
 }
 
-/// The first look at the ratio draws the sinusoids, and later looks keep them.
+/// The first query of the signal-to-noise ratio draws the sinusoids, and later queries keep them.
 #[test]
 fn the_sinusoids_are_drawn_once() {
     let config = Config {

@@ -6,7 +6,7 @@ use super::funnel::Arrival;
 use retx_units::Duration;
 use std::cmp::Reverse;
 
-/// End of a list.
+/// Index that marks the end of a list of packets.
 const NONE: u32 = u32::MAX;
 
 /// Maximum number of days in a calendar; the heads of their lists then take 64 KiB.
@@ -111,8 +111,8 @@ impl Calendar {
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut packets = std::mem::take(&mut self.packets_today);
-        // Earliest first, so that ties are added in the order of their insertion: `advance_day`
-        // reads a list from the packet added last.
+        // The earliest packet is added first, so that ties are added in the order of their
+        // insertion: `advance_day` reads a list from the packet added last.
         packets.drain(..).rev().for_each(|packet| self.add_to_list(self.today, packet));
         (self.packets_today, self.today) = (packets, for_day);
     }

@@ -38,8 +38,8 @@ use retx_units::{Duration, Time};
 /// about 5 % of the time.
 const FETCHED: usize = 6;
 
-/// Approximate maximum number of arrivals handled by one event. With more arrivals, the state used
-/// for the first would be evicted from the cache before the last.
+/// Approximate maximum number of arrivals handled by one event. With more arrivals, the state
+/// loaded for the first ones would be evicted from the cache before the last ones are handled.
 const TOGETHER: u64 = 512;
 
 /// Packet size that is assumed for transmission times, bytes.

@@ -35,7 +35,7 @@ const LANES: usize = 4;
 /// Distance, in slots of a lane, at which the slot for a later packet is prefetched.
 const PLACES: u32 = 16;
 
-/// No lane.
+/// Index that stands for no lane.
 const NONE: u32 = u32::MAX;
 
 /// Packet that waits in a lane for its arrival.
@@ -93,8 +93,8 @@ impl Lanes {
         let of = vec![NONE; pipes.len()];
         let mut lanes = Self { of, all: Vec::new(), first, exceed_caches: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
-            // Only the first leader of a chain is entered by an event, so lanes are found by its
-            // index.
+            // Packets enter only the first leader of a chain in events of their own, so lanes are
+            // found by that leader's index.
             while let Some(leader) = pipes[index].leader() {
                 index = leader;
             }
@@ -218,7 +218,8 @@ impl Engine<'_> {
     }
 
     /// Prefetches the state of the next packets of a lane in stages: each stage follows pointers
-    /// that the previous stage has prefetched. The distances were chosen by measurement.
+    /// that the previous stage has prefetched. The number of packets by which each stage looks
+    /// ahead was chosen by measurement.
     #[inline(always)]
     fn fetch_next(&self, index: u32) {
         let waiting = &self.lanes.all[index as usize].waiting;
