@@ -146,9 +146,10 @@ pub enum AckPolicy {
     #[default]
     Fixed,
     /// As in Linux. The first ACKs are sent at once. Their number is that of the segments in half a
-    /// window, but at most 16; more ACKs are sent at once while the window grows. Later ACKs are
-    /// delayed by 40 ms up to `timeout`, depending on the intervals between the peer's segments.
-    /// Such a delay ends early when more than `segments` − 1 full segments are unacknowledged.
+    /// receive window, but at most 16; more ACKs are sent at once while this window grows. Later
+    /// ACKs are delayed by 40 ms up to `timeout`, depending on the intervals between the peer's
+    /// segments. Such a delay ends early when more than `segments` − 1 full segments are
+    /// unacknowledged.
     Linux,
 }
 

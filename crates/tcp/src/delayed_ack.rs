@@ -9,10 +9,10 @@
 //! *Equations (`linux`).*
 //!
 //! - *Quick ACKs.* At the start, after a pause longer than the RTO, and after repeated data, the
-//!   next min(rcv_wnd/(2·MSS), 16) ACKs are sent at once. Growth of the window adds one quick ACK
-//!   if the remaining number of quick ACKs is even. The number becomes 0 while less than half of
-//!   the window is free. It is ignored while this end sends responses to the received data
-//!   (pingpong mode).
+//!   next min(rcv_wnd/(2·MSS), 16) ACKs are sent at once. Growth of the receive window adds one
+//!   quick ACK if the remaining number of quick ACKs is even. The number becomes 0 while less than
+//!   half of the receive buffer is free. It is ignored while this end sends responses to the
+//!   received data (pingpong mode).
 //! - *MSS.* The largest segment so far, or the length of two consecutive shorter segments of equal
 //!   length; at most 536 bytes at first.
 //! - *Wait* (ato). 40 ms at first. An arrival changes it to ato/2 + 20 ms after a gap of at most 20
@@ -162,14 +162,15 @@ impl PendingAck {
         self.linux.as_ref().map_or(FIRST_GUESS, |linux| linux.mss)
     }
 
-    /// Ends quick ACKs, because less than half of the window is free (`__tcp_select_window`).
+    /// Ends quick ACKs, because less than half of the receive buffer is free
+    /// (`__tcp_select_window`).
     pub fn on_short_window(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.quick_acks = 0;
         }
     }
 
-    /// Handles growth of the window: the next ACK is sent at once.
+    /// Handles growth of the receive window: the next ACK is sent at once.
     pub fn on_window_growth(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.quick_acks |= 1;
@@ -186,7 +187,7 @@ impl PendingAck {
         }
     }
 
-    /// Handles repeated data, or data outside the window.
+    /// Handles data that arrive again, or outside the receive window.
     pub fn on_repeated_data(&mut self, window: u64) {
         if let Some(linux) = &mut self.linux {
             linux.enter_quickack(window, QUICK_MAX);

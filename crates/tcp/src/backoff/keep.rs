@@ -15,8 +15,8 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Wait doubled by each timeout; doublings last until the loss state is over (García et al.,
-/// observed).
+/// Wait doubled by each timeout; doublings last until the loss state is over (the Linux that García
+/// et al. measured).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

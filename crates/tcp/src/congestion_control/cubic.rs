@@ -76,8 +76,8 @@ pub enum SlowStart {
     /// Linux: one segment per segment acknowledged; ends when an ACK train lasts half an RTT, or
     /// when the RTT has grown by an eighth.
     Hystart,
-    /// RFC 9406: at most eight segments per ACK. Once the RTT has grown, a quarter of that for five
-    /// rounds, and then the exit. Slow starts after the first are standard.
+    /// RFC 9406: at most eight segments per ACK. Once the RTT has grown, growth is a quarter as
+    /// fast for five rounds, and then slow start ends. Slow starts after the first are standard.
     #[default]
     HystartPlusPlus,
 }

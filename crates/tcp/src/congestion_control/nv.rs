@@ -51,8 +51,8 @@ const LOSS_LEAVES: u64 = 819;
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;
-/// Number of round trips since the last decision: minimum for a reduction, and maximum for which
-/// the window may still grow if there are too few samples for a reduction.
+/// Number of round trips since the last decision that a reduction requires, and number up to which
+/// the window may still grow while there are too few samples for a reduction.
 const ROUNDS_TO_FALL: u32 = 2;
 const ROUNDS_TO_STOP: u32 = 10;
 /// Number of decisions without congestion that must be exceeded before `slowness` falls, and

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A class of your own in Python; every other key is an argument of its constructor.
+/// A class of your own in Python; every other key of this table is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
     /// The class: its name in `file`, or one that `@retx.congestion_control` has registered.

@@ -12,7 +12,7 @@
 //!   is being repaired. It grows only while it limits the sender.
 //!
 //! *Where we differ.* RTTs are in ns, while Linux adds 1 to whole µs. An ACK without an RTT sample
-//! keeps N. Linux then computes N from an RTT of 2^31 − 1 µs, which means heavy congestion.
+//! keeps N. Linux computes N from an RTT of 2^31 − 1 µs in this case, which means heavy congestion.
 
 use super::segments::{self, SegmentCounter};
 use super::send_times::SendTimes;

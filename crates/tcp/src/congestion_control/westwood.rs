@@ -113,7 +113,7 @@ mod tests {
     use super::super::testing::{SMSS, ack, at, loss, tcp, window};
     use super::*;
 
-    /// State after 1 MB/s for 10 s at an RTT of 30 ms: 30 segments.
+    /// State after 10 s at 1 MB/s with a minimum RTT of 30 ms: B·RTTmin is 30 segments.
     fn settled(config: &Config) -> State {
         let mut state = State::new(config, &tcp());
         for n in 0..10_000 {

@@ -179,7 +179,8 @@ mod tests {
         assert_eq!(model_timeout(3, Duration::MAX), BASE * 15);
     }
 
-    /// Connection with these limits, whose first retransmission was at 1 s.
+    /// Connection that is aborted by Linux's time limit (`linux`) or after `count` retransmissions;
+    /// its first retransmission was at 1 s.
     fn limited(linux: bool, count: u32) -> Connection {
         let mut config = config("sack");
         config.give_up = if linux { GiveUp::Linux } else { GiveUp::Count };

@@ -226,7 +226,7 @@ impl Connection {
         false
     }
 
-    /// True if the ACK covers our SYN and nothing that was never sent.
+    /// True if the ACK covers our SYN, and acknowledges only sequence numbers that were sent.
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
         let ack = segment.ack.unwrap_near(self.sender.iss, self.sender.snd_una);
         ack > 0 && ack as u64 <= self.sender.snd_max

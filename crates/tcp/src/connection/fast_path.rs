@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// Handles the next data at an end that has nothing in flight.
+    /// Handles the next data in order that arrive at an end with nothing in flight.
     #[inline(always)]
     fn take_next_data(&mut self, now: Time, segment: PlainSegment) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);

@@ -20,7 +20,7 @@ impl Connection {
     }
 
     /// Like [`Self::window_field`] for a fixed buffer, cached: computed only after data have
-    /// arrived or been read, which happens at one end of most connections.
+    /// arrived or been read. Most connections have one end at which this never happens.
     #[inline]
     pub(super) fn cached_window_field(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;

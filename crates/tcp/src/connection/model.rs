@@ -172,7 +172,8 @@ impl Connection {
         self.deliver_to_model(ack, acked, (segments, selective.is_some()), newest);
     }
 
-    /// Like [`Self::update_model`], for the next segments in order.
+    /// Like [`Self::update_model`], for an acknowledgment that only removes the first segments in
+    /// flight, each sent once.
     #[inline]
     pub(super) fn update_model_in_order(
         &mut self,

@@ -74,8 +74,8 @@ pub enum Polled {
     Written,
 }
 
-/// Like [`Polled`], but a plain segment is in the caller's buffer, too: one word, which fits into a
-/// register.
+/// Like [`Polled`], but a plain segment is in the caller's buffer, too. A value of this type is
+/// therefore one word, and fits into a register.
 enum Outcome {
     Nothing,
     /// The fields of a plain segment have been written.

@@ -2,7 +2,7 @@
 //! that Linux computes for every TCP behind a pacing qdisc.
 //!
 //! *Reference.* Linux `tcp_output.c`: `tcp_update_skb_after_send` (the gap), `tcp_pacing_check`
-//! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
+//! (the wait); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
 //!
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
 //! min(L/(2·rate), credit). Credit is the time for which the gate had been open. With `tso`, L is
@@ -282,7 +282,7 @@ mod tests {
         assert!(!connection.sender.tail_probe_due);
     }
 
-    /// A probe without data to probe does not block the FIN.
+    /// A tail loss probe that is due when all data are acknowledged does not block the FIN.
     #[test]
     fn a_probe_of_nothing_keeps_nothing_from_being_sent() {
         let mut connection = with_data_out();

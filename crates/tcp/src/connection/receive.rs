@@ -287,7 +287,7 @@ impl Connection {
             receiver.rcv_nxt = right;
         } else if left < right {
             // Linux merges a segment with waiting data that directly precede it. The memory of a
-            // segment that is not merged does not count yet when the window grows.
+            // segment that is not merged does not count yet when the receive window grows.
             let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
@@ -354,7 +354,7 @@ impl Connection {
         }
     }
 
-    /// Grows the window after new data, if the size of the buffer limits the memory used
+    /// Grows the receive window after new data, if the size of the buffer limits the memory used
     /// (`tcp_event_data_recv`, `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no
     /// memory yet.
     pub(super) fn grow_window(

@@ -100,7 +100,7 @@ pub(crate) struct Sender {
     pub delivered_by_dupacks: u64,
 
     pub estimator: rto::State,
-    /// Recent use of the window, which decides whether the window may grow.
+    /// Recent use of the congestion window, which decides whether this window may grow.
     pub validation: Validation,
     max_cwnd: u64,
 

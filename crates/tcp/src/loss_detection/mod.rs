@@ -48,7 +48,7 @@ pub struct Ack<'a> {
     pub selective: Option<&'a Delivered>,
 }
 
-/// Acknowledgment of the next data in order, each sent only once.
+/// Acknowledgment that only removes the first segments in flight, each sent once and in order.
 #[derive(Debug, Clone, Copy)]
 pub struct NextAck {
     /// Arrival time.
@@ -144,13 +144,14 @@ pub trait LossDetection {
         false
     }
 
-    /// True if an acknowledgment of the next data would cause no reaction, provided that everything
-    /// was sent once: [`Self::on_next_ack`] then replaces [`Self::on_ack`].
+    /// True if an acknowledgment of the first segments in flight would cause no reaction, provided
+    /// that everything was sent once: [`Self::on_next_ack`] then replaces [`Self::on_ack`].
     fn is_at_rest_in_order(&self) -> bool {
         self.is_at_rest()
     }
 
-    /// Handles an acknowledgment of the next data while [`Self::is_at_rest_in_order`].
+    /// Handles an acknowledgment of the first segments in flight, while
+    /// [`Self::is_at_rest_in_order`].
     fn on_next_ack(&mut self, ack: &NextAck) {
         let _ = ack;
     }

@@ -96,7 +96,7 @@ pub struct State {
     first_reordering: u32,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// `SND.NXT` at the DSACK that last widened the window.
+    /// `SND.NXT` at the DSACK that last widened the reordering window.
     dsack_round: u64,
     adaptation: linux::Adaptation,
     /// Linux `rack.advanced`: a delivery, or an undo that cleared losses, has occurred since the

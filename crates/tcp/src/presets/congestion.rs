@@ -4,7 +4,7 @@ use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
 use crate::{Config, CwndValidation, InitialWindow, Size, backoff};
 
-/// Reno's recovery, which the paper on Vegas refines.
+/// Preset with Reno's recovery, which the paper on Vegas refines.
 pub(super) fn vegas() -> Config {
     Config { congestion_control: Control::vegas(Default::default()), ..reno() }
 }
@@ -24,7 +24,7 @@ pub(super) fn vegas_linux() -> Config {
     kernel(Control::vegas_linux(Default::default()))
 }
 
-/// Reno's recovery: the abstract says "refines the multiplicative decrease of Reno".
+/// Preset with Reno's recovery: the abstract says "refines the multiplicative decrease of Reno".
 pub(super) fn veno() -> Config {
     Config { congestion_control: Control::veno(Default::default()), ..reno() }
 }
@@ -33,24 +33,24 @@ pub(super) fn veno_linux() -> Config {
     kernel(Control::veno_linux(Default::default()))
 }
 
-/// Reno's recovery, since the paper modifies Reno.
+/// Preset with Reno's recovery, since the paper modifies Reno.
 pub(super) fn westwood() -> Config {
     Config { congestion_control: Control::westwood(Default::default()), ..reno() }
 }
 
-/// NewReno's recovery, since the paper compares Westwood+ with NewReno.
+/// Preset with NewReno's recovery, since the paper compares Westwood+ with NewReno.
 pub(super) fn westwood_plus() -> Config {
     Config { congestion_control: Control::westwood_plus(Default::default()), ..newreno() }
 }
 
-/// Reno's recovery, which ends with the first ACK of new data. The bulk retransmission fills all
-/// holes; NewReno would retransmit each of them once more.
+/// Preset with Reno's recovery, which ends with the first ACK of new data. The bulk retransmission
+/// fills all holes; NewReno would retransmit each of them once more.
 pub(super) fn westwood_bulk_repeat_like() -> Config {
     Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
 }
 
-/// NewReno's recovery, since that of the paper is unknown. Timestamps show when a segment arrived
-/// at the receiver.
+/// Preset with NewReno's recovery, since that of the paper is unknown. Timestamps show when a
+/// segment arrived at the receiver.
 pub(super) fn jtcp_like() -> Config {
     Config {
         congestion_control: Control::jtcp_like(Default::default()),
@@ -59,7 +59,7 @@ pub(super) fn jtcp_like() -> Config {
     }
 }
 
-/// NewReno's recovery, since the abstract compares Prairie with NewReno.
+/// Preset with NewReno's recovery, since the abstract compares Prairie with NewReno.
 pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
@@ -76,12 +76,12 @@ pub(super) fn dynamic() -> Config {
     }
 }
 
-/// SACK, which the paper requires.
+/// Preset with the recovery of RFC 6675, since the paper requires SACK.
 pub(super) fn hybla() -> Config {
     Config { congestion_control: Control::hybla(Default::default()), ..sack() }
 }
 
-/// RFC 9438 works with any recovery; RACK-TLP is the most recent one.
+/// Preset with RACK-TLP: RFC 9438 works with any recovery, and this is the most recent one.
 pub(super) fn cubic() -> Config {
     Config {
         congestion_control: Control::cubic(Default::default()),

@@ -41,7 +41,8 @@ impl Bursts {
         let spacing = self.spacing.get_or_insert(gap);
         let ends = gap > (*spacing * GAP).max(CLOCK);
         if !ends || !burst.several {
-            // Bursts of a single ACK show that the spacing is out of date.
+            // A gap that ends a burst is a pause, not a spacing. But if the burst was a single ACK,
+            // the known spacing is out of date.
             *spacing = (*spacing * 7 + gap) / 8;
         }
         let round_trip = ack.rtt.is_some_and(|rtt| now.since(burst.first) >= rtt);
@@ -142,7 +143,8 @@ mod tests {
         };
         assert!((rate(50) - 1e6).abs() < 1.0, "{}", rate(50));
         assert!((rate(150) - 1e5).abs() < 1.0, "{}", rate(150));
-        // A burst of 10 ms, plus half of the pause of 90 ms.
+        // With half of the full congestion, a sample covers the burst of 10 ms and half of the
+        // pause of 90 ms.
         assert!((rate(100) - 10_000.0 / 0.055).abs() < 1.0, "{}", rate(100));
     }
 }

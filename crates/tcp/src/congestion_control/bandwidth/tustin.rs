@@ -21,8 +21,8 @@ pub(crate) struct Tustin {
 
 /// Coefficients a and w for an interval of `delta` seconds.
 pub(crate) fn coefficients(tau: f64, delta: f64) -> (f64, f64) {
-    // Numerators and denominators are multiplied by Δ, so that τ = 0 is possible: it gives the mean
-    // of two samples.
+    // Numerators and denominators are multiplied by Δ, so that τ = 0 is possible. It gives a = −1
+    // and w = 1: the rate is the newest sample.
     let sum = 2.0 * tau + delta;
     ((2.0 * tau - delta) / sum, delta / sum)
 }
@@ -105,7 +105,7 @@ mod tests {
         filter.on_ack(&AckObservation { now, bytes, rtt: None, range: None });
     }
 
-    /// INET's TcpWestwood uses these two constants for every interval; they are those of Δ = τ/10.
+    /// INET's TcpWestwood uses a = 19/21 and w = 1/21 for every interval, the values for Δ = τ/10.
     #[test]
     fn a_tenth_of_tau_gives_inets_constants() {
         let (a, w) = coefficients(0.5, 0.05);
@@ -145,7 +145,8 @@ mod tests {
         assert_eq!(one.rate.to_bits(), two.rate.to_bits());
     }
 
-    /// Samples of 0 are τ/2 apart, so a = 3/5.
+    /// Without ACKs a sample of 0 is taken every Δ = τ/2 (m = 2). Each of them multiplies the rate
+    /// by a = (2τ/Δ − 1)/(2τ/Δ + 1) = 3/5.
     #[test]
     fn silence_lets_the_rate_fall() {
         let mut filter = tustin();
@@ -158,13 +159,14 @@ mod tests {
             feed(&mut filter, at(1000 * k), 8000);
         }
         let (a, w) = coefficients(0.5, 0.25);
-        // In equilibrium, B after an ACK is w·b·(1 + a³)/(1 − a⁴): a sample b = 8000 bytes/0.25 s,
-        // then three of 0.
+        // Each second has a sample b = 8000 bytes/0.25 s at the ACK, and three samples of 0. In
+        // equilibrium the rate after the ACK is w·b·(1 + a³)/(1 − a⁴).
         let expected = w * 32_000.0 * (1.0 + a * a * a) / (1.0 - a * a * a * a);
         assert!((filter.rate(at(99_000)) - expected).abs() < 1e-6, "{expected}");
     }
 
-    /// τ = 0 has no samples of 0, and gives the mean of two samples: B = −B + b + b'.
+    /// With τ = 0 no samples of 0 are taken, and B_k = −B_{k−1} + b_k + b_{k−1}: the mean of two
+    /// successive rates is that of the two samples. From B = b = 0 on, B_k = b_k.
     #[test]
     fn without_a_time_constant_two_samples_are_averaged() {
         let mut filter = Tustin::new(Duration::ZERO, NonZeroU32::new(2).unwrap());

@@ -1,6 +1,6 @@
 //! Long-term sampling: detects a token bucket policer on the path. Intervals last at least four
-//! rounds and end with a loss. If two of them have about the same rate, and in each at least a
-//! fifth as many segments are lost as delivered, this rate is used for 48 rounds. Linux:
+//! rounds and end with a loss. If two in succession have about the same rate, and in each at least
+//! a fifth as many segments are lost as delivered, this rate is used for 48 rounds. Linux:
 //! `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
 //!
 //! *Where we differ.* Linux counts the segments that a timeout marks lost before it takes a sample;
@@ -221,8 +221,8 @@ mod tests {
         assert_eq!(policer.bandwidth(), None);
     }
 
-    /// Outcome at the end of an interval of this length, in which as many segments of a byte are
-    /// lost as delivered, after a first interval with the rate `before`.
+    /// Outcome and rate at the end of an interval of this length, after one with the rate `before`.
+    /// Segments have one byte, and as many are lost as delivered.
     fn ended(before: u64, delivered: u64, length: Duration) -> (Outcome, u64) {
         let mut policer = Policer { bandwidth: Bandwidth(before), ..Policer::default() };
         let total = ConnectionTotals { at: Time::ZERO + length, delivered, lost: delivered };

@@ -260,8 +260,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// State with the estimates 1 segment per ms and 20 ms; the target with gain 1 is 20 segments,
-    /// and 6 for segmentation offload.
+    /// State with a bandwidth of 1 segment per ms and a minimum RTT of 20 ms. With gain 1 the
+    /// target is 20 segments, plus 6 for segmentation offload.
     fn bbr() -> Bbr {
         let mut bbr = *State::new(&Config {}, &tcp()).0;
         bbr.smss = 1000;

@@ -17,7 +17,7 @@ pub(super) struct Curve {
     before: Option<Shape>,
     /// Fractional part of the window's growth, in bytes.
     fraction: f64,
-    /// End of the time that the epoch already includes or excludes.
+    /// Time of the last update: earlier time is already included in the epoch, or excluded from it.
     seen: Time,
 }
 

@@ -9,7 +9,7 @@ const LOW_WINDOW: u64 = 16;
 const TRAIN: Duration = Duration::from_millis(2);
 /// Number of samples that determine the smallest RTT of a round.
 const SAMPLES: u32 = 8;
-/// Minimum and maximum of the RTT growth that ends slow start, which is otherwise an eighth of the
+/// Minimum and maximum of the RTT growth that ends slow start; in between, it is an eighth of the
 /// RTT.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
 /// Allowance for segments sent in bursts: the time that these bytes (four times 64 KiB) take at
@@ -172,7 +172,7 @@ mod tests {
             (1000..2000).find(train).map(|us| us - 1)
         };
         // Half of 2000 us, plus half of the allowance: 262,144 bytes · 2 ms/(2 · 400,000 bytes) =
-        // 655 us, or with a ratio of 1.2 1092 us, of which 1000 count.
+        // 655 us. With the ratio 1.2 the allowance would be 1092 us, and is limited to 1000 us.
         assert_eq!(longest(400, 999), Some(1327));
         assert_eq!(longest(400, 799), Some(1500));
     }

@@ -89,8 +89,8 @@ impl Connection {
         }
     }
 
-    /// Handles the next data at an end that has nothing in flight. Returns false, without any
-    /// effect, in other cases.
+    /// Handles the next data in order that arrive at an end with nothing in flight. Returns false,
+    /// without any effect, in other cases.
     #[inline(never)]
     pub(super) fn handle_detailed_data(
         &mut self,
@@ -182,7 +182,8 @@ impl Connection {
         true
     }
 
-    /// Part of [`Connection::decide`] that has an effect when the next segments are acknowledged.
+    /// Part of [`Connection::decide`] that has an effect if an acknowledgment only removes the
+    /// first segments in flight, each sent once.
     #[inline(always)]
     fn decide_next(&mut self, ack: &Ack, taken: &RemovedInTimeOrder) {
         let now = ack.now;

@@ -50,7 +50,7 @@ impl State {
     /// the effect lasts for 16 recoveries without another DSACK.
     pub(super) fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
         let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
-        // All DSACKs of one round trip are due to the same window, which was too narrow.
+        // All DSACKs of one round trip are due to the same reordering window, which was too narrow.
         if dsack && ack.snd_una >= self.dsack_round {
             self.dsack_round = ack.snd_max;
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);

@@ -16,8 +16,8 @@ impl State {
             && self.adaptation.is_at_rest()
     }
 
-    /// Records the delivery of the next segments in order (§6.2, steps 1 to 4). No segment in
-    /// flight was sent before the delivered one, so step 5 would mark none.
+    /// Records the delivery of the first segments in flight (§6.2, steps 1 to 4). None of the
+    /// others was sent before them, so step 5 would mark none.
     pub(super) fn note_next(&mut self, ack: &NextAck) {
         let rtt = ack.now.since(ack.sent);
         self.min_rtt = self.min_rtt.min(ack.least_rtt).min(rtt);

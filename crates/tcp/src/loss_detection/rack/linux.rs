@@ -11,7 +11,8 @@ use retx_units::Time;
 /// Adaptation of the reordering window to DSACKs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptation {
-    /// True if a DSACK has arrived that has not yet widened the window (`rack.dsack_seen`).
+    /// True if a DSACK has arrived that has not yet widened the reordering window
+    /// (`rack.dsack_seen`).
     pending: bool,
     /// Time of the last widening: DSACKs for earlier transmissions do not widen again
     /// (`rack.last_delivered`).
@@ -54,7 +55,7 @@ impl State {
         let counts = delivered.dsack.is_some_and(|(_, right)| probe_end != Some(right));
         self.adaptation.pending |= seen_before && counts;
         if let Some(newest) = delivered.newest {
-            // The window is widened once per round trip.
+            // The reordering window is widened once per round trip.
             self.adaptation.pending &= newest.sent >= self.adaptation.last;
             if std::mem::take(&mut self.adaptation.pending) {
                 self.adaptation.last = ack.now;
@@ -110,7 +111,8 @@ mod tests {
         assert_eq!((state.reo_wnd_mult, state.reo_wnd_persist), (3, 16));
     }
 
-    /// A recovery that was undone has ended before the acknowledgment is evaluated.
+    /// A recovery that was undone does not count: it has ended before the acknowledgment is
+    /// evaluated, so `ends` is false.
     #[test]
     fn the_window_narrows_after_sixteen_recoveries_that_stood() {
         let mut state = state();
