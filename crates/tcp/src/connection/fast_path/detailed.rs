@@ -182,8 +182,7 @@ impl Connection {
         true
     }
 
-    /// Part of [`Connection::decide`] that has an effect if an acknowledgment only removes the
-    /// first segments in flight, each sent once.
+    /// Part of [`Connection::decide`] for an ACK that only removes the first segments, sent once.
     #[inline(always)]
     fn decide_next(&mut self, ack: &Ack, taken: &RemovedInTimeOrder) {
         let now = ack.now;
