@@ -217,9 +217,9 @@ mod tests {
         bic.per
     }
 
-    /// With a maximum of 200 segments, each window acknowledged adds 16 segments far below the
-    /// maximum, then a quarter of the distance, then a fifth of a segment. Above the maximum it
-    /// adds a fifth of a segment, then a third of the distance, then 16 segments.
+    /// Growth per window acknowledged, with a maximum of 200 segments: 16 segments far below the
+    /// maximum, then a quarter of the distance, then a fifth of a segment; above the maximum a
+    /// fifth of a segment, then a third of the distance, then 16 segments.
     #[test]
     fn searches_the_maximum_and_beyond() {
         for (cwnd, expected) in [

@@ -196,7 +196,7 @@ mod tests {
         state
     }
 
-    /// With B = 1000 bytes per tick and RTTmin = 25 ticks, B·RTTmin is 25 segments.
+    /// B = 1000 bytes per tick and RTTmin = 25 ticks give B·RTTmin = 25 segments.
     #[test]
     fn recovery_halves_and_its_end_sets_the_window_to_the_path() {
         let mut westwood = settled();

@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(one.rate.to_bits(), two.rate.to_bits());
     }
 
-    /// Without ACKs a sample of 0 is taken every Δ = τ/2 (m = 2). Each of them multiplies the rate
-    /// by a = (2τ/Δ − 1)/(2τ/Δ + 1) = 3/5.
+    /// Samples of 0 are taken while no ACK arrives, every Δ = τ/2 (m = 2). Each of them multiplies
+    /// the rate by a = (2τ/Δ − 1)/(2τ/Δ + 1) = 3/5.
     #[test]
     fn silence_lets_the_rate_fall() {
         let mut filter = tustin();
@@ -165,8 +165,8 @@ mod tests {
         assert!((filter.rate(at(99_000)) - expected).abs() < 1e-6, "{expected}");
     }
 
-    /// With τ = 0 no samples of 0 are taken, and B_k = −B_{k−1} + b_k + b_{k−1}: the mean of two
-    /// successive rates is that of the two samples. From B = b = 0 on, B_k = b_k.
+    /// τ = 0: no samples of 0 are taken, and B_k = −B_{k−1} + b_k + b_{k−1}. The mean of two
+    /// successive rates is thus that of the two samples; from B = b = 0 on, B_k = b_k.
     #[test]
     fn without_a_time_constant_two_samples_are_averaged() {
         let mut filter = Tustin::new(Duration::ZERO, NonZeroU32::new(2).unwrap());

@@ -85,8 +85,8 @@ fn acknowledgments_of_data_in_flight_are_taken() {
     }
 }
 
-/// At an end with nothing in flight, a fast path handles the next data in order, up to the right
-/// edge of the window.
+/// A fast path handles the next data in order, up to the right edge of the window, at an end with
+/// nothing in flight.
 #[test]
 fn the_next_data_are_taken_up_to_the_edge() {
     for name in ["newreno", "sack", "linux"] {
