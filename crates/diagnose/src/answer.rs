@@ -196,12 +196,12 @@ pub struct Pattern {
     pub confidence: f64,
 }
 
-/// Seconds for which one limit applied, split by the cause of the loss.
+/// Seconds for which one limit applied, split by the cause of the episode to which they belong.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct ByCause {
-    /// A queue overflowed.
+    /// Seconds of episodes whose cause is congestion: a full queue, or a policer.
     pub congestion: f64,
-    /// The channel lost the segment.
+    /// Seconds of episodes whose cause is a loss by the channel.
     pub wireless: f64,
     /// Seconds of episodes in which nothing was lost.
     pub spurious: f64,

@@ -14,13 +14,13 @@ use std::io::Read;
 
 const NS: f64 = 1e-9;
 
-/// Transmissions of segments with data.
+/// Table of the transmissions of segments with data, by column.
 #[derive(Debug, Default, Serialize)]
 pub struct Segments {
     sent_s: Vec<f64>,
     seq: Vec<i64>,
     length_bytes: Vec<i64>,
-    /// Frame of the file.
+    /// Number of the frame in the file.
     packet_number: Vec<u64>,
     retransmission: Vec<bool>,
     cause: Vec<Option<Kind>>,

@@ -1,5 +1,5 @@
-//! Time–sequence diagram of a flow: data, acknowledgments and the window's right edge. Points are
-//! thinned, so that memory is bounded.
+//! Time–sequence diagram of a flow: data, acknowledgments and the right edge of the receive window.
+//! Points are thinned, so that memory is bounded.
 
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub struct Recorder {
 pub struct TimeSequenceDiagram {
     /// Data packets: time in seconds, first position, position after the last byte.
     pub data: Vec<(f64, i64, i64)>,
-    /// Acknowledgments: time in seconds, position, right edge of the window.
+    /// Acknowledgments: time in seconds, position, right edge of the receive window.
     pub acks: Vec<(f64, i64, i64)>,
     /// Number of data packets for each one that is drawn.
     #[serde(rename = "one_of")]
@@ -63,7 +63,7 @@ impl Recorder {
         self.acks.push((time_ns as f64 * 1e-9, ack, edge));
     }
 
-    /// Completes the picture.
+    /// Returns the diagram; called after the last packet.
     pub fn finish(self) -> TimeSequenceDiagram {
         let decimation_factor = self.data.stride.max(1);
         TimeSequenceDiagram { data: self.data.points, acks: self.acks.points, decimation_factor }

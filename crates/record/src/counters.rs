@@ -117,11 +117,11 @@ pub enum IdleEnd {
 /// Total of a sender's pauses that were longer than a smoothed RTT, by the event that ended them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IdleTimes {
-    /// Pauses ended by the retransmission timer.
+    /// Total duration of the pauses ended by the retransmission timer.
     pub rto: Duration,
-    /// Pauses ended by an acknowledgment or a probe.
+    /// Total duration of the pauses ended by an acknowledgment or a window probe.
     pub window: Duration,
-    /// Pauses in which the sender had no data to send.
+    /// Total duration of the pauses in which the sender had no data to send.
     pub application: Duration,
     /// Longest pause with data to send.
     pub longest: Duration,

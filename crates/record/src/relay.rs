@@ -24,9 +24,9 @@ pub struct RelaySummary {
     pub acks_marked: u64,
     /// Bytes read from one connection and written to another.
     pub bytes_relayed: u64,
-    /// Time average of the bytes held; `None` if the run ended in its warm-up.
+    /// Time average of the bytes held by the relay; `None` if the run ended in its warm-up.
     pub buffer_mean_bytes: Option<f64>,
     pub buffer_max_bytes: u64,
-    /// Bytes held at the end of the run.
+    /// Bytes held by the relay at the end of the run.
     pub buffer_end_bytes: u64,
 }

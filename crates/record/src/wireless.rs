@@ -85,14 +85,14 @@ pub struct WlanCounts {
 /// Shares of time spent transmitting, by kind of frame.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct AirtimeSummary {
-    /// Data frames received intact.
+    /// Share of time spent on data frames that were received intact.
     pub data: Option<f64>,
-    /// Data frames lost by the channel.
+    /// Share of time spent on data frames that the channel lost.
     pub erroneous: Option<f64>,
-    /// Data frames lost in collisions.
+    /// Share of time spent on data frames that were lost in collisions.
     pub collided: Option<f64>,
-    /// Acknowledgments.
+    /// Share of time spent on acknowledgments.
     pub ack: Option<f64>,
-    /// RTS and CTS.
+    /// Share of time spent on RTS and CTS frames.
     pub rts_cts: Option<f64>,
 }

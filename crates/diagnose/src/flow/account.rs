@@ -13,9 +13,9 @@ pub enum Limit {
     Application,
     /// A send buffer, or a clamp of the congestion window, bounds the bytes in flight.
     SendBuffer,
-    /// The receiver's window is full.
+    /// The data in flight fill the receiver's advertised window.
     ReceiveWindow,
-    /// The window keeps the bottleneck's queue from emptying.
+    /// The data in flight suffice to keep the bottleneck's queue from emptying.
     Bottleneck,
     /// The congestion window is still growing from its initial value.
     SlowStart,

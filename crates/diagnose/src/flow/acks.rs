@@ -10,7 +10,7 @@ use super::sender::Ack;
 use crate::answer::{Evidence, Necessity, Proof};
 use crate::packet::{ControlBits, Packet};
 
-/// Segments that one delayed ACK covers.
+/// Number of segments that one delayed ACK covers.
 pub const SEGMENTS_PER_DELAYED_ACK: i64 = 2;
 
 /// Acknowledgments count as thinned if at least one in this number covers more segments than a
@@ -42,8 +42,8 @@ impl Echo {
         Some(value.wrapping_sub(echoed) as i32)
     }
 
-    /// True if the ACK echoes a timestamp from before this retransmission, although the
-    /// retransmission would have filled the gap.
+    /// True if the ACK echoes a timestamp from before this retransmission. If the retransmission
+    /// had filled the gap, the ACK would echo the timestamp of the retransmission instead.
     fn is_older_than(&self, record: &RetransmissionRecord) -> bool {
         record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
     }
@@ -113,7 +113,7 @@ impl Direction {
         sample.map(|(ns, _)| ns)
     }
 
-    /// Records an acknowledgment for the measurement of the flow.
+    /// Adds an acknowledgment to the packet log, if the path of the flow is measured.
     fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &PacketContext) {
         let mut blocks = packet.options.sack.as_slice().iter();
         let blocks = std::array::from_fn(|_| {

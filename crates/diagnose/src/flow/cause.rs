@@ -17,7 +17,7 @@
 
 use super::direction::EpisodeRecord;
 
-/// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
+/// Number of bins of the histogram of RTTs, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
 const WIDTH: f64 = 0.02;
 const LOWEST_NS: f64 = 1e4;
@@ -49,7 +49,7 @@ const BY_RTT: f64 = 0.5;
 /// Weight of the share of the RTTs since the previous episode that are shorter than the RTT before
 /// the loss.
 const BY_SHORTER_RTTS: f64 = 1.7;
-/// Weight of the logarithm of the number of segments lost, up to 8.
+/// Weight of the logarithm of the number of segments lost; more than 8 segments count as 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
 /// Minimum number of RTT samples since the previous episode to compute the share of shorter RTTs.
@@ -82,7 +82,7 @@ const REGULAR_MIN: f64 = 0.5;
 pub struct RttSamples {
     bins: Vec<u32>,
     count: u32,
-    /// Samples since the previous episode.
+    /// Number of samples since the previous episode, by bin of the histogram.
     since: Vec<u32>,
     since_count: u32,
     recent: [i64; RECENT],

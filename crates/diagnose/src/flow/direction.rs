@@ -51,7 +51,7 @@ impl PacketContext {
         self.receiver_loop.zip(self.rtt()).is_some_and(|(ns, rtt)| ns < rtt / AT_RECEIVER)
     }
 
-    /// Minimum RTT, if both parts are known.
+    /// Minimum RTT, if the least round trips from the capture to both endpoints are known.
     pub fn rtt(&self) -> Option<i64> {
         Some(self.sender_loop? + self.receiver_loop?)
     }
@@ -77,7 +77,7 @@ pub struct EpisodeRecord {
     pub end_position: i64,
     /// Time of the end; none while the episode lasts.
     pub end_ns: Option<i64>,
-    /// True if the sender had reduced its window before this episode.
+    /// True if the sender had reduced its congestion window before this episode.
     pub had_reduced: bool,
     /// True if the sender has undone the reduction of this episode.
     pub is_undone: bool,
@@ -169,7 +169,7 @@ pub struct Direction {
     pub(super) delayed_acks: VecDeque<DelayedAckInterval>,
     /// Growth of the bytes in flight.
     pub(super) growth: FlightGrowth,
-    /// Limit since the last event.
+    /// Limit since the last event, to be corrected at the end of the flow.
     pub(super) tentative_limit: TentativeLimit,
     /// Periods for which the limit of the flow can be decided only from the final estimate of the
     /// path.
@@ -322,8 +322,8 @@ impl Direction {
         self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
     }
 
-    /// Episode to which the time of a limit belongs. For a small window this is the episode of the
-    /// last reduction that was not undone.
+    /// Episode to which the time of a limit belongs. For a limit by a small congestion window this
+    /// is the episode of the last reduction that was not undone.
     pub(super) fn episode_of(&self, limit: Limit) -> Option<usize> {
         match limit {
             Limit::Window => self.episodes.iter().rposition(|episode| !episode.is_undone),

@@ -17,7 +17,8 @@ const FILLED: f64 = 0.95;
 /// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
 
-/// Maximum number of stored intervals of this kind; see [`DelayedAckInterval`].
+/// Maximum number of stored intervals in which the receiver may delay an acknowledgment
+/// ([`DelayedAckInterval`]).
 const HELD_MAX: usize = 64;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
@@ -33,14 +34,14 @@ const RELEASED_NS: i64 = 100_000;
 /// Interval in which all data sent may have arrived while the receiver delays the acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct DelayedAckInterval {
-    /// Position after everything sent.
+    /// Position after the data whose acknowledgment the receiver may be delaying.
     pub(super) end: i64,
     /// Time at which the acknowledgment would take effect without the delay.
     due_ns: i64,
 }
 
 /// True if an acknowledgment would end this limit, so that a delayed acknowledgment may be the
-/// reason of waiting.
+/// reason for the wait.
 const fn may_wait(limit: Limit) -> bool {
     matches!(limit, Limit::Window | Limit::EcnWindow | Limit::SlowStart | Limit::Recovery)
 }
@@ -334,7 +335,7 @@ impl Direction {
         (left + self.retransmitted_bytes).clamp(0, flight)
     }
 
-    /// True if the window keeps the bottleneck busy.
+    /// True if the data in flight keep the bottleneck busy.
     fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
         if let (Some(run), Some(least)) = (&self.busy_period, self.sender.rtt_min_ns) {
             return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
@@ -365,7 +366,7 @@ impl Direction {
         self.sender.window.is_some_and(|window| flight + self.room() > window)
     }
 
-    /// Limit of the sender; `is_filled` is true if the window keeps the bottleneck busy.
+    /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.scoreboard.end - self.sender.snd_una;
         let product = self.path.bandwidth_delay_bytes();

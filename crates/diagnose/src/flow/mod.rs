@@ -98,8 +98,8 @@ pub struct Flow {
     copies: [DuplicateFilter; 2],
     /// Time at which each end's SYN passed; none if the SYN was not captured.
     syn_ns: [Option<i64>; 2],
-    /// True if an end sent its SYN more than once. An answer then shows no round trip, because it
-    /// may belong to any of them (Karn's rule).
+    /// True if an end sent its SYN more than once. The answer to the SYN then shows no round trip,
+    /// because it may answer any of the copies (Karn's rule).
     has_repeated_syn: [bool; 2],
     scales: [Option<u8>; 2],
     /// Options of each end's SYN; none if the SYN was not captured.

@@ -114,14 +114,15 @@ pub struct Verdict {
 /// All captured packets of a flow's data direction, and of the acknowledgments for it.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// Packets of both directions.
+    /// Data packets, and the acknowledgments for them.
     pub packet_log: PacketLog,
     /// Verdicts, by the index in [`CapturedData::retransmission_record`].
     pub verdicts: Vec<Verdict>,
     /// Options of the SYN of the data's sender, and of the SYN of the receiver; none if not
     /// captured.
     pub syns: [Option<Options>; 2],
-    /// Times of these SYNs since the flow's first packet; none if not captured.
+    /// Times of the SYN of the data's sender, and of the SYN of the receiver, since the flow's
+    /// first packet; none if not captured.
     pub syn_ns: [Option<i64>; 2],
     /// Time from the capture to each host and back, as measured in the handshake; none if the
     /// handshake was not captured.
@@ -142,7 +143,7 @@ impl Observed {
 }
 
 impl Direction {
-    /// Records a packet with data, a SYN or a FIN, if the flow is watched.
+    /// Records a packet with data, a SYN or a FIN, if the path of the flow is measured.
     pub(super) fn log_packet(
         &mut self,
         packet: &Packet,
@@ -166,7 +167,8 @@ impl Direction {
         });
     }
 
-    /// Records the state of the sender after an acknowledgment, if the flow is watched.
+    /// Records the state of the sender after an acknowledgment, if the path of the flow is
+    /// measured.
     pub(super) fn log_sender_state(&mut self, ack: &Ack) {
         if let Some(mut log) = self.packet_log.take() {
             log.samples.push(self.sample(ack));

@@ -10,10 +10,10 @@
 //! segment, one segment is added to the product, because the first of two segments waits for the
 //! second (docs/decisions/0018).
 
-/// Number of bins of the histogram, each 5 % wider than the previous one.
+/// Number of bins of the histogram of delivery rates, each 5 % wider than the previous one.
 const BINS: usize = 360;
 const WIDTH: f64 = 0.05;
-/// Lower end of the histogram, in bytes per second.
+/// Lowest delivery rate of the histogram, in bytes per second.
 const LOWEST: f64 = 1e3;
 /// Divisor of the round trip. Data that arrive within less than RTT/`ARRIVALS_MIN` belong to one
 /// burst.
@@ -25,9 +25,9 @@ const BURSTS_MIN: f32 = 4.0;
 /// Estimates of the path's rate and round trip.
 #[derive(Debug, Default)]
 pub struct Path {
-    /// Bytes delivered, in bins by rate.
+    /// Number of bytes delivered, by bin of the delivery rate.
     bytes: Vec<f32>,
-    /// Seconds that these bytes took, in bins by rate.
+    /// Seconds that the delivery of these bytes took, by bin of the delivery rate.
     seconds: Vec<f32>,
     best: usize,
     round_trips: RoundTrips,

@@ -8,14 +8,14 @@ use super::scoreboard::{SendOrder, Span};
 const TAIL_MIN: i64 = 3;
 /// Largest TCP payload of an Ethernet frame: 1500 bytes without the IP and TCP headers.
 const SEGMENT_MAX: u32 = 1_460;
-/// Data that are captured after their own acknowledgment, by less than this time or than the round
-/// trip if it is longer, do not count as retransmitted.
+/// Data that are captured shortly after their own acknowledgment do not count as retransmitted. The
+/// time between the two must be less than this value or the round trip, whichever is longer.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// The capture counts as near the sender if the round trip to the receiver, divided by the round
 /// trip to the sender, is at least this number.
 const NEAR: i64 = 8;
-/// Number of pauses without other use of the IP identification after which it counts as a counter
-/// of this connection alone.
+/// Number of pauses in which no other packet used a number of the IP identification, from which on
+/// the identification counts as a counter of this connection alone.
 const PAUSES_MIN: u32 = 3;
 /// Longest payload on the wire. Longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;

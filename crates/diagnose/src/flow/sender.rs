@@ -58,7 +58,7 @@ pub struct Ack {
     pub rtt_ns: Option<i64>,
 }
 
-/// Loss recovery.
+/// State of loss recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
     /// No known losses.
@@ -116,7 +116,7 @@ pub struct Sender {
     pub window: Option<i64>,
     /// State of loss recovery.
     pub state: State,
-    /// True once the sender has reduced its window.
+    /// True once the sender has reduced its congestion window.
     pub has_reduced: bool,
     /// True if the sender has undone the reduction of a timeout and the episode does not record
     /// this yet.
@@ -210,7 +210,7 @@ impl Sender {
         self.state == State::Open
     }
 
-    /// Records that the sender has reduced its window because of ECN.
+    /// Records that the sender has reduced its congestion window because of ECN.
     pub fn on_ecn_reduction(&mut self) {
         (self.has_reduced, self.is_reduced_by_ecn) = (true, true);
     }

@@ -19,7 +19,8 @@ pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace
         let arrived = forward.partner[index].map(|at| &forward.arrived[at]);
         let delay_ns = arrived.map(|it| line.excess((entry.time_ns, it.time_ns - entry.time_ns)));
         let is_missed = missed.get(&entry.key.seq) == Some(&index);
-        // If the other capture had ended before the packet could arrive, its fate is unknown.
+        // If the other capture had ended before the packet could arrive, the packet's fate is
+        // unknown.
         let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;
         let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
         let time_ns = entry.time_ns - start_ns;

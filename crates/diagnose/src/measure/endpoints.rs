@@ -8,10 +8,10 @@ use serde::Serialize;
 
 /// Minimum number of episodes to infer the congestion control.
 const EPISODES_MIN: usize = 3;
-/// Range of the fraction of the window that remains after an episode under Reno.
+/// Range of the fraction of the congestion window that remains after an episode under Reno.
 const RENO: (f64, f64) = (0.4, 0.6);
 const CUBIC: (f64, f64) = (0.62, 0.8);
-/// Number of round trips after the end of an episode, at which the window is measured.
+/// Number of round trips after the end of an episode, at which the congestion window is measured.
 const AFTER: f64 = 1.5;
 /// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;
@@ -53,7 +53,7 @@ pub struct Endpoints {
     /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds;
     /// none if there are too few delayed acknowledgments.
     pub ack_delay_s: Option<f64>,
-    /// Fraction of the window that remains after fast recovery.
+    /// Fraction of the congestion window that remains after fast recovery.
     pub reduction: Estimate,
     /// Name of the congestion control, if the reduction or the bytes in flight reveal it.
     pub congestion_control: Option<&'static str>,
@@ -173,8 +173,8 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;
         let after = most(end_s, until_s)?;
-        // The bytes in flight do not show the window if another episode follows, or if nothing was
-        // in flight before this one.
+        // The bytes in flight do not show the congestion window if another episode follows, or if
+        // nothing was in flight before this one.
         (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
     };
     let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();

@@ -46,9 +46,9 @@ pub struct Model {
 /// Time at which the parameters of the loss model change.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangePoint {
-    /// Seconds from the first copy.
+    /// Seconds from the first transmission of the series.
     pub time_s: f64,
-    /// Index of the first copy after the change point.
+    /// Index of the first transmission after the change point.
     pub copy: usize,
     /// Loss rate before the change point.
     pub loss_before: f64,
@@ -59,15 +59,15 @@ pub struct ChangePoint {
 /// Fit of a series of losses.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// Number of copies.
+    /// Number of packet transmissions in the series.
     pub copies: usize,
-    /// Number of copies whose fate is known with certainty or with a probability.
+    /// Number of transmissions whose fate is known, with certainty or with a probability.
     pub known: usize,
     /// Expected number of losses.
     pub lost: f64,
     /// Number of bursts (runs of consecutive losses).
     pub bursts: usize,
-    /// Time from the first copy to the last, seconds.
+    /// Time from the first transmission to the last, seconds.
     pub duration_s: f64,
     /// Models, best first.
     pub models: Vec<Model>,

@@ -69,7 +69,8 @@ impl<const N: usize> Chain<N> {
         (lost - both > 0.0).then(|| lost / (lost - both))
     }
 
-    /// Expected number of times that the chain enters its rarest state during `copies` copies.
+    /// Expected number of times that the chain enters its rarest state in a series of `copies`
+    /// packets.
     pub fn visits(&self, copies: usize) -> f64 {
         let law = self.stationary();
         let entries = (0..N).map(|state| law[state] * (1.0 - self.transitions[state][state]));
@@ -164,7 +165,7 @@ impl<const N: usize> Chain<N> {
         next
     }
 
-    /// Draws the fates of `copies` copies.
+    /// Draws the fates of `copies` packets; true if a packet is lost.
     pub fn draw(&self, copies: usize, stream: &mut RandomStream) -> Vec<bool> {
         let mut state = pick(&self.stationary(), stream);
         let mut fates = Vec::with_capacity(copies);

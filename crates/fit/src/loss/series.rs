@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// Error of a series that cannot be fitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
-    /// The lists have different lengths.
+    /// The lists of times, sizes and loss probabilities have different lengths.
     #[error(
         "times, sizes and probabilities have {0}, {1} and {2} entries: give one of each a copy"
     )]
@@ -16,7 +16,7 @@ pub enum SeriesError {
     /// A probability is outside 0 … 1.
     #[error("loss probability {0} lies outside 0 … 1: write NaN where the fate is not known")]
     Probability(usize),
-    /// The series is empty.
+    /// The fate is known of fewer than two transmissions.
     #[error("the fate of fewer than 2 copies is known: there is nothing to fit")]
     Empty,
 }
@@ -36,7 +36,7 @@ pub struct Evidence {
 pub struct Run {
     /// Index in [`Series::evidence_kinds`].
     pub evidence_index: usize,
-    /// Number of copies.
+    /// Number of copies in the run.
     pub count: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct TimedRun {
     pub evidence_index: usize,
     /// Time from each copy to the next, and from the copy before the run to its first, seconds.
     pub gap_s: f64,
-    /// Number of copies.
+    /// Number of copies in the run.
     pub count: u32,
 }
 
@@ -112,7 +112,7 @@ impl Series {
         Ok(series)
     }
 
-    /// Number of copies.
+    /// Number of packet transmissions (copies) in the series.
     pub fn copies(&self) -> usize {
         self.times_s.len()
     }

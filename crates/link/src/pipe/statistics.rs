@@ -7,13 +7,13 @@ use retx_units::{Duration, QueueLengthHistory, Time};
 /// Packets dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// Dropped by a queue, at enqueue or later.
+    /// Packets dropped by a queue, at enqueue or later.
     pub queue: u64,
-    /// Lost to errors of the medium, or dropped by a policer.
+    /// Packets lost to errors of the medium, or dropped by a policer.
     pub channel: u64,
-    /// Given up by the link after the last retry.
+    /// Packets given up by the link after the last retry.
     pub retry_limit: u64,
-    /// Listed in a script.
+    /// Packets dropped because a script lists them.
     pub script: u64,
 }
 

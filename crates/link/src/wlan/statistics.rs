@@ -88,15 +88,15 @@ impl Attempts {
 /// Airtime of frames that have ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Airtime {
-    /// Data frames received intact.
+    /// Airtime of data frames that were received intact.
     pub data: Duration,
-    /// Data frames lost by the channel.
+    /// Airtime of data frames that the channel lost.
     pub erroneous: Duration,
-    /// Data frames lost in collisions.
+    /// Airtime of data frames that were lost in collisions.
     pub collided: Duration,
-    /// Acknowledgments.
+    /// Airtime of acknowledgments.
     pub ack: Duration,
-    /// RTS and CTS.
+    /// Airtime of RTS and CTS frames.
     pub rts_cts: Duration,
 }
 

@@ -111,9 +111,10 @@ pub struct Limits {
     hold: Hold,
     /// Times under earlier limits since data were last sent.
     unclaimed: Vec<Span>,
-    /// Reductions of the window whose causes may still be corrected; the last one is in force.
+    /// Reductions of the congestion window whose causes may still be corrected; the last one is in
+    /// force.
     claims: Vec<Claim>,
-    /// Number of reductions of the window on this connection.
+    /// Number of reductions of the congestion window on this connection.
     reductions: u32,
     /// Episode and cause of the reduction that an undo would put in force again.
     before: Option<(u64, Cause)>,
@@ -196,7 +197,7 @@ impl Limits {
             self.leave_to_timer(since, now);
         } else {
             // Data were sent after each earlier delay under this limit, so a timer that is running
-            // now was started after them. The last delay itself is left out.
+            // now was started after those delays. The last delay itself is left out.
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);
             self.leave_to_timer(to, now);
@@ -235,8 +236,8 @@ impl Limits {
         }
     }
 
-    /// Records a reduction of the window. If the retransmission timer has expired, the time since
-    /// the last data is moved to the limit *timeout*.
+    /// Records a reduction of the congestion window. If the retransmission timer has expired, the
+    /// time since the last data is moved to the limit *timeout*.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
         let Reduction { by_timer, same_window_of_data, stale_timer, .. } = *reduction;
@@ -278,9 +279,9 @@ impl Limits {
         self.claims.push(Claim { number, episode, cause, window, recovery, timeout, first_part });
     }
 
-    /// Records that the sender has restored the window. The reduction before the reverted ones, if
-    /// any, is in force again. Times under the reverted reductions stay attributed to them; they
-    /// can be corrected only if there was such an earlier reduction.
+    /// Records that the sender has restored the congestion window. The reduction before the
+    /// reverted ones, if any, is in force again. Times under the reverted reductions stay
+    /// attributed to them; they can be corrected only if there was such an earlier reduction.
     pub fn undo(&mut self, now: Time, last_data: Time) {
         self.close(now, last_data);
         match self.before {

@@ -141,14 +141,14 @@ impl FlowRecord {
         self.counters.limited_by.set(now, limit, self.last_data);
     }
 
-    /// Records a window reduction by ECN.
+    /// Records a reduction of the congestion window because of ECN.
     pub fn note_ecn_reduction(&mut self, now: Time) {
         self.counters.ecn_reductions += 1;
         let reduction = Reduction::first_in_window(0, Cause::Congestion);
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
     }
 
-    /// Records that the sender has undone its last reduction of the window.
+    /// Records that the sender has undone its last reduction of the congestion window.
     pub fn note_undo(&mut self, now: Time) {
         self.counters.limited_by.undo(now, self.last_data);
     }
@@ -165,7 +165,7 @@ impl FlowRecord {
     pub fn note_delayed_ack(&mut self, now: Time, acked: Range<u64>, [snd_una, snd_max]: [u64; 2]) {
         // The delay of the acknowledgment is the limit only if the acknowledgment covers everything
         // sent, and if all earlier acknowledgments have reached the sender. Otherwise data or
-        // acknowledgments in flight may open the window.
+        // acknowledgments in flight may permit the sender to send more.
         let counts = !acked.is_empty() && acked.end == snd_max && snd_una >= acked.start;
         if counts && now > self.last_arrival {
             self.counters.limited_by.note_delayed_ack(self.last_arrival, now);
@@ -173,7 +173,7 @@ impl FlowRecord {
     }
 
     /// Records that the sender handles an acknowledgment or a timer. If it then sends data, the
-    /// pause before these data is attributed to the window, unless [`Self::begin_episode`]
+    /// pause before these data is attributed to a full window, unless [`Self::begin_episode`]
     /// attributes it to the retransmission timer.
     #[inline(always)]
     pub const fn note_sender_wakes(&mut self) {
@@ -186,8 +186,8 @@ impl FlowRecord {
         self.drained = drained;
     }
 
-    /// Records that the receiver has accepted a segment. `copy` is called only if the segment is
-    /// needed.
+    /// Records that the receiver has accepted a segment. `copy` returns the segment; it is called
+    /// only while there are unresolved losses.
     #[inline(always)]
     pub fn on_arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {

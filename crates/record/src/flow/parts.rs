@@ -99,7 +99,7 @@ pub struct InferredSummary {
 pub struct IdleSummary {
     pub rto_s: f64,
     pub window_s: f64,
-    /// Pauses in which the sender had nothing to send; not included in the totals.
+    /// Seconds of pauses in which the sender had nothing to send; not included in the totals.
     pub application_s: f64,
 }
 

@@ -111,7 +111,7 @@ impl BlackHoleDetector {
         self.found = Some(Pattern { name: "path_mtu_black_hole", evidence, packets, confidence });
     }
 
-    /// The pattern, once the whole flow has been seen.
+    /// Pattern of a black hole, if the flow shows one; called after the last packet of the flow.
     pub fn finish(mut self) -> Option<Pattern> {
         self.keep(false);
         self.found

@@ -20,7 +20,8 @@ const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
 /// Number of tokens, in addition to [`SEGMENTS`], below which the bucket counts as empty, as a
-/// fraction of the bytes forwarded since the last loss. It allows for the error of the rate.
+/// fraction of the bytes forwarded since the last loss. The addition allows for the error of the
+/// assumed rate.
 const TOLERANCE: f64 = 0.01;
 /// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;

@@ -9,7 +9,7 @@ const TIMES: f64 = 2.0;
 /// that people notice (ITU-T G.114 allows 150 ms one way).
 const BEYOND_S: f64 = 0.1;
 
-/// The pattern, from the RTT samples.
+/// Pattern of a standing queue, if the RTT samples show one.
 pub fn find(rtts: &RttSamples) -> Option<Pattern> {
     let [least_s, median_s] = rtts.least_and_median_s()?;
     if median_s < TIMES * least_s || median_s - least_s < BEYOND_S {

@@ -14,13 +14,13 @@
 
 use crate::loss::series::Series;
 
-/// Copies with certain fates.
+/// Packet transmissions (copies) whose fates are known.
 pub struct Copies {
     /// Time since the previous copy, seconds.
     pub gap_s: Vec<f64>,
     /// IP packet lengths, bytes.
     pub bytes: Vec<f64>,
-    /// Fates.
+    /// True for each copy that was lost.
     pub lost: Vec<bool>,
 }
 
@@ -55,7 +55,8 @@ impl Copies {
         count
     }
 
-    /// Median of the rates between drops, bytes per second.
+    /// First estimate of the rate, bytes per second: the median of the rates at which bytes passed
+    /// between successive drops, weighted by these bytes.
     pub fn first_rate(&self) -> Option<f64> {
         let (mut passed, mut time) = (0.0, 0.0);
         let mut rates = Vec::new();
@@ -155,7 +156,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// Searches the buckets that agree with all fates; `None` if there are none.
+    /// Searches for the buckets that agree with all fates; `None` if there are none.
     pub fn search(copies: &Copies) -> Option<Self> {
         let inside = agreeing_rate(copies)?;
         let rates = (end(copies, inside, -1.0), end(copies, inside, 1.0));

@@ -28,7 +28,7 @@ pub struct DiscreteChain<const N: usize> {
     pub values: fn(&Chain<N>) -> Vec<f64>,
     /// Starting points of the search.
     pub starting_points: fn(&Series) -> Vec<Chain<N>>,
-    /// Channel for these values.
+    /// Channel of a scenario that follows the model with these parameter values.
     pub channel: fn(&[f64]) -> Value,
 }
 

@@ -80,9 +80,9 @@ impl Fates {
 /// Outage within a period, given by the bounds of the phases of its ends.
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    /// Last arrival before the outage and first loss in it.
+    /// Phases of the last arrival before the outage and of the first loss in it.
     start: (f64, f64),
-    /// Last loss in the outage and first arrival after it.
+    /// Phases of the last loss in the outage and of the first arrival after it.
     end: (f64, f64),
     inside: usize,
 }
@@ -170,7 +170,7 @@ fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
 #[derive(Clone, Copy)]
 struct Schedule {
     period: f64,
-    /// Middle of an outage near the middle of the series.
+    /// Time of the middle of an outage that is near the middle of the series.
     middle: f64,
 }
 

@@ -133,8 +133,9 @@ impl Found {
         Self { rate, bucket, wrong }
     }
 
-    /// Neighbouring points. Some have a rate that differs by the fraction `step`, and a bucket that
-    /// compensates for this after a certain time; others differ only in the bucket.
+    /// Neighbouring combinations of rate and bucket. Some have a rate that differs by the fraction
+    /// `step`, and a bucket that compensates for this after a certain time; others differ only in
+    /// the bucket.
     fn neighbours(self, copies: &Copies, step: f64) -> impl Iterator<Item = Self> {
         let duration: f64 = copies.gap_s.iter().sum();
         let of_rate = [-step, step].into_iter().flat_map(move |share| {
