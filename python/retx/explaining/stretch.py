@@ -171,8 +171,8 @@ def front(trials: Sequence[Trial]) -> list[Trial]:
     """Changes to be run over the whole scenario, selected by their gain in short runs.
 
     Of the changes that Linux offers, the best `FIRST` are selected. A further change is selected if
-    the logarithm of its gain is at least half the logarithm of the fifth best gain. Of the changes
-    that no kernel offers, only the best `FIRST_OTHERS` are selected.
+    its gain is at least the square root of the fifth best gain. Of the changes that no kernel
+    offers, only the best `FIRST_OTHERS` are selected.
     """
     ranked = sorted(trials, key=lambda trial: -(trial.early_gain or 0.0))
     usable = [it for it in ranked if it.in_linux]
