@@ -54,7 +54,7 @@ def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tupl
     """List of capture points, which are given as one or several `LINK@NODE`.
 
     Raises:
-        UsageError: A point has another form, or no capture is written.
+        UsageError: A point is not `LINK@NODE`, or points are given although no capture is written.
     """
     if pcap_at and pcap is None:
         raise UsageError("pcap_at says where to capture: add pcap, the file")

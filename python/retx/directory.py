@@ -26,7 +26,7 @@ LIBRARIES = ("polars.exceptions", "zlib")
 
 @contextmanager
 def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Temporary directory for the block to write into. It becomes `target` when the block succeeds.
+    """Temporary directory for a `with` block. It becomes `target` when the block succeeds.
 
     Args:
         target: Final path. Must not exist, or be an empty directory.
@@ -61,7 +61,7 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Temporary file for the block to write to. It replaces `target` when the block succeeds.
+    """Temporary file for a `with` block. It replaces `target` when the block succeeds.
 
     If the block removes the file, `target` is unchanged. A FIFO or a device, such as `/dev/stdout`,
     is written to and not replaced.

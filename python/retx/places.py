@@ -21,7 +21,7 @@ def check_places(
     directory: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuses outputs that would overwrite an input or each other, or lie within the directory.
+    """Refuses outputs that would overwrite an input or each other, and files within `directory`.
 
     Args:
         scenario: As for `retx.run`; its file counts as an input, as do the traces and code that it

@@ -49,7 +49,7 @@ PHRASES = {
 
 
 def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
-    """Phrases by key for a flow whose window ECN marks have reduced; empty for other flows.
+    """Phrases by key for a flow whose window was reduced by ECN marks; empty for other flows.
 
     `limited_by` counts the response to a mark as congestion, although nothing is lost.
     """

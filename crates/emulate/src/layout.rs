@@ -129,7 +129,8 @@ fn files(work: &Work, draws: FlowStreamKey) -> Workload {
     }
 }
 
-/// Adds to the plan a route from each host to each other host: that of a flow between the two.
+/// Adds to the plan a route from each host to each other host: the path that a flow between the two
+/// would take.
 fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostSetup]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {

@@ -141,7 +141,7 @@ impl SourceSetup {
     }
 }
 
-/// Amounts of successive exchanges.
+/// Sizes or times of successive exchanges: drawn from a distribution, or listed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum SerializedAmounts {
     Drawn(SerializedLaw),

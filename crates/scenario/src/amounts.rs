@@ -24,7 +24,7 @@ impl Default for Amounts<Duration> {
 }
 
 impl<T: Amount> Amounts<T> {
-    /// Smallest mean or listed amount, in seconds or bytes.
+    /// Smallest amount in a list, or mean of a distribution; in seconds or bytes.
     pub fn least(&self) -> f64 {
         match self {
             Self::Same(spread) => spread.mean(),

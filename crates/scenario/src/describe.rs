@@ -130,8 +130,8 @@ fn repairs() -> Value {
 
 /// Shapes of a topology, with their schemas. Some parameters are tables with all keys of a link or
 /// a flow, for which a description only says "table". Inlining the schemas of these tables would
-/// take most of its time. Definitions are therefore shared, and only the outermost keys of a
-/// definition are copied to the parameter.
+/// take most of the time of [`describe`]. Definitions are therefore shared, and only the outermost
+/// keys of a definition are copied to the parameter.
 fn shapes() -> Vec<(&'static str, Schema)> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut shapes = Topology::schemas(&mut generator);

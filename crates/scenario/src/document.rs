@@ -82,14 +82,14 @@ impl<'a> Document<'a> {
         error
     }
 
-    /// Position in the text of the last step of the path that the text contains; `None` if the text
-    /// comes from no file.
+    /// Position of a path in the text. If the text contains only the first steps of the path, the
+    /// position of the last of them; `None` if the text comes from no file.
     pub fn position(&self, path: &[Step]) -> Option<Position> {
         let span = if self.file.is_empty() { None } else { self.place(path) };
         span.map(|span| position_of(self.text, span.start))
     }
 
-    /// Byte range in the text of the last step of the path that the text contains.
+    /// Byte range of the last step that the text contains of a path.
     fn place(&self, path: &[Step]) -> Option<Range<usize>> {
         let (Step::Key(first), rest) = path.split_first()? else { return None };
         let (key, mut value) = self.places.get_ref().get_key_value(first.as_str())?;

@@ -77,7 +77,7 @@ pub enum Stop {
     /// The run ends when all finite flows are complete, at the latest after `duration`.
     #[default]
     Complete,
-    /// After `duration`.
+    /// The run ends after `duration`.
     Duration,
 }
 

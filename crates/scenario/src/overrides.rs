@@ -25,7 +25,7 @@ pub const CHOICES: &[(&str, &str)] = &[
 
 /// Applies one change; returns the path that it has set.
 ///
-/// Elements of `link` and `flow` are addressed by name, those of other lists by number. A choice
+/// Elements of a list are addressed by name, or by number if no element has a name. A choice
 /// written as a bare name becomes a table when one of its parameters is set.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
         let last = depth + 1 == parts.len();
         let parent = match path.last() {
             Some(Step::Key(key)) => key.clone(),
-            // After an element of a list: the part of the key that names the element.
+            // The parent is an element of a list, which the previous part of the key names.
             _ => parts[..depth].last().map_or(String::new(), |part| (*part).to_owned()),
         };
         if depth == 2 && ["link", topology::KEY].contains(&parts[0]) && parts.len() > 4 {

@@ -92,8 +92,8 @@ impl JsonSchema for Relay {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = choice::schema("kind", Self::schemas());
-        // The form that consists of the kind alone is removed, because a relay also needs a name
-        // and a node.
+        // A choice may be written as a bare name. The schema of this notation is removed, because a
+        // relay also needs a name and a node.
         if let Some(forms) = schema.get_mut("anyOf").and_then(serde_json::Value::as_array_mut) {
             forms.remove(0);
         }
@@ -194,7 +194,7 @@ pub struct Eln {
 }
 
 impl Split {
-    /// Default buffer: the largest unscaled window.
+    /// Default buffer: the largest receive window without window scaling.
     fn buffer() -> Size {
         Size::Bytes(65_535)
     }

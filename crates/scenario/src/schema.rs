@@ -73,8 +73,8 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
         // The name and the parameters of a choice are optional, because a table `[tcp.NAME]` may
-        // inherit them. One form of a choice accepts any parameter. It requires the name, because
-        // the schema would otherwise accept every table.
+        // inherit them. User code (`python`) accepts any parameter, so its table must contain the
+        // name; otherwise the schema would accept every table.
         for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {

@@ -145,7 +145,8 @@ struct Keys {
     optional: Vec<String>,
 }
 
-/// Computed once, because generating schemas takes longer than the rest of reading a scenario.
+/// Keys of every `[tcp.NAME]`. They are computed once, because generating schemas takes longer than
+/// the rest of reading a scenario.
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let schema = retx_tcp::Config::json_schema(&mut choice::inline_generator()).to_value();
     let properties = schema.get("properties").and_then(Value::as_object);

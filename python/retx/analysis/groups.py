@@ -85,8 +85,9 @@ def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -
     """The empirical distribution of each group.
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
-    with this value or less. A row whose flow did not end counts as a time above all others, so the
-    shares of its group do not reach 1. Flows that ended in none of the rows are left out.
+    with this value or less. If a time is missing because the flow did not end, the row counts as a
+    time above all others, so the shares of its group do not reach 1. Flows that ended in no row
+    are left out.
 
     Args:
         table: Any table. Rows in which the quantity is missing are left out, except those of flows

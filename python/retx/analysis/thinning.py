@@ -50,7 +50,7 @@ def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS)
 
 
 def distinct(table: pl.DataFrame, axes: Sequence[str], pixels: int = COLUMNS) -> pl.DataFrame:
-    """Rows without those that fall onto the same pixel as an earlier row in every named column.
+    """Rows, without those that fall onto the same pixel as an earlier row on each of the `axes`.
 
     A table that is short enough is returned unchanged.
 

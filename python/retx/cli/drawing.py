@@ -67,7 +67,7 @@ class Drawing:
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
-        """Path to which the block writes.
+        """Path to which the `with` block writes the figure.
 
         If the user named a file, it is replaced only when the block succeeds.
         """

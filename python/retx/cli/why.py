@@ -186,9 +186,10 @@ def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the table: all remedies that help, or the best few if fewer help.
+    """Rows of the table in two lists: remedies that Linux offers, and those that no kernel offers.
 
-    Remedies that no kernel offers are the second list.
+    The lists contain remedies that help; the first list has at least `LEAST_REMEDIES` rows, if so
+    many remedies were tried.
     """
     from retx.explaining.wording import helps
 

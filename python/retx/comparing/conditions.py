@@ -1,8 +1,9 @@
 """Conditions drawn from a seed, under which simulations and emulations are compared.
 
-Condition `number` of `seed` and `families` does not depend on other conditions, so a grid can be
-continued and extended. The families (`retx.comparing.families`) take turns. If only `classic` is
-chosen, the conditions equal those of earlier versions, which had no other family.
+A condition follows from its number, the seed and the families, and does not depend on other
+conditions. A grid can thus be continued and extended. The families (`retx.comparing.families`) take
+turns. If only `classic` is chosen, the conditions equal those of earlier versions, which had no
+other family.
 """
 
 from __future__ import annotations

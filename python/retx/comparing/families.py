@@ -274,7 +274,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def _tcp(number: int, turn: int) -> str:
-    """TCP preset. Presets take turns within a family, and also between neighbouring conditions."""
+    """TCP preset of a condition. Successive conditions, also within a family, differ."""
     return TCPS[(number + turn) % len(TCPS)]
 
 

@@ -51,9 +51,10 @@ class Sample:
 
 
 def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
-    """Quantile of Student's t with Welch's degrees of freedom for a sum of squared errors.
+    """Quantile of Student's t for a two-sided interval, with Welch's degrees of freedom.
 
-    Each part is a squared standard error with its sample size.
+    Each of the `parts` is a squared standard error, and the size of its sample. The parts sum to
+    the squared standard error of the quantity.
     """
     total = sum(error2 for error2, _ in parts)
     spread = sum(error2**2 / (n - 1) for error2, n in parts)

@@ -26,7 +26,7 @@ class Stored(Result):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Flows and `emulation`."""
+        """Stored part of the summary: its keys `flows` and `emulation`."""
         return {name: self._kept[name] for name in ("flows", "emulation")}
 
     @cached_property

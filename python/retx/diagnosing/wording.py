@@ -75,7 +75,7 @@ def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def largest(flow: Mapping[str, Any]) -> str:
-    """Short form of the largest share."""
+    """Largest share of the lifetime and its limit, in short: `63% receive_window`."""
     sums = {
         key: sum(value.values()) if isinstance(value, Mapping) else value
         for key, value in flow["limited_by"].items()
@@ -85,7 +85,7 @@ def largest(flow: Mapping[str, Any]) -> str:
 
 
 def what(retransmission: Mapping[str, Any]) -> str:
-    """Kind of a retransmission, with the number of a timeout."""
+    """Kind of a retransmission; `timeout 2` is the second of successive timeouts."""
     kind = str(retransmission["kind"]).replace("_", " ")
     number = retransmission.get("number")
     return f"{kind} {number}" if number else kind

@@ -247,10 +247,11 @@ def _bound(
 
 
 def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Overrides that remove channel models of these names, and `of_trace` from traces.
+    """Overrides that remove the channel models `removed`, and set a quantity of traces to 0.
 
     If other models remain, a removed model is replaced by one that does nothing, because the draws
-    of a model depend on its position in the channel.
+    of a model depend on its position in the channel. `of_trace` names the quantity of traces,
+    `loss` or `delay`.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:

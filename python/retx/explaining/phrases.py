@@ -1,4 +1,4 @@
-"""Phrases for limits that the flow's settings and its path describe better than the key."""
+"""Phrases for limits: more precise than those for the keys of `limited_by` alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def phrase(situation: Situation, key: str) -> str:
 
 
 def phrases_of(situation: Situation) -> dict[str, str]:
-    """Phrases for the keys that the situation can describe more precisely."""
+    """Phrases by key of `limited_by`, for keys that the situation describes more precisely."""
     found: dict[str, str] = {}
     for row in situation.rows:
         found |= phrases_of_marks(row)
@@ -41,7 +41,7 @@ def _mean_window(situation: Situation) -> float | None:
 
 
 def is_clamped(situation: Situation) -> bool:
-    """True if the congestion window stays near a clamp that is below the path's product."""
+    """True if the congestion window stays near a clamp below the bandwidth-delay product."""
     clamp, mean = situation.window("max_cwnd"), _mean_window(situation)
     if clamp is None or mean is None or clamp >= situation.path.product_bytes:
         return False
@@ -49,7 +49,7 @@ def is_clamped(situation: Situation) -> bool:
 
 
 def leaves_slow_start_early(situation: Situation) -> bool:
-    """True if the window exceeded an initial ssthresh that is below the path's product."""
+    """True if the window exceeded an initial ssthresh below the bandwidth-delay product."""
     first, mean = situation.window("initial_ssthresh"), _mean_window(situation)
     if first is None or mean is None or first >= situation.path.product_bytes:
         return False

@@ -30,7 +30,7 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials of remedies.
+    """Trials (changes to be run) of the remedies that can help, and the remedies left out.
 
     Remedies that Linux offers come first. Within each group, remedies are sorted by the share of
     the flow's lifetime under the limits on which they act, the largest share first.
@@ -75,7 +75,7 @@ def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def fitting(
     runs: Runs, trials: list[Trial], overrides: Mapping[str, Any] | None = None
 ) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
-    """Trials, with their changed scenarios; trials that the scenario refuses are left out."""
+    """Trials with their changed scenarios, and those that the scenario refuses, with the reason."""
     found, left_out = [], []
     for trial in trials:
         try:

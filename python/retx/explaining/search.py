@@ -59,7 +59,7 @@ class Plan:
     """Limits of the search.
 
     Args:
-        budget_s: Seconds; None for no limit.
+        budget_s: Time limit in seconds; None for no limit.
         packets: Limit on the packets of all runs, which is the same on every machine; None for no
             limit.
         draws: Number of draws per remedy; None for as many as needed.
@@ -227,7 +227,7 @@ class Search:
         return [trial for trial, _ in fit]
 
     def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """Makes the first draw of each trial in whole runs; all draws if their number is given."""
+        """Runs trials over the whole scenario: draw 0, or all draws if their number is given."""
         draws = range(self.plan.draws or 1)
         self._run([(trial, draw) for draw in draws for trial in trials], limit)
         return [trial for trial in trials if trial.runs.keys() & self.baseline]
@@ -349,7 +349,7 @@ class Search:
 
 
 def _next(trial: Trial, step: int) -> list[int]:
-    """Number of one draw that a trial lacks, the first for `step` 0; empty if there is none."""
+    """Draw at place `step` among those that a trial lacks, in a list; empty if there is none."""
     return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][step : step + 1]
 
 

@@ -142,7 +142,7 @@ class Situation:
 
     @cached_property
     def forward_rows(self) -> list[Mapping[str, Any]]:
-        """Rows of the links and cells that the data pass; a cell's counts all stations."""
+        """Rows of the links and cells that the data pass; a cell's row counts all its stations."""
         links = [row for row in map(self.link_row, self.path.forward) if row]
         names = {hop.name for hop in self.path.forward}
         return links + [row for row in self.summary["wlans"] if row["name"] in names]
@@ -179,7 +179,7 @@ class Situation:
         return f"{hop.name} from {hop.left} to {hop.right}"
 
     def router_place(self, hop: Hop) -> str:
-        """Place for the command of a queue, with the direction if only ACKs pass the queue."""
+        """Router on which to run the command for a queue; named if only ACKs pass the queue."""
         if hop in self.path.forward or hop.kind != "link":
             return "at the router"
         return f"at {hop.left}, where DEV is the interface to {hop.right}"

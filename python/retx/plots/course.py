@@ -1,4 +1,4 @@
-"""Limits of a flow over time: a coloured band below the course of its window."""
+"""Limits of a flow over time: a coloured band below the curve of its congestion window."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def seconds_by_limit(
 
 
 def shares_over_time(limits: pl.DataFrame, edges: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Share of the time between neighbouring edges under each limit of one flow, by its key."""
+    """For each limit of one flow: the shares of the intervals between `edges` under this limit."""
     found = {}
     for (key,), rows in limits.group_by(pl.col("limit").cast(pl.String)):
         start, end = rows["start_s"].to_numpy(), rows["end_s"].to_numpy()

@@ -84,7 +84,7 @@ def draw_window(
     episodes: pl.DataFrame | None,
     span: tuple[float, float] | None,
 ) -> None:
-    """Draws window, threshold and flight size of one flow."""
+    """Draws congestion window, slow start threshold and flight size of one flow."""
     timeouts = _after_timeouts(episodes)
     samples, timeouts = within(samples, "time_s", span), within(timeouts, "time_s", span)
     if samples.is_empty():

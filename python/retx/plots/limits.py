@@ -106,7 +106,7 @@ def draw_shares(
 
     Args:
         axes: Axes of the bar.
-        seconds: By key of `limited_by`.
+        seconds: Seconds by key of `limited_by`.
         name: Name of the flow.
         phrases: Phrases for some keys, instead of those in `PHRASES`.
         within: True to put the legend into the axes.

@@ -150,7 +150,7 @@ class Search:
                 yield "unbent", leader.values | {name: default[name]}
 
     def _around(self, done: Sequence[Trial]) -> list[Values]:
-        """Untried single changes of the best trial and of the trial with most claims.
+        """Untried single changes of the best trial and of the trial in which most claims agree.
 
         They are needed because the sampler draws each parameter independently, and seldom moves
         from a good single change to a good combination.

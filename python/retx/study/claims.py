@@ -29,7 +29,7 @@ class Series:
     subtract_why: str = ""
 
     def comparable(self, case: str) -> float | None:
-        """The paper's number for a case minus the offset; None if there is none."""
+        """The paper's number for a case minus `subtract`; None if the paper has no such number."""
         target = self.target(case)
         return None if target is None else target.value
 

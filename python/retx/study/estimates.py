@@ -84,10 +84,10 @@ def estimate(
 
 
 def by_rank(values: Sequence[float]) -> Interval:
-    """Range of 95 % of single runs, for any distribution: between the k-th and the k-th last.
+    """Range of 95 % of single runs, for any distribution: k-th smallest to k-th largest run.
 
-    A further run is between them with probability (n + 1 − 2k)/(n + 1), which is 95 % for k = (n +
-    1)/40. With fewer than 39 runs the range extends from the smallest to the largest run, and
+    A further run is between these two with probability (n + 1 − 2k)/(n + 1), which is 95 % for k =
+    (n + 1)/40. With fewer than 39 runs the range extends from the smallest to the largest run, and
     covers less than 95 %.
     """
     ordered = sorted(values)

@@ -115,7 +115,8 @@ class Measured:
         """Computes a function after running only the points that it requests.
 
         Args:
-            compute: Function, which is called twice.
+            compute: Function, which is called twice: first to record its requests, then with the
+                results.
             known: Earlier results; new ones are added.
         """
         whole = self._whole()

@@ -48,7 +48,7 @@ def is_report_file(name: PurePosixPath) -> bool:
 
 @contextmanager
 def report_directory(folder: Path) -> Iterator[Path]:
-    """Directory to write a report into; moved to `folder` if the block ends without an error.
+    """Directory for a `with` block to write a report into; moved to `folder` if the block succeeds.
 
     Raises:
         OSError: The report cannot be written.
@@ -147,5 +147,5 @@ def _of_reports(folder: Path) -> IsOwn:
 
 
 def _below(top: str, is_own: IsOwn) -> IsOwn:
-    """The function for paths below one of the folders of a report."""
+    """The function `is_own` for paths relative to `top`, one of the folders of a report."""
     return lambda name: is_own(PurePosixPath(top, name))

@@ -127,7 +127,7 @@ def module_of(study: Study) -> ModuleType:
 def computed_values(
     module: ModuleType, measured: Measured, function: str = "values"
 ) -> dict[str, Estimate | Points]:
-    """Named values from a function of the study; from `values` if there is no such function."""
+    """Named values from `function` of a study's figures.py; from `values` if it is missing."""
     compute = getattr(module, function, module.values)
     return {
         name: value if isinstance(value, Estimate | Points) else exact(value)

@@ -227,7 +227,7 @@ class Runs:
 def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Possible places of a quantity: table, columns that identify its row, and their values.
 
-    Names may contain dots.
+    There may be several places, because names of wlans and stations may contain dots.
     """
     if kind in ("flow", "wlan", "relay"):
         return [(f"{kind}s", ("name",), (name,))]

@@ -93,9 +93,10 @@ def out_of_reach(
 
 
 def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
-    """Claims lost by another trial, for each claim that it satisfies and the base misses.
+    """For each claim that the base misses and another trial satisfies: claims lost by that trial.
 
-    If several trials satisfy the claim, the one that loses the fewest claims is used.
+    A claim is lost if it agrees at the base but not in the trial. If several trials satisfy the
+    missed claim, the one that loses the fewest claims is used.
     """
     found: dict[str, frozenset[str]] = {}
     for trial in trials:

@@ -26,7 +26,7 @@ LOG_S = 60.0
 
 
 class Display:
-    """Shows nothing; see `Terminal` and `Log`."""
+    """Display that shows nothing; `Terminal` and `Log` override its methods."""
 
     precision: Precision | None = None
     """Collects the values that are shown."""

@@ -129,7 +129,7 @@ class Plan:
         """The inverse of `to_json`.
 
         Raises:
-            ValueError: The text has another form; also LookupError, TypeError and others.
+            ValueError: The text is not a plan; also LookupError, TypeError and others.
         """
         content = json.loads(text)
         until = Until(**content["until"]) if content["until"] else None

@@ -9,7 +9,7 @@ from retx.sweeps.result import Reader
 
 
 def unmeasured(read: Reader, plan: Plan) -> int:
-    """Number of runs of a plan in which no link and no wlan has a utilisation."""
+    """Number of runs of a plan that ended within their warm-up: no place has a utilisation."""
     tables = [table for name in ("links", "wlans") if (table := read(name)) is not None]
     if not tables:
         return 0

@@ -2,10 +2,11 @@
 
 use super::Value;
 
-/// Fills in the `%` marks of a text. Widths and precisions are ignored.
+/// Replaces the conversion specifiers (`%d`, …) of a text by values. Widths and precisions are
+/// ignored.
 ///
 /// # Errors
-/// More or fewer values than marks, or an unknown mark.
+/// More or fewer values than specifiers, or an unknown specifier.
 pub fn format_percent(text: &str, values: &Value) -> Result<String, String> {
     let mut values = match values {
         Value::Tuple(values) => values.as_slice(),

@@ -125,7 +125,7 @@ impl Lexer<'_> {
         let from = self.at;
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
         let mut end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
-        // The sign of an exponent belongs to the number.
+        // A sign after the `e` of an exponent, as in `1e-3`, belongs to the number.
         let hex = rest.starts_with("0x");
         if !hex && rest[..end].ends_with(['e', 'E']) && rest[end..].starts_with(['+', '-']) {
             let digits = rest[end + 1..].find(|c: char| !c.is_ascii_digit());

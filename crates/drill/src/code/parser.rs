@@ -191,7 +191,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Refuses long chains, because they would become deep trees.
+    /// Refuses long chains of operators, because they would become deep trees.
     fn counted(&self, links: usize) -> Result<usize, Refusal> {
         if links == LONGEST_CHAIN {
             return Err(Refusal::new(self.line(), "in the code block: too long an expression"));
@@ -298,7 +298,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Expression after `(`: one in brackets, or a tuple.
+    /// Parses the rest of `(a)`, an expression in brackets, or of a tuple such as `(a, b)`.
     fn brackets(&mut self) -> Result<Expression, Refusal> {
         let (mut values, comma) = self.list()?;
         Ok(if values.len() == 1 && !comma { values.remove(0) } else { Expression::Tuple(values) })

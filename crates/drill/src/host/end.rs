@@ -55,7 +55,7 @@ pub struct End {
     pub wakeups: u64,
     /// True from a write that finds the send buffer full until enough of the buffer is free again.
     pub found_buffer_full: bool,
-    /// Number of readable bytes after the previous call of [`Self::observe`].
+    /// Number of readable bytes at the previous call of [`Self::wake_waiters`].
     woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
     flight: VecDeque<(u64, u64)>,

@@ -6,8 +6,9 @@ use super::{Errno, Host, Kind, Return};
 use crate::script::SocketOption;
 use retx_units::{Duration, Time};
 
-/// Linux's maximum of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, and, in the next line, of `TCP_KEEPCNT`.
+/// Linux's maximum of `TCP_KEEPIDLE` and `TCP_KEEPINTVL`, seconds.
 const KEEP_SECONDS_MAX: i64 = 32_767;
+/// Linux's maximum of `TCP_KEEPCNT`.
 const KEEP_COUNT_MAX: i64 = 127;
 
 impl Host {

@@ -91,7 +91,7 @@ impl Settings {
     pub fn configure(&self, base: &Config) -> Result<(Config, u64), String> {
         let mut config = base.clone();
         if let Some(name) = &self.congestion_control {
-            // The name denotes the kernel's module.
+            // `true`: the name denotes a module of the kernel, as under a Linux preset.
             let change = ("congestion_control".to_owned(), name.clone());
             config = retx_scenario::adjust_tcp(&config, true, &[change])
                 .map_err(|error| format!("TCP_CONGESTION: {error}"))?;

@@ -23,8 +23,8 @@ const LEVELS: [&str; 4] = ["SOL_SOCKET", "SOL_TCP", "IPPROTO_TCP", "SOL_IP"];
 const WITHOUT_EFFECT: [&str; 6] =
     ["IP_TOS", "IP_MTU_DISCOVER", "IP_FREEBIND", "SO_ZEROCOPY", "SO_PRIORITY", "SO_MARK"];
 
-/// Flags of the only supported set of transmit timestamps: all kinds, each numbered by the last
-/// byte of a write.
+/// Flags of `SO_TIMESTAMPING`, which are supported only together. They request all kinds of
+/// transmit timestamps, each numbered by the last byte of a write.
 const STAMPS: [&str; 5] = [
     "SOF_TIMESTAMPING_TX_SCHED",
     "SOF_TIMESTAMPING_TX_SOFTWARE",

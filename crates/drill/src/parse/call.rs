@@ -39,7 +39,8 @@ const CALLS: &[(&str, Lower)] = &[
 ];
 
 impl Parser<'_> {
-    /// Parses a call after its time, such as `...0.2 connect(3, ..., ...) = 0`.
+    /// Parses a call after its start time: the latest time of return, if any, and the call itself,
+    /// such as `...0.2 connect(3, ..., ...) = 0`.
     pub fn call(&mut self, when: EventTime) -> Result<Call, Refusal> {
         let end = self.call_end(when)?;
         let line = self.line();

@@ -226,7 +226,7 @@ const fn no_options() -> OptionList {
 }
 
 impl TcpOption {
-    /// Length in the header, bytes.
+    /// Length of the option in the header, bytes.
     pub fn bytes(&self) -> u32 {
         match self {
             Self::Eol | Self::Nop => 1,

@@ -26,8 +26,8 @@ pub use variables::tcp_info;
 pub struct Options {
     /// Preset for scripts without `--retx-tcp`.
     pub tcp: String,
-    /// Changes to the configuration of the TCP before those of the script, in the notation of
-    /// `--set`.
+    /// Changes to the TCP configuration, in the notation of `--set`. The script's own changes are
+    /// applied after them.
     pub settings: Vec<(String, String)>,
     /// True to record events in the notation of scripts.
     pub trace: bool,

@@ -39,7 +39,7 @@ impl NumberMapping {
     /// Converts an arriving packet to the connection's numbers.
     ///
     /// # Errors
-    /// It echoes a timestamp that the endpoint never sent.
+    /// The packet echoes a timestamp that the endpoint never sent.
     pub fn incoming_segment(&self, packet: &Packet, scaled_echo: bool) -> Result<Segment, String> {
         let syn = packet.flags.contains(Flags::SYN);
         let has_ack = packet.flags.contains(Flags::ACK);

@@ -216,7 +216,7 @@ enum Names {
     Kernel,
 }
 
-/// Names used by flags: under a Linux preset the kernel's.
+/// Meaning of congestion controls' names in flags: the kernel's for a Linux preset, else retx's.
 fn names_of(preset: &presets::Preset) -> Names {
     if preset.is_linux() { Names::Kernel } else { Names::Registry }
 }

@@ -301,7 +301,7 @@ mod tests {
     fn pauses_are_longer_than_an_rtt_of_what_was_sent_once() {
         let mut flow = connected();
         flow.sent(40, copy(1, 1), 1);
-        // A time equal to the RTT is not a pause; a longer one is.
+        // Sending nothing for one RTT (40 ms) is not a pause; sending nothing for longer is.
         flow.sent(80, copy(2, 1001), 1001);
         assert_eq!(flow.0.record.counters.idle.total(), Duration::ZERO);
         flow.sent(121, copy(3, 1), 2001);

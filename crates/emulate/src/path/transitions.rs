@@ -208,7 +208,7 @@ fn in_recovery(state: &SocketState) -> bool {
     state.loss_state == LossState::Recovery
 }
 
-/// True if the window has been reduced to the threshold.
+/// True if the congestion window has been reduced to the slow start threshold.
 fn has_reduced(before: &SocketState, state: &SocketState) -> bool {
     // The acknowledgment that ends the reduction may also increase the window by one segment.
     let at_threshold = state.ssthresh.is_some_and(|ssthresh| state.cwnd <= ssthresh + 1);
@@ -227,7 +227,7 @@ fn loss(
         trigger,
         repaired_by_probe: false,
         cwnd_before_bytes: before.cwnd_bytes(),
-        // A threshold above the window does not raise the window.
+        // A slow start threshold above the congestion window does not raise the window.
         cwnd_after_bytes: state.recovery_target_bytes().min(before.cwnd_bytes()),
         rto: before.rto,
         backoff: before.backoff,

@@ -5,9 +5,10 @@
 //! duration of a file extends from the opening of its connection to the reading of its last byte.
 //!
 //! *Requests.* A client sends its first request as soon as it is connected, and its server responds
-//! when it has read the complete request. Both draw the sizes from the same script. If each request
-//! has a separate connection, no end waits until both ends have closed the previous connection. The
-//! client continues when it has read the response, and the server accepts the next connection.
+//! when it has read the complete request. Both draw the sizes from the same random streams. If each
+//! request has a separate connection, no end waits until both ends have closed the previous
+//! connection. The client continues when it has read the response, and the server accepts the next
+//! connection.
 
 use super::MessageSender;
 use super::sockets;

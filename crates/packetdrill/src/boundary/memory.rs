@@ -4,7 +4,7 @@
 use libc::c_int;
 use std::slice;
 
-/// Largest number of parts per call (Linux's `UIO_MAXIOV`).
+/// Largest number of buffers in one read or write (Linux's `UIO_MAXIOV`).
 pub const IOVECS_MAX: usize = 1024;
 
 /// Slice of `count` values at `at`; `EINVAL` for an impossible count, `EFAULT` for an invalid
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn null_is_a_slice_only_where_its_length_is_zero() {
-        // SAFETY: null pointers, and an array of three.
+        // SAFETY: all pointers are null, except one to an array of three elements.
         unsafe {
             assert_eq!(values(null::<u64>(), 0), Ok(&[][..]));
             assert_eq!(values_mut(null_mut::<u64>(), 0), Ok(&mut [][..]));

@@ -48,13 +48,14 @@ pub unsafe extern "C" fn times(buffer: *mut tms) -> clock_t {
     unsafe { libc::syscall(libc::SYS_times, buffer) as clock_t }
 }
 
-/// Does nothing, because delays in real time have no effect.
+/// Locks no memory: page faults delay packetdrill only in real time, which has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(_flags: c_int) -> c_int {
     0
 }
 
-/// Does nothing, because delays in real time have no effect.
+/// Sets no priority: waiting for the processor delays packetdrill only in real time, which has no
+/// effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_setscheduler(
     _process: pid_t,

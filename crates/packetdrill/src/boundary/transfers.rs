@@ -144,7 +144,7 @@ pub unsafe extern "C" fn sendmsg(
     }
 }
 
-/// Parts of a read or a write, and their total length.
+/// Buffers (`iovec`) of one read or write, and their total length in bytes.
 ///
 /// # Safety
 /// `parts` is null, or points to `count` parts.

@@ -59,7 +59,7 @@ impl Control {
         Ok(Self { instance, methods, window: Py::new(py, Window::default())?, min_rtt: None })
     }
 
-    /// Calls a method with the window, which it may set, and further arguments.
+    /// Calls a method with the congestion window, which the method may set, and further arguments.
     fn change<'py, A>(
         &self,
         py: Python<'py>,

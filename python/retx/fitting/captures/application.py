@@ -1,4 +1,4 @@
-"""Application of a captured flow: a transfer, or responses after the pauses that it made."""
+"""Application of a captured flow: one transfer, or responses separated by the flow's pauses."""
 
 from __future__ import annotations
 

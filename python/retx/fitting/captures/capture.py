@@ -128,7 +128,7 @@ def fit_capture(
 
 
 def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> dict[str, Any]:
-    """Measurements of the flow with this number, which must have `least` data segments."""
+    """Measurements of the flow with this number, which must have at least `least` data segments."""
     for file in files:
         # Opening the file first gives Python's error, which names the file and refuses a directory.
         file.open("rb").close()

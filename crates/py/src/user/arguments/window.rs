@@ -1,11 +1,11 @@
-//! Window that a user's congestion control may set.
+//! Congestion window and slow start threshold, which a user's congestion control may set.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyInt};
 use retx_tcp::congestion_control as model;
 
-/// Window of a sender.
+/// Congestion window and slow start threshold of a sender.
 #[pyclass(module = "retx")]
 #[derive(Debug)]
 pub struct Window {
