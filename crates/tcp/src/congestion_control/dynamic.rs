@@ -321,10 +321,11 @@ mod tests {
             (window.cwnd, window.ssthresh)
         };
         let second = Config::default();
-        // ABW is 100,000 bytes. One loss in 1000 segments is 0.1 %; one in 100 is 1 %.
+        // ABW is the bytes of a second, 100,000. One loss in 1000 segments is 0.1 %; one in 100 is
+        // 1 %.
         assert_eq!(after(&second, 1000), (22_000, 100_000));
         assert_eq!(after(&second, 100), (10_000, 100_000));
-        // ABW is 4,000 bytes.
+        // ABW is 0.1 MB/s × 40 ms = 4,000 bytes.
         let least_rtt = Config { abw: Abw::LeastRtt, ..second };
         assert_eq!(after(&least_rtt, 1000), (2_000, 4_000));
         for estimator in [Estimator::Westwood, Estimator::WestwoodPlus] {

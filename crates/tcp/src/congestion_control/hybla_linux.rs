@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_rho_squared_per_round() {
-        // √(100² + 2·16·100) = 114.9.
+        // ρ = 4: cwnd² grows by 2ρ² per ACK, so 100 ACKs give √(100² + 2·16·100) = 114.9.
         assert_eq!(grown(100, 100, 1, 100), 114);
         // ⌊128/100⌋ = 1 in 128 per ACK: 128 ACKs for one segment.
         assert_eq!([127, 128].map(|acks| grown(25, 100, 1, acks)), [100, 101]);

@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(window.ssthresh, 25_000);
     }
 
-    /// A silence of 200 ticks gives a sample of 5 bytes per tick to both filters.
+    /// A silence of 200 ticks gives a sample of 1000/200 = 5 bytes per tick.
     #[test]
     fn silence_lowers_the_estimate_slowly() {
         let mut westwood = settled();

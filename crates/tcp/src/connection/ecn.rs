@@ -54,20 +54,21 @@ pub(super) struct EcnState {
     enabled: bool,
     /// ECN field of the packet being handled; not set if ECN is off.
     arriving: Ecn,
-    /// Receiver: ECN-capable data have arrived.
+    /// Receiver: true if ECN-capable data have arrived.
     markable: bool,
-    /// Receiver: a packet was marked, and the sender has not sent CWR yet.
+    /// Receiver: true if a packet was marked, and the sender has not sent CWR yet.
     echoes: bool,
-    /// Receiver that echoes each change: the last ECN-capable data were marked (`DCTCP.CE`).
+    /// Receiver that echoes each change of the marks: true if the last ECN-capable data were marked
+    /// (`DCTCP.CE`).
     marked: bool,
-    /// Sender: the current acknowledgment carries ECN-Echo, and is not old (below `SND.UNA`).
+    /// Sender: true if the current acknowledgment carries ECN-Echo, and is not below `SND.UNA`.
     echoed: bool,
-    /// Sender: the window was reduced; the next new data carry CWR.
+    /// Sender: true if the congestion window was reduced, so the next new data carry CWR.
     reduced: bool,
-    /// Sender: ECN-Echo arrived at a window of one segment; no new data are sent until the
-    /// retransmission timer expires.
+    /// Sender: true if ECN-Echo arrived while the congestion window was one segment. No new data
+    /// are sent until the retransmission timer expires.
     waits_for_rto: bool,
-    /// Sender: a reduction by ECN-Echo is in progress (Linux `TCP_CA_CWR`).
+    /// Sender: true while a reduction by ECN-Echo is in progress (Linux `TCP_CA_CWR`).
     reducing: bool,
     /// Sender: windows of data for which cwnd was reduced; only if both ends use ECN.
     reductions: Lazy<Reductions>,

@@ -39,7 +39,7 @@ pub enum Limit {
 }
 
 impl Connection {
-    /// True if only new data are sent and all data in flight count as the pipe: nothing is lost or
+    /// True if only new data are sent, and the pipe is FlightSize because nothing is lost or
     /// selectively acknowledged. False also if the test would take long.
     #[inline(always)]
     pub fn sends_new_data(&self) -> bool {

@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(said, [Corruption, Congestion, Congestion]);
     }
 
-    /// With a base RTT of 51 ticks, 54 lie below the threshold and 55 do not; with one of 50 ticks,
-    /// 54 do not.
+    /// With a base RTT of 51 ticks, an RTT of 54 ticks is below the threshold, and one of 55 is
+    /// not; once the base RTT is 50 ticks, 54 is not below it.
     #[test]
     fn the_base_rtt_is_the_smallest_so_far() {
         let said = verdicts(Config::default(), &[510_000, 540_000, 550_000, 500_000, 540_000]);

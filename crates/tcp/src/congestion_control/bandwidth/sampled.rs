@@ -106,7 +106,7 @@ mod tests {
         assert!((step(Smoothing::Single, 1) - 110_000.0).abs() < 1e-6);
         assert!((step(Smoothing::Single, 2) - 119_000.0).abs() < 1e-6);
         assert!((step(Smoothing::Cascade, 1) - 101_562.5).abs() < 1e-6);
-        // First filter: 123437.5; last filter: (7·101562.5 + 123437.5)/8.
+        // First filter: (7·112500 + 200000)/8 = 123437.5; last filter: (7·101562.5 + 123437.5)/8.
         assert!((step(Smoothing::Cascade, 2) - 104_296.875).abs() < 1e-6);
     }
 }

@@ -104,7 +104,8 @@ impl Policer {
             self.reset();
             return Outcome::Nothing;
         }
-        // The end of the interval must be lossy, too.
+        // The interval ends only at a loss, when the policer's tokens are used up. Before that, the
+        // policed rate would be estimated too low.
         if progress.shows_loss { self.end(progress, smss) } else { Outcome::Nothing }
     }
 

@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(exit_of(Hystart::new(true), 32, 1, |_| 80), Some(82));
     }
 
-    /// The allowance is 256 KiB at 2·cwnd/SRTT far from the threshold, and at 1.2·cwnd/SRTT near
-    /// it, as after a timeout.
+    /// The allowance is the time of 256 KiB at the rate 2·cwnd/SRTT far below ssthresh, and at
+    /// 1.2·cwnd/SRTT near it, as after a timeout.
     #[test]
     fn allowance_for_bursts() {
         let longest = |cwnd, ssthresh| {
