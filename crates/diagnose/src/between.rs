@@ -36,7 +36,7 @@ pub struct OneWayComparison {
     pub lost: u64,
     /// Lost packets with data.
     pub lost_data: u64,
-    /// Frames of lost packets in the first capture; at most the first thousand.
+    /// Frame numbers, in the first capture, of the lost packets; at most the first thousand.
     pub lost_frames: Vec<u64>,
     /// Mean number of consecutive losses; 0 without losses.
     pub loss_run_mean: f64,

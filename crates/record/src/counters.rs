@@ -108,7 +108,8 @@ impl Measure for Episodes {
 pub enum IdleEnd {
     /// Expiry of the retransmission timer.
     Rto,
-    /// Arrival of an acknowledgment, or probe of a closed window: a window limited the sender.
+    /// Arrival of an acknowledgment, or probe of a closed window: the congestion window or the
+    /// receive window limited the sender.
     Window,
     /// New data from the application, after a time without data to send.
     Application,

@@ -62,9 +62,9 @@ pub struct LinkSummary {
     /// none was lost. Frames are counted when their fate is determined, which may be on entry.
     pub loss_burst_mean_packets: f64,
     pub loss_burst_max_packets: u64,
-    /// Mean delay that the channels add to a frame, over the frames that they delay and those that
-    /// wait for an earlier frame; `None` if there were none. Links with `arq` or `fec` do not
-    /// measure it.
+    /// Mean delay that the channels themselves add to a frame, without the wait behind earlier
+    /// frames (`order_wait_mean_s`). The mean is over all frames that are delayed or have to wait;
+    /// `None` if there were none. Links with `arq` or `fec` do not measure it.
     pub channel_delay_mean_s: Option<f64>,
     /// Mean time for which the frames of `channel_delay_mean_s` wait behind earlier ones, because
     /// order is kept. Their mean total delay is the sum of `channel_delay_mean_s` and this time.

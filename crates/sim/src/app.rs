@@ -12,17 +12,17 @@ use retx_units::Time;
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct App {
-    /// Bytes of the file that the receiver has not read yet.
+    /// Bytes of the file in transfer that the receiver has not read yet.
     unread: u64,
     /// Largest number of bytes that the receiver may read now: the free space of a proxy's buffer,
     /// or the block size of a program that reads slowly. [`u64::MAX`] means unlimited.
     room: u64,
-    /// Bytes of the file that are available, but not yet written to the connection.
+    /// Bytes of the file in transfer that are available, but not yet written to the connection.
     unwritten: u64,
-    /// Number of the file, from 0.
+    /// Number of the file in transfer, from 0.
     file: u32,
     closed: bool,
-    /// True if more data of the file may become available.
+    /// True if more data of the file in transfer may become available.
     is_supply_open: bool,
     /// True if the sender is a proxy, which sends only bytes that its other connection has
     /// received.
@@ -79,7 +79,7 @@ impl App {
         self.room = 0;
     }
 
-    /// Makes `bytes` more bytes of the file available to the sender.
+    /// Makes `bytes` more bytes of the current file available to the sender.
     pub const fn add_supply(&mut self, bytes: u64) {
         self.unwritten += bytes;
     }

@@ -198,8 +198,8 @@ impl Account {
         }
     }
 
-    /// Reassigns a part of an interval from one limit and episode to another. Returns the length
-    /// that was reassigned.
+    /// Moves up to `length` of the time that is attributed to one limit and episode to another.
+    /// Returns the time moved, which is shorter if less time was attributed.
     pub fn reassign(
         &mut self,
         length: i64,

@@ -65,8 +65,8 @@ impl Direction {
         let scale = if is_syn { 0 } else { self.window_scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
         let is_known = self.window_scale.is_some() || is_syn;
-        // RFC 5681 §2: a duplicate ACK leaves the window unchanged. An ACK with SACK blocks counts
-        // as a duplicate even if the window has changed.
+        // RFC 5681 §2: a duplicate ACK leaves the advertised window unchanged. An ACK with SACK
+        // blocks counts as a duplicate even if the advertised window has changed.
         let is_duplicate = packet.payload_bytes == 0
             && !packet.control.any(ControlBits::SYN | ControlBits::FIN | ControlBits::RST)
             && ack == self.highest_ack
@@ -93,8 +93,8 @@ impl Direction {
         if self.is_established {
             self.on_evidence_of_ack(packet, now);
         }
-        // The slack is needed because the least round trip measured so far may exceed the true
-        // minimum.
+        // The tolerance is subtracted because the least round trip measured so far may exceed the
+        // true minimum.
         let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {

@@ -1,8 +1,8 @@
 //! Busy periods of the bottleneck, inferred from arrivals at the receiver's end.
 //!
 //! At the receiver's end, the times of arrival do not show when data were sent, because of queues
-//! before the capture. But if a window keeps the bottleneck's queue from emptying, segments arrive
-//! back to back, spaced by their transmission times.
+//! before the capture. But if the data in flight keep the bottleneck's queue from emptying,
+//! segments arrive back to back, spaced by their transmission times.
 
 /// Fraction of a segment's transmission time by which the next segment may be late without causing
 /// a gap (an arbitrary choice).

@@ -7,13 +7,13 @@
 //! evidence.
 //!
 //! Two more observations are used. A queue fills until it overflows, so under congestion the RTT
-//! before the loss is the largest since the previous episode. And a window that exceeds the
-//! capacity of the path causes the loss of several segments at once more often than most channels
-//! do.
+//! before the loss is the largest since the previous episode. And a congestion window that exceeds
+//! the capacity of the path causes the loss of several segments at once more often than most
+//! channels do.
 //!
-//! Channel losses occur at random intervals. A window that repeatedly grows until the same queue is
-//! full, or the same policer drops, causes losses at regular intervals. This holds even if other
-//! flows keep the RTT constant, or if the queue is too short to be visible.
+//! Channel losses occur at random intervals. A congestion window that repeatedly grows until the
+//! same queue is full, or the same policer drops, causes losses at regular intervals. This holds
+//! even if other flows keep the RTT constant, or if the queue is too short to be visible.
 
 use super::direction::EpisodeRecord;
 

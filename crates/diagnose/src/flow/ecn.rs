@@ -27,8 +27,8 @@ impl Ecn {
     }
 
     /// Handles data that pass the capture. Returns true if their CWR bit shows that the sender has
-    /// reduced its window because of an ECN-Echo. Senders also set CWR after a reduction in fast
-    /// recovery (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
+    /// reduced its congestion window because of an ECN-Echo. Senders also set CWR after a reduction
+    /// in fast recovery (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
     pub fn detects_reduction(&mut self, packet: &Packet, is_open: bool) -> bool {
         if !packet.control.any(ControlBits::CWR) || packet.control.any(ControlBits::SYN) {
             return false;
@@ -43,7 +43,7 @@ impl Ecn {
         true
     }
 
-    /// Pattern of ECN; none if the sender did not reduce its window because of it.
+    /// Pattern of ECN; none if the sender did not reduce its congestion window because of it.
     pub fn pattern(&self) -> Option<Pattern> {
         let times = match self.reductions {
             0 => return None,

@@ -292,7 +292,7 @@ impl Direction {
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
         let mut times_ns: Vec<i64> = Vec::new();
         for (_, episode) in losses {
-            // At a capture away from the sender, one recovery may look like several.
+            // If the capture is not at the sender, one recovery may look like several.
             let is_same = |last: &i64| episode.start_ns - last < SAME_RTTS * episode.rtt_ns;
             if !times_ns.last().is_some_and(is_same) {
                 times_ns.push(episode.start_ns);

@@ -6,10 +6,11 @@
 //! segment per round trip or more. If the bytes in flight return to the same maximum for
 //! [`ROUNDS_MIN`] rounds, and do not exceed it, something else bounds them.
 //!
-//! *Limitations.* After a reduction, CUBIC keeps its window nearly constant for seconds, and a
-//! sender that paces its segments may keep it constant permanently. In both cases the congestion
-//! window remains the limit. If the size of a send buffer is not a multiple of the segment size,
-//! the last segment is short. The sender then looks like one whose application has no more data.
+//! *Limitations.* After a reduction, CUBIC keeps its congestion window nearly constant for seconds,
+//! and a sender that paces its segments may keep it constant permanently. In both cases the
+//! congestion window remains the limit. If the size of a send buffer is not a multiple of the
+//! segment size, the last segment is short. The sender then looks like one whose application has no
+//! more data.
 
 /// Number of rounds without growth after which a buffer or a clamp counts as the limit. Even the
 /// slowest growth, half a segment per round trip with delayed ACKs, adds four segments in this
@@ -67,8 +68,8 @@ impl FlightGrowth {
         }
     }
 
-    /// Begins a period at position `end`: the window has grown, or the sender may not have used all
-    /// of it.
+    /// Begins a period at position `end`: the congestion window has grown, or the sender may not
+    /// have used all of it.
     pub fn begin_period(&mut self, end: i64) {
         self.current_period += 1;
         (self.rounds, self.is_used, self.round_end) = (0, false, end);

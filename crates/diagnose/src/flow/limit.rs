@@ -114,8 +114,8 @@ impl Direction {
         }
     }
 
-    /// Undoes the window reduction of a timeout, as a Linux sender does when F-RTO or timestamps
-    /// show that the timeout was needless.
+    /// Undoes the reduction of the congestion window by a timeout, as a Linux sender does when
+    /// F-RTO or timestamps show that the timeout was needless.
     fn undo_timeout(&mut self) {
         if std::mem::take(&mut self.sender.has_undone)
             && let Some(episode) = self.episodes.last_mut()
@@ -191,12 +191,13 @@ impl Direction {
 
     /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in
     /// flight reached the final estimate of the path's bandwidth-delay product. In other periods
-    /// the limit may have been a send buffer or a clamp of the window.
+    /// the limit may have been a send buffer or a clamp of the congestion window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
         let product = self.path.bandwidth_delay_bytes().filter(|_| self.busy_period.is_none());
         let enough = product.map(|product| FILLED * product);
-        // Where queues are invisible, the bytes in flight are not known well enough.
+        // Where queues are invisible, the bytes in flight are not known well enough to detect a
+        // send buffer or a clamp.
         let bound = if self.busy_period.is_none() { self.growth.limited_periods() } else { &[] };
         undecided.correct(&mut self.account, enough, bound);
     }
@@ -273,7 +274,7 @@ impl Direction {
         since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
-    /// Limit that ended when these data were sent. At a capture away from the sender, an
+    /// Limit that ended when these data were sent. If the capture is not at the sender, an
     /// acknowledgment may have reached the sender a little later than assumed. Data that the
     /// acknowledgment released then end the limit that was in force before it.
     pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {

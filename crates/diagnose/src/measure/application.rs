@@ -47,8 +47,8 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
             alone_ns = None;
             continue;
         }
-        // If the capture is away from the sender, the segments that an acknowledgment releases pass
-        // it one round trip (between capture and sender) after the acknowledgment.
+        // If the capture is not at the sender, the segments that an acknowledgment releases pass
+        // the capture one round trip (between capture and sender) after the acknowledgment.
         let since_ack_ns = passed.time_ns - acked_ns - here_ns;
         // The receiver may have delayed the ACK of a single segment. The pause therefore begins one
         // round trip after this segment, even if its ACK came later.

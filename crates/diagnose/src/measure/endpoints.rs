@@ -16,7 +16,7 @@ const AFTER: f64 = 1.5;
 /// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;
 
-/// Quantile of the bytes in flight that counts as their bound, away from the sender.
+/// Quantile of the bytes in flight that counts as their bound, if the capture is not at the sender.
 const BOUND: f64 = 0.9;
 /// Minimum number of fast recoveries from which the mean window of Reno and CUBIC is computed.
 const RECOVERIES_MIN: usize = 10;
@@ -103,8 +103,8 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     let origin = data.first()?.start;
     let first_ack = observed.packet_log.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
-    // If the capture is away from the sender, the data that an acknowledgment releases pass it one
-    // round trip (between capture and sender) after the acknowledgment.
+    // If the capture is not at the sender, the data that an acknowledgment releases pass the
+    // capture one round trip (between capture and sender) after the acknowledgment.
     let first = data.iter().take_while(|it| it.time_ns < first_ack.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
     Some(bytes.div_ceil(trace.segment_bytes.max(1)))
@@ -125,8 +125,9 @@ fn median_window(acks: &[ObservedAck]) -> Option<i64> {
 fn window_bound(flow: &answer::Flow, observed: &Observed) -> Option<i64> {
     let mut flights: Vec<i64> = under_way(observed).into_iter().map(|it| it.1).collect();
     flights.sort_unstable();
-    // Away from the sender, acknowledgments are assigned to a wrong round trip if round trips
-    // vary, so the largest value is not reliable.
+    // If the capture is not at the sender, and the RTT varies, some acknowledgments are assigned to
+    // a wrong round trip. The largest number of bytes in flight is then not reliable, so the
+    // quantile `BOUND` is used.
     let part = if flow.place == "sender" { 1.0 } else { BOUND };
     let rank = (part * flights.len() as f64) as usize;
     let is_bound = flow.limited_by.send_buffer > 0.0;
@@ -150,8 +151,8 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
 fn ack_delay(trace: &FlowTrace) -> Option<f64> {
     let mut held = trace.ack_delays_ns.clone();
     held.sort_unstable();
-    // The longest twentieth is ignored, because some acknowledgments may have waited for another
-    // reason.
+    // The longest twentieth of the delays is ignored, because some acknowledgments may have waited
+    // for another reason.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
 }
 

@@ -66,10 +66,9 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// Derives the chain from either form of the parameters.
+    /// Derives the chain from p and r (with k and h), or from loss and mean_burst.
     ///
-    /// # Errors
-    /// A mixture of the two forms, an incomplete form, or impossible values.
+    /// # Errors Parameters of both kinds, missing parameters, or impossible values.
     fn read(&self) -> Result<Chain, String> {
         let chain = [("p", self.p), ("r", self.r), ("k", self.k), ("h", self.h)];
         let given = chain.iter().find(|(_, value)| value.is_some());

@@ -73,10 +73,9 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// Derives the chain from either form of the parameters.
+    /// Derives the chain from mean_good and mean_bad (with k and h), or from loss and mean_burst.
     ///
-    /// # Errors
-    /// A mixture of the two forms, an incomplete form, or impossible times.
+    /// # Errors Parameters of both kinds, missing parameters, or impossible times.
     fn read(&self) -> Result<Chain, String> {
         let own = [
             ("mean_good", self.mean_good.is_some()),
@@ -172,8 +171,8 @@ impl Model for Config {
 /// Mean number of instants per span at which the chain forgets its state; about one span in 3000
 /// has none.
 const PER_SPAN: f64 = 8.0;
-/// Number of spans that are searched backwards for an instant. The probability that none is found
-/// is e^(−8·64).
+/// Number of earlier spans that are searched for the last instant at which the chain forgot its
+/// state. The probability that none is found is e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
 /// Running channel: its chain, and the instants of the current span of time at which the chain

@@ -24,10 +24,12 @@ use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Flag in `relation`: the pipe gets its packets from a source, whose number is in the other bits.
+/// Flag in `relation`: the pipe gets its packets from a source (a merge queue of the engine), whose
+/// number is in the other bits.
 const HAS_SOURCE: u32 = 1 << 30;
 
-/// Flag in `relation`: the pipe passes its packets to a sink, whose number is in the other bits.
+/// Flag in `relation`: the pipe passes its packets to a sink (a merge queue of the engine), whose
+/// number is in the other bits.
 const HAS_SINK: u32 = 1 << 31;
 
 /// Value of `relation` for a pipe that does not follow a pipe and has no source or sink.

@@ -25,7 +25,7 @@ pub(super) struct Changes {
     /// Changes that have not been applied yet, in reverse order of time.
     pub pending: Vec<Change>,
     /// Random streams for additional models, if a later change lists more models than the channel
-    /// has now; in reverse order of position.
+    /// has now; the stream for the last model in the list comes first.
     pub streams: Vec<RandomStream>,
 }
 

@@ -262,8 +262,9 @@ impl Transmitter {
         self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
-        // The arrival is stored as the waiting time in 32 bits of nanoseconds, so a packet that
-        // waits longer than 4 s does not pass ahead of time.
+        // The arrival time is stored as the time from arrival to transmission, in nanoseconds, in
+        // 32 bits. A packet that waits longer than 4 s is therefore refused here; it is enqueued
+        // when it arrives.
         let ahead_wait_ns = u32::try_from(wait.as_nanos()).ok()?;
         // `waiting` may contain packets that will have left the queue by `at`. Searching a long
         // queue for them is slow. It is done only if the queue, including them, is as long as the

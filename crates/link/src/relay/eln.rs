@@ -1,6 +1,6 @@
 //! *What it does.* Explicit loss notification: the relay marks acknowledgments that request a
 //! segment lost on the lossy hop, so that the sender can retransmit the segment without reducing
-//! its window.
+//! its congestion window.
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp/snoop.cc`, `snoop_wless_data` and `snoop_wired_ack` (data from the

@@ -224,8 +224,8 @@ impl Snoop {
             self.on_new_ack(ack, context);
             return Verdict::Pass;
         }
-        // Duplicate ACK as defined in RFC 5681 §2: the window must not have changed. (ns-2 does not
-        // check the window, because it has no window updates.)
+        // Duplicate ACK as defined in RFC 5681 §2: the advertised window must not have changed.
+        // (ns-2 does not check it, because ns-2 has no window updates.)
         let duplicate = segment.seq_len() == 0 && same_advertised_window && self.end > ack;
         if duplicate { self.on_duplicate(context) } else { Verdict::Pass }
     }
@@ -311,7 +311,7 @@ impl Snoop {
     }
 
     /// Frees the copy of a segment that the queue of the lossy hop has dropped: the sender has to
-    /// repair the loss, and reduce its window.
+    /// repair the loss, and reduce its congestion window.
     pub fn on_queue_drop(&mut self, segment: &Segment, context: &mut Context<'_>) {
         let Some((from, _)) = self.span(segment) else { return };
         let at = self.cache.partition_point(|held| held.from < from);

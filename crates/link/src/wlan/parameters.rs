@@ -8,7 +8,7 @@ use retx_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Named set of parameters.
+/// 802.11 standard: a named set of parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Standard {
     /// High-rate DSSS: 1, 2, 5.5 and 11 Mbit/s.

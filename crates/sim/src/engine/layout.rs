@@ -7,7 +7,8 @@ use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
 
-/// Stage, and the index of its first place. Indices of places begin with the pipes.
+/// Stage, and the index of its first place. Places are numbered through all stages; pipes have the
+/// lowest indices.
 #[derive(Debug, Clone)]
 pub(crate) struct PlacedStage {
     pub stage: Stage,

@@ -54,8 +54,8 @@ impl Flow {
         }
     }
 
-    /// Invalidates the stored ranges after a reduction of the window or the undo of one, because
-    /// the record itself may then have changed the limit.
+    /// Invalidates the stored ranges after a reduction of the congestion window, or the undo of
+    /// one, because the flow's record may have changed the limit when it recorded that event.
     pub(super) fn invalidate_cached_limit(&mut self) {
         self.cached_limit = CachedLimit::UNKNOWN;
     }

@@ -61,9 +61,9 @@ impl Flow {
         }
     }
 
-    /// Handles a reset of the connection. Once the file has been read, a reset does not count as a
-    /// failure: a FIN that is retransmitted after the peer has left TIME-WAIT is answered by a
-    /// reset.
+    /// Handles a reset of the connection. Once the file in transfer has been read, a reset does not
+    /// count as a failure: a FIN that is retransmitted after the peer has left TIME-WAIT is
+    /// answered by a reset.
     pub(super) fn handle_reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
         if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
             // The proxy has reset this endpoint itself. Its peer learns of that by the RST.

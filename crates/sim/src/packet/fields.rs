@@ -1,14 +1,14 @@
-//! Fields of a packet that are stored apart from its header: origin and position, which few hops
-//! need (`engine/routes.rs`), and rare fields, which few packets have.
+//! Fields of a packet that are stored apart from its header: copy number, position and table row,
+//! which few hops need (`engine/routes.rs`), and rare fields, which few packets have.
 
 use super::{HAS_RARE_FIELDS, NONE, OtherCopies, Packet, Packets};
 pub use retx_record::capture::Transmission;
 use std::ops::{Deref, DerefMut};
 
-/// Origin and position of a packet.
+/// Copy number, position and table row of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackingFields {
-    /// Origin: see [`PacketRef::copy_number`].
+    /// Number of the packet among those of its sender: see [`PacketRef::copy_number`].
     pub copy_number: u64,
     /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,

@@ -42,7 +42,7 @@ impl Total {
 /// Pauses of one direction.
 #[derive(Debug, Default)]
 pub struct Pauses {
-    /// Time and frame of the packet that closed the window; none while the window is open.
+    /// Time and frame of the packet that closed the receive window; none while that window is open.
     closed: Option<(i64, u64)>,
     /// Time and frame of the ACK that acknowledged all data; none while data are in flight.
     idle: Option<(i64, u64)>,
@@ -73,7 +73,8 @@ pub struct ReceiverPacket {
 }
 
 impl Pauses {
-    /// Handles a packet of the receiver: its window, and a request if it carries data.
+    /// Handles a packet of the receiver: its receive window, and a request if the packet carries
+    /// data.
     pub fn on_ack(&mut self, it: &ReceiverPacket) {
         let at = (it.time_ns, it.packet);
         self.last_ns = it.time_ns;

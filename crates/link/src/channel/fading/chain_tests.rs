@@ -40,7 +40,7 @@ fn each_border_is_crossed_as_often_as_by_the_process() {
         assert!(is_near(chain.share[state] * up, crossings, 1e-12), "up from {state}");
         assert!(is_near(chain.share[state + 1] * down, crossings, 1e-12), "down to {state}");
     }
-    // Nothing lies beyond the lowest and the highest state.
+    // No transition leads below the lowest state or above the highest.
     assert!(chain.rates[0].0.abs() + chain.rates[STATES - 1].1.abs() < f64::MIN_POSITIVE);
 }
 
@@ -60,7 +60,7 @@ fn the_first_state_is_stationary() {
     assert_eq!(chain.stationary(&mut stream(1)), 1);
     chain.share[0] = number + STEP;
     assert_eq!(chain.stationary(&mut stream(1)), 0);
-    // Rounding may let the probabilities sum to less than the number.
+    // Because of rounding, the probabilities may sum to less than the random number.
     chain.share = [0.0; STATES];
     assert_eq!(chain.stationary(&mut stream(1)), STATES - 1);
 }
