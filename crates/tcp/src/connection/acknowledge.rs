@@ -269,7 +269,7 @@ impl Connection {
     }
 
     /// Evaluates an acknowledgment: estimators observe it, then loss detection evaluates it, and
-    /// then either the window grows or recovery continues.
+    /// then either the congestion window grows or recovery continues.
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         if let Some(delivered) = selective {
@@ -347,8 +347,8 @@ impl Connection {
     /// Restarts the retransmission timer (RFC 6298 §5.2 and §5.3).
     #[inline]
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
-        // RFC 3168 §6.1.2: with a window of one segment, ECN-Echo starts the timer even if nothing
-        // is outstanding.
+        // RFC 3168 §6.1.2: with a congestion window of one segment, ECN-Echo starts the timer even
+        // if nothing is outstanding.
         let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.waits_for_rto();
         self.timers.retransmit = if idle {
             Time::NEVER

@@ -157,7 +157,7 @@ impl Connection {
     }
 
     /// First check of §3.10.7.4, after PAWS (RFC 7323 §5.3): true if any part of the segment lies
-    /// inside the window. A segment that fails is answered by an ACK.
+    /// inside the receive window. A segment that fails is answered by an ACK.
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
@@ -178,15 +178,15 @@ impl Connection {
         let edge = receiver.right_edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
         // Without data, the position at the right edge is accepted as well: otherwise no
-        // acknowledgment or reset could arrive while the window is closed.
+        // acknowledgment or reset could arrive while the receive window is closed.
         let inside = if segment.seq_len() == 0 {
             (next..=edge).contains(&position)
         } else {
             position < edge && end > next
         };
         if inside {
-            // RFC 7323 §5.3, R3: only a segment inside the window updates `TS.Recent`, not a
-            // duplicate of one that has arrived.
+            // RFC 7323 §5.3, R3: only a segment inside the receive window updates `TS.Recent`, not
+            // a duplicate of one that has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
                 && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
@@ -256,7 +256,7 @@ impl Connection {
         self.receiver.peer_smss = smss;
         self.ecn.negotiate(segment.flags);
         if self.sender.syn_retransmissions > 0 && self.sender.loss_detection.as_linux() {
-            // In Linux a lost SYN reduces the window, too, so the next new data carry CWR
+            // In Linux a lost SYN reduces the congestion window, too: the next new data carry CWR
             // (`tcp_enter_loss`).
             self.ecn.on_lost_syn();
         }

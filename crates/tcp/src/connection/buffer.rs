@@ -228,8 +228,8 @@ impl Connection {
     #[inline(never)]
     fn check_waiting_write(&mut self, now: Time) {
         let sender = &self.sender;
-        // The wanted size is compared before the use of the window, which takes more work to
-        // compute.
+        // The wanted size is compared before the use of the congestion window, which takes more
+        // work to compute.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
         if sender.bursts.memory.is_some_and(grows) {
             let leaves = sender.unsent().min(self.sendable_now(now));
@@ -366,11 +366,11 @@ mod tests {
         assert_eq!(filled(6_000, 90_000, 50_000), (0, 6_001, 3));
         // One byte more than a block: after a burst of the first block, the rest is one burst.
         assert_eq!(filled(3_001, 90_000, 50_000), (0, 3_001 + 1, 1 + 1));
-        // The first block alone exceeds half of the window, so it is pushed as a whole.
+        // The first block alone exceeds half of the peer's window, so it is pushed as a whole.
         assert_eq!(filled(6_000, 90_000, 2_999), (0, 6_001, 4));
         // A burst of 2000 bytes leaves room for 2000 more in the block, so that the block is full
-        // again at 5001: 5000 bytes after the last push. This is more than half of the window in
-        // the first case, and just half in the second.
+        // again at 5001: 5000 bytes after the last push. This is more than half of the peer's
+        // window in the first case, and just half in the second.
         assert_eq!(filled(6_000, 90_000, 4_999), (0, 6_001, 4));
         assert_eq!(filled(6_000, 90_000, 5_000), (0, 6_001, 3));
         // Without room nothing is sent, however much is pushed.

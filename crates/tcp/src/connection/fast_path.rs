@@ -235,7 +235,7 @@ impl Connection {
         true
     }
 
-    /// Records the use of the window.
+    /// Records the use of the congestion window.
     #[inline]
     fn note_flight(&mut self, pipe: u64, sent: bool) {
         let sender = &mut self.sender;
@@ -292,7 +292,7 @@ impl Connection {
         self.acknowledge_fast(now)
     }
 
-    /// True if, with nothing in flight, the pause was too short to reduce the window.
+    /// True if, with nothing in flight, the pause was too short to reduce the congestion window.
     #[cold]
     #[inline(never)]
     fn goes_on_after_pause(&self, now: Time) -> bool {

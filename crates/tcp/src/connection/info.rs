@@ -12,7 +12,7 @@ pub enum LossState {
     Open,
     /// Selective acknowledgments show a gap that does not count as a loss yet.
     Disorder,
-    /// The window is being reduced by ECN-Echo.
+    /// The congestion window is being reduced by ECN-Echo.
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -20,7 +20,7 @@ pub enum LossState {
     Loss,
 }
 
-/// Snapshot of a connection. The cost of making it grows with the window.
+/// Snapshot of a connection. The cost of making it grows with the number of segments in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info {
     /// Loss recovery state.

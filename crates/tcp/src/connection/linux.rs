@@ -11,7 +11,7 @@ use retx_units::Time;
 pub const BLOCK_MAX: u64 = 65_536;
 /// Largest window of a peer that a single segment may fill, bytes.
 const TCP_MSS_DEFAULT: u64 = 536;
-/// Smallest payload of a full segment, whatever the window: 68 bytes minus 40 of headers.
+/// Smallest payload of a full segment, whatever the peer's window: 68 bytes minus 40 of headers.
 const SMALLEST_SEGMENT: u64 = 28;
 
 impl Connection {
@@ -144,7 +144,8 @@ impl Sender {
             return false;
         }
         // The kernel tests `forced_push` only at the ends of full blocks (`tcp_sendmsg_locked`):
-        // PSH is set at the first of these ends that is more than half a window after the last PSH.
+        // PSH is set at the first of these ends that is more than half of the peer's largest window
+        // after the last PSH.
         let block = self.block();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {
@@ -154,7 +155,7 @@ impl Sender {
         due && !self.bursts.burst.is_open(now)
     }
 
-    /// Reduces the window after a pause longer than the RTO, when the ACK clock is lost.
+    /// Reduces the congestion window after a pause longer than the RTO, when the ACK clock is lost.
     pub fn restart_after_idle(&mut self, now: Time, parameters: &Parameters) {
         let (pause, rto) = (now.since(self.last_sent), self.rto(parameters.max_rto));
         let initial = parameters.initial_window.bytes(self.window.smss);
@@ -222,14 +223,14 @@ mod tests {
             let ends = (1..=400).map(|segment| 1 + 1_000 * segment);
             ends.filter(|end| sender.forced_push(Time::ZERO, *end)).take(3).collect::<Vec<u64>>()
         };
-        // Half of the window is 10,000 bytes, and so is a block. One block does not exceed half of
-        // the window, so every second block ends with PSH.
+        // Half of the peer's window is 10,000 bytes, and so is a block. One block does not exceed
+        // this half, so every second block ends with PSH.
         assert_eq!(pushes(20_000), [20_001, 40_001, 60_001]);
-        // Half of the window is 1250 bytes, and a block is one segment of 1000 bytes, so every
-        // second segment has PSH.
+        // Half of the peer's window is 1250 bytes, and a block is one segment of 1000 bytes, so
+        // every second segment has PSH.
         assert_eq!(pushes(2_500), [2_001, 4_001, 6_001]);
-        // Half of the window is 100,000 bytes, and a block is 65 segments of 1000 bytes, so every
-        // second block ends with PSH.
+        // Half of the peer's window is 100,000 bytes, and a block is 65 segments of 1000 bytes, so
+        // every second block ends with PSH.
         assert_eq!(pushes(200_000), [130_001, 260_001, 390_001]);
     }
 

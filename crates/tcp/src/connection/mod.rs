@@ -104,9 +104,10 @@ pub enum Event {
         /// Congestion window, bytes.
         cwnd: u64,
     },
-    /// The window before the last reduction has been restored, because nothing had been lost.
+    /// The congestion window before the last reduction has been restored, because nothing had been
+    /// lost.
     Undone,
-    /// ECN-Echo has reduced the window (RFC 3168 §6.1.2).
+    /// ECN-Echo has reduced the congestion window (RFC 3168 §6.1.2).
     EchoTaken {
         /// Congestion window before the reduction, bytes.
         cwnd_before: u64,

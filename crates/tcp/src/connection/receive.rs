@@ -267,7 +267,7 @@ impl Connection {
     }
 
     /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
-    /// §3.10.7.4, seventh and eighth step). Data beyond the window are cut off.
+    /// §3.10.7.4, seventh and eighth step). Data beyond the receive window are cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         self.update_receive_rtt(now, segment.payload_bytes, echo);
@@ -298,8 +298,8 @@ impl Connection {
         }
         let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
-        // Data beyond the window are acknowledged at once. So is a FIN, except in Linux, where its
-        // ACK may wait for this end's own FIN.
+        // Data beyond the receive window are acknowledged at once. So is a FIN, except in Linux,
+        // where its ACK may wait for this end's own FIN.
         let answered = self.state == State::Established && receiver.pending.may_delay_ack_of_fin();
         receiver.ack_now |= data_right > limit || fin && !answered;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {

@@ -19,7 +19,7 @@ impl Connection {
             if !forced && (sender.spurious.is_waiting() || sender.repair.defers_marking) {
                 return None;
             }
-            // RFC 6675 §5, step C: one segment, if the pipe is a segment below the window.
+            // RFC 6675 §5, step C: one segment, if the pipe is at least a segment below cwnd.
             if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
                 return None;
             }

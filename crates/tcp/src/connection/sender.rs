@@ -74,9 +74,9 @@ pub(crate) struct Sender {
     pub written: u64,
     /// Window advertised by the peer, in bytes.
     pub snd_wnd: u64,
-    /// Position of the peer's segment that last updated the window (`SND.WL1`).
+    /// Position of the peer's segment that last updated `snd_wnd` (`SND.WL1`).
     pub snd_wl1: u64,
-    /// Acknowledgment number of the peer's segment that last updated the window (`SND.WL2`).
+    /// Acknowledgment number of the peer's segment that last updated `snd_wnd` (`SND.WL2`).
     pub snd_wl2: u64,
     /// Initial sequence number: position 0.
     pub iss: SeqNr,
@@ -131,7 +131,7 @@ pub(crate) struct Sender {
     pub probes_in_row: u32,
     /// Number of retransmissions of the SYN.
     pub syn_retransmissions: u16,
-    /// True to retransmit the segment at `snd_una` next, regardless of the window.
+    /// True to retransmit the segment at `snd_una` next, regardless of `cwnd`.
     pub retransmit_first: bool,
     /// True if a zero-window probe is due.
     pub zero_window_probe_due: bool,
@@ -322,8 +322,8 @@ impl Sender {
         }
     }
 
-    /// Loss as passed to the congestion control, with FlightSize limited to the window. FlightSize
-    /// includes selectively acknowledged data and may be many times the window while SACK repairs a
+    /// Loss as passed to the congestion control, with FlightSize limited to cwnd. FlightSize
+    /// includes selectively acknowledged data, and may be many times cwnd while SACK repairs a
     /// loss. Half of FlightSize would then be no reduction. RFC 5681 §3.1 requires an ssthresh of
     /// at most half of FlightSize; Linux takes half of cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
@@ -374,13 +374,13 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
     }
 
-    /// Sets the window at the start of the connection: the initial one, or one segment if the SYN
-    /// was lost.
+    /// Sets the congestion window at the start of the connection: the initial window, or one
+    /// segment if the SYN was lost.
     pub fn open_window(&mut self, parameters: &Parameters) {
         let smss = self.window.smss;
         let narrow = match parameters.lost_syn {
             LostSyn::First => self.syn_retransmissions > 0,
-            // `tcp_init_transfer`: a single lost SYN does not narrow the window.
+            // `tcp_init_transfer`: a single lost SYN does not reduce the initial window.
             LostSyn::Second => self.syn_retransmissions > 1 && self.repair.syn_timed_out,
         };
         let initial = parameters.initial_window.bytes(smss);

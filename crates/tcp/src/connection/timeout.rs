@@ -100,9 +100,9 @@ impl Connection {
         }
         let cwnd_before = sender.window.cwnd;
         let in_fast_recovery = sender.loss_detection.in_recovery();
+        let stale_timer = sender.loss_detection.left_timer_running();
         // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window of
         // data.
-        let stale_timer = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
         let same_window_of_data = sender.begin_recovery(&RecoveryStart {
             by_timeout: true,
@@ -117,7 +117,7 @@ impl Connection {
             sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
-            // The window is kept, but without the temporary inflation of fast recovery.
+            // The congestion window is kept, but without the temporary inflation of fast recovery.
             sender.end_cwnd_reduction();
         }
         // Proportional rate reduction may have left less than the loss window of one segment (RFC
@@ -168,7 +168,7 @@ impl Connection {
         } else {
             sender.snd_nxt = sender.snd_una;
         }
-        // RFC 9293 §3.8.6: a window shrunk to zero is probed.
+        // RFC 9293 §3.8.6: if the peer's window has shrunk to zero, it is probed.
         sender.zero_window_probe_due = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
     }

@@ -191,7 +191,7 @@ impl Connection {
     }
 
     /// Waits for the persist timer while nothing can be sent; after the timer has expired, sends as
-    /// little as the window allows, or one byte beyond a closed window.
+    /// little as the peer's window allows, or one byte beyond a closed window.
     fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !std::mem::take(&mut self.sender.zero_window_probe_due) {
             if self.timers.rare.persist == Time::NEVER {
@@ -209,8 +209,8 @@ impl Connection {
         self.note_probe();
         let sender = &self.sender;
         if sender.uses_scoreboard {
-            // As in Linux, the probe has a sequence number before the window, to which the peer
-            // responds with an ACK.
+            // As in Linux, the probe has a sequence number before the peer's window, to which the
+            // peer responds with an ACK.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
             self.send(now, Chunk::nothing_at(position), to);

@@ -264,8 +264,8 @@ impl Connection {
         }
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
-        // After a pause the window may have to be reduced, and the retransmission timer has to be
-        // started.
+        // After a pause the congestion window may have to be reduced, and the retransmission timer
+        // has to be started.
         if flight == 0 || self.timers.retransmit == Time::NEVER {
             return FastPathResult::Unknown;
         }

@@ -36,8 +36,8 @@ impl Connection {
         let sender = &self.sender;
         let snd_una = sender.snd_una;
         let same = ack == self.sequence(snd_una) && self.scaled_window(window) == sender.snd_wnd;
-        // A duplicate ACK acknowledges nothing and repeats the window while data are in flight (RFC
-        // 5681 §2).
+        // A duplicate ACK acknowledges nothing and repeats the advertised window while data are in
+        // flight (RFC 5681 §2).
         if sender.selective || !same || sender.flight_size() == 0 {
             return false;
         }

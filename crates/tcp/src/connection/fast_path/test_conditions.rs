@@ -184,8 +184,8 @@ fn only_paths_outside_a_recovery_send_nothing_but_new_data() {
     }
 }
 
-/// A window that permits less than a segment waits, unless it permits all data or half of the
-/// largest window (RFC 9293 §3.8.6.2.1).
+/// Data wait if the windows permit less than a segment, unless they permit all data or half of the
+/// peer's largest window (RFC 9293 §3.8.6.2.1).
 #[test]
 fn a_small_window_waits() {
     let mut sender = open(&config("sack"))[0].sender.clone();
@@ -198,7 +198,7 @@ fn a_small_window_waits() {
     assert_eq!([799, 800, 999, 1_000].map(|room| waits(room, 5_000)), [true, true, true, false]);
 }
 
-/// RFC 5681 §4.1: the window is reduced after a pause longer than the RTO.
+/// RFC 5681 §4.1: the congestion window is reduced after a pause longer than the RTO.
 #[test]
 fn a_pause_of_one_rto_goes_on() {
     let mut near = open(&config("sack"))[0].clone();

@@ -133,7 +133,8 @@ fn timestamps_must_not_be_old() {
     assert!(!both(&far, plain, Some(Timestamps { value: 1, echo: 1 })));
 }
 
-/// Data beyond a gap take the fast path if they lie above all data received and within the window.
+/// Data beyond a gap take the fast path if they lie above all data received, and within the receive
+/// window.
 #[test]
 fn data_beyond_a_gap_are_taken_above_the_highest() {
     for name in ["newreno", "sack"] {
@@ -272,7 +273,7 @@ fn new_data_in_a_recovery() {
     assert_eq!(answer(1_000, 5_000, full), "unknown", "the peer's window");
 }
 
-/// The segment after which the window has no room for another is reported as the last one. If no
+/// The segment after which the windows have no room for another is reported as the last one. If no
 /// data are left instead, only the next poll shows that there is no further segment.
 #[test]
 fn the_last_segment_is_reported() {
