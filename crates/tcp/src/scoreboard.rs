@@ -216,7 +216,7 @@ impl Scoreboard {
     /// acknowledged one that has neither arrived nor been retransmitted, whether or not it is lost.
     pub fn next_below_highest_sacked(&mut self, above: u64) -> Option<(u64, u32)> {
         let highest = self.sacked.end()?;
-        // Ranges without such segments are not searched again.
+        // A range without a segment for rule 3 is not searched again.
         let (from, to) = self.exhausted;
         let (from, begin) = if (from..=to).contains(&above) { (from, to) } else { (above, above) };
         let mut index = self.first_from(begin);

@@ -184,8 +184,8 @@ impl Connection {
         if let Some(end) = sender.bursts.burst.short_end(now, length) {
             return Some(end);
         }
-        // Case (3): half of the largest window so far, unless Nagle's algorithm holds it back.
-        // Linux treats such a segment as a full one (`tcp_bound_to_half_wnd`).
+        // Case (3): half of the peer's largest window, unless Nagle's algorithm holds it back.
+        // Linux treats a segment of this length as a full one (`tcp_bound_to_half_wnd`).
         let held = self.parameters.nagle && !self.parameters.minshall && !idle;
         (length > 0 && length >= sender.max_snd_wnd / 2 && !held).then_some(length as u32)
     }
