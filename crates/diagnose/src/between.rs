@@ -42,8 +42,8 @@ pub struct OneWayComparison {
     pub loss_run_mean: f64,
     /// Maximum number of consecutive losses.
     pub loss_run_max: u64,
-    /// Segments that the second capture missed: they were acknowledged although it contains no copy
-    /// of them.
+    /// Segments that the second capture missed: they were acknowledged although that capture
+    /// contains no copy of them.
     pub not_captured: u64,
     /// Packets that only the second capture contains.
     pub not_captured_before: u64,

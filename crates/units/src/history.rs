@@ -115,7 +115,8 @@ mod tests {
 
     proptest! {
         /// The step function equals the number of arrivals minus departures at every instant, for
-        /// arbitrary stays of packets, and each of its rows is a change.
+        /// arbitrary times of arrival and departure, and the queue length differs between any two
+        /// successive entries.
         #[test]
         fn each_change_is_reported(
             stays in prop::collection::vec((0u64..4, 0u64..6, 0u32..3), 0..60),

@@ -18,8 +18,7 @@ pub const SEGMENTS_PER_DELAYED_ACK: i64 = 2;
 /// the evidence of all others.
 const THINNED: u32 = 20;
 
-/// Maximum of the tolerance with which a time is compared with the least round trip between the
-/// capture and the sender; see [`rtt_tolerance_ns`].
+/// Maximum of the tolerance that [`rtt_tolerance_ns`] returns.
 const LOOP_SLACK_NS: i64 = 500_000;
 
 /// A cumulative acknowledgment.
@@ -198,9 +197,9 @@ impl Direction {
         highest
     }
 
-    /// Evaluates the cumulative acknowledgment. Of the acknowledged data that were sent only once,
-    /// takes the newest, and returns two times: since they passed the capture, and since they would
-    /// have passed it without queues.
+    /// Evaluates the cumulative acknowledgment. Returns two times for the newest of the
+    /// acknowledged data that were sent only once: the time since they passed the capture, and the
+    /// time since they would have passed it without queues.
     fn cumulative(&mut self, packet: &Packet, ack: i64, now: &PacketContext) -> Option<(i64, i64)> {
         let before = self.highest_ack;
         if ack <= before {

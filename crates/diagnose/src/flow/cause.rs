@@ -22,9 +22,9 @@ const BINS: usize = 900;
 const WIDTH: f64 = 0.02;
 const LOWEST_NS: f64 = 1e4;
 
-/// Boundaries of four parts of the range from the least RTT to the largest. The frequency of
-/// overflows in each part is rounded from simulated overflows of drop-tail queues
-/// (tools/diagnose_truth.py).
+/// Boundaries of four parts of the range from the least RTT to the largest. `OVERFLOW` is the
+/// fraction of overflows with an RTT in each part, rounded from simulated overflows of drop-tail
+/// queues (tools/diagnose_truth.py).
 const EDGES: [f64; 3] = [0.5, 0.8, 0.95];
 const OVERFLOW: [f64; 4] = [0.11, 0.03, 0.10, 0.76];
 /// Minimum number of RTT samples for a judgment.

@@ -68,7 +68,7 @@ impl Direction {
             self.finish_payload(ack);
         }
         // Data that pass the capture soon after this acknowledgment took effect may have been sent
-        // before.
+        // before it took effect.
         self.before_ack = (ack.effective_ns, self.account.limit());
         self.end_interval(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()

@@ -51,8 +51,8 @@ impl Direction {
             start,
             end,
             previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
-            // Far from the sender and without its timestamps, the time of sending is unknown:
-            // queues before the capture have delayed the packet.
+            // If the capture is far from the sender, and the packets have no timestamps, the time
+            // of sending is unknown: queues before the capture may have delayed the packet.
             is_time_unknown: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
             snd_max: self.scoreboard.end,

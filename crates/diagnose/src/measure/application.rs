@@ -74,8 +74,8 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
 /// handshake was not captured.
 fn first_pause_ns(observed: &Observed, first_ns: i64) -> i64 {
     let [Some(own), Some(other)] = observed.syn_ns else { return 0 };
-    // A sender that opened the connection may send when it has received the other end's SYN, and a
-    // sender that did not, when its own SYN has been acknowledged.
+    // A sender that opened the connection may send data when it has received the other end's SYN. A
+    // sender that did not open it may send data when its own SYN has been acknowledged.
     let is_opener = own < other;
     let mut acks = observed.packet_log.acks.iter();
     let Some(ready) = acks.find(|it| it.is_syn == is_opener && it.time_ns >= own) else { return 0 };

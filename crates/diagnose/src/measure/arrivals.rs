@@ -47,8 +47,8 @@ impl Clock {
         (ticks > 0 && elapsed >= LEAST_NS).then_some(Self { first, tick_ns })
     }
 
-    /// Estimated transmission time plus the least delay of the path: the middle of the packet's
-    /// tick.
+    /// Estimated transmission time, plus the delay of the first packet. The packet is assumed to
+    /// have been sent in the middle of its timestamp tick.
     fn sent_ns(&self, value: u32) -> i64 {
         let ticks = i64::from(value.wrapping_sub(self.first.0) as i32);
         self.first.1 + ticks * self.tick_ns + self.tick_ns / 2

@@ -12,8 +12,8 @@ const NEAREST: usize = 10;
 /// samples are dense.
 const GAPS: f64 = 3.0;
 
-/// Error of the reconstructed queue, as a fraction of the minimum round trip, up to which every
-/// delay is used.
+/// Maximum error of the reconstructed queue, as a fraction of the minimum round trip, with which
+/// every delay is used.
 const FOLLOWED: f64 = 0.01;
 /// Minimum ratio of a delay to the error of the reconstructed queue, for the delay to be used
 /// although the error exceeds `FOLLOWED`.

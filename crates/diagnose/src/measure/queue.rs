@@ -20,8 +20,9 @@ const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
 /// Samples that must lie near the greatest length: their number, and their maximum distance from it
 /// in segments.
 const SUPPORT: (usize, f64) = (3, 2.0);
-/// Significance level: losses are attributed to a full queue only if losses that are independent of
-/// the queue would look like this with at most this probability.
+/// Significance level: losses are attributed to a full (or long) queue only if losses that are
+/// independent of the queue would coincide with such a queue as often with at most this
+/// probability.
 const SIGNIFICANT: f64 = 0.01;
 
 /// Quantiles of the queue length that are tried as the length at which early drops begin.
@@ -107,7 +108,8 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     trace.copies.iter().zip(&sums).map(one).collect()
 }
 
-/// Queue at the arrival of each copy, from the bytes sent and the bytes forwarded since.
+/// Bytes queued at the arrival of each copy, computed from the bytes sent before it and from those
+/// that the bottleneck has forwarded.
 fn summed(trace: &FlowTrace, per_ns: f64) -> Vec<Option<f64>> {
     let (mut last, mut bytes) = (None, 0.0_f64);
     let mut one = |copy: &SegmentCopy| {

@@ -17,8 +17,8 @@ impl Pipe {
         self.transmitter.prefetch_waiting();
     }
 
-    /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe has a
-    /// sink, otherwise in the delay line.
+    /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe passes
+    /// its packets to a merge queue of the engine, otherwise in the delay line.
     #[inline]
     pub fn prefetch_back(&self) {
         if self.sink().is_some() {

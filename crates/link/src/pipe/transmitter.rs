@@ -311,8 +311,8 @@ impl Transmitter {
         }
     }
 
-    /// Looks up the transmission time of the packet size before the most recent one, or computes
-    /// that of a new size.
+    /// Transmission time of a packet size that differs from the most recent one: cached if it is
+    /// the size before that one, otherwise computed.
     #[inline(never)]
     fn update_known_times(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;

@@ -32,7 +32,7 @@ pub(super) struct Control {
     first_above: Option<Time>,
     /// `drop_next_`: time of the next drop.
     drop_next: Time,
-    /// `count_`: packets dropped since the dropping state was entered.
+    /// `count_`: number of packets dropped since the dropping state was entered.
     pub count: u32,
     /// `lastcount_`: value of `count` when the dropping state was entered.
     last_count: u32,

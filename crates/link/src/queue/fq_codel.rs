@@ -139,7 +139,8 @@ impl State {
     /// Index of a flow's queue.
     fn line_of(&self, flow: u32) -> u32 {
         // The finaliser of MurmurHash3, in which every input bit affects every output bit. Its last
-        // step is omitted: it changes the lowest 31 bits, and the highest bits select the queue.
+        // step is omitted, because it changes only the lowest 31 bits, whereas the highest bits
+        // select the queue.
         let mut hash = u64::from(flow) ^ self.perturbation;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

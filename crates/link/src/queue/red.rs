@@ -150,9 +150,9 @@ impl State {
         let idle_since = self.idle_since.take();
         if let Some(since) = idle_since {
             let packets = now.since(since).as_secs_f64() / self.packet_time.as_secs_f64();
-            // Without a rate, transmissions take no time, so any number of packets could have been
-            // sent while the link was idle; 0/0 (NaN) means that no time has passed while the link
-            // was idle.
+            // `packets` could have been sent while the link was idle. Without a rate, transmissions
+            // take no time, so `packets` is infinite, or 0/0 (NaN) if the idle time is 0. In the
+            // latter case the average stays unchanged.
             let share = if packets.is_nan() { 1.0 } else { libm::pow(1.0 - weight, packets) };
             self.average *= share;
         } else {

@@ -34,7 +34,7 @@ pub enum Preamble {
 /// Timing parameters of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
-    /// aSlotTime.
+    /// Slot time (aSlotTime).
     pub slot: Duration,
     /// Short interframe space.
     pub sifs: Duration,
@@ -46,9 +46,9 @@ pub struct Parameters {
     pub ack_timeout: Duration,
     /// Propagation delay, the same between all stations.
     pub propagation: Duration,
-    /// Preamble and PLCP header of frames at the lowest rate.
+    /// Duration of preamble and PLCP header of frames at the lowest rate.
     pub plcp_long: Duration,
-    /// Preamble and PLCP header of frames at higher rates.
+    /// Duration of preamble and PLCP header of frames at higher rates.
     pub plcp: Duration,
     /// Minimum contention window, in slots.
     pub cw_min: u32,
@@ -103,7 +103,7 @@ impl Standard {
         }
     }
 
-    /// Preamble and PLCP header; `None` if the standard has no such preamble.
+    /// Duration of preamble and PLCP header; `None` if the standard has no such preamble.
     pub const fn plcp(self, preamble: Preamble) -> Option<Duration> {
         match (self, preamble) {
             (Self::B, Preamble::Long) => Some(Duration::from_micros(192)),

@@ -36,13 +36,13 @@ impl BitOr for StationEffect {
 /// Positions of stations, and ranges, in millimetres.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Position of each station.
+    /// Position of each station, millimetres.
     pub positions: Vec<[i64; 2]>,
-    /// Reception range.
+    /// Reception range, millimetres.
     pub range: u64,
-    /// Carrier sense range.
+    /// Carrier sense range, millimetres.
     pub carrier_sense_range: u64,
-    /// Interference range.
+    /// Interference range, millimetres.
     pub interference_range: u64,
 }
 

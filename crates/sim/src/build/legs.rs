@@ -101,8 +101,8 @@ pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
     Some(AgentPlan { relay: index, name, node, config })
 }
 
-/// Port of a flow at a relay that is a stage; `None` for other relays. The stages of relays follow
-/// those of wlans.
+/// Port (stage, entry and exit) by which a flow passes a relay that is a stage; `None` for other
+/// relays. The stages of relays are numbered after those of wlans.
 fn port(scenario: &Scenario, passage: &RelayPosition) -> Option<Port> {
     let exit = match passage.side? {
         Side::Toward => 0,

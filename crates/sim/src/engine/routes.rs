@@ -88,8 +88,8 @@ pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
-            // Packets that belong to no TCP flow hold their positions themselves. Their route
-            // counts twice, so that the pipe does not become private.
+            // Packets that belong to no TCP flow hold their positions themselves. Each entry of
+            // their routes counts twice, so that its pipe does not become private.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST_ENTRY {

@@ -97,7 +97,7 @@ impl Flow {
         self.ends[RECEIVER].last_ack_sent()
     }
 
-    /// Handles a transmission by the receiver that the arrival of a segment has not caused.
+    /// Handles a transmission by the receiver that was not triggered by the arrival of a segment.
     /// `before` is the highest position acknowledged until then. If the receiver now acknowledges
     /// more, it had delayed this acknowledgment.
     pub fn note_delayed_ack(&mut self, now: Time, before: u64) {

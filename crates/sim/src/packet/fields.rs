@@ -26,16 +26,16 @@ impl Default for TrackingFields {
 /// capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RareFields {
-    /// See [`PacketRef::capture_id`].
+    /// Id in the capture: see [`PacketRef::capture_id`].
     pub capture_id: u32,
     /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
     /// there are no copies.
     pub copy_group: u32,
-    /// See [`PacketRef::transmission`].
+    /// Kind of transmission: see [`PacketRef::transmission`].
     pub transmission: Transmission,
-    /// See [`PacketRef::other_copies`].
+    /// State of the packet's other copies: see [`PacketRef::other_copies`].
     pub other_copies: OtherCopies,
-    /// See [`PacketRef::is_later_copy`].
+    /// True if another copy arrived before: see [`PacketRef::is_later_copy`].
     pub is_later_copy: bool,
 }
 

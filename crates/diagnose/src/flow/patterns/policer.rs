@@ -25,9 +25,9 @@ const SEGMENTS: f64 = 2.0;
 const TOLERANCE: f64 = 0.01;
 /// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;
-/// Significance level: a policer is assumed only if as many bursts at random times would find the
-/// bucket empty as often with at most this probability. The probability is multiplied by the number
-/// of rates and sizes that are tried.
+/// Significance level: a policer is assumed only if the probability that the same number of bursts
+/// at random times would find the bucket empty at least as often is at most this value. That
+/// probability is first multiplied by the number of rates and sizes that are tried.
 const CHANCE_MAX: f64 = 1e-3;
 /// Number of rates that are tried, first from 0.95 to 3 times the forwarded rate, and then around
 /// the best of these.
