@@ -198,8 +198,8 @@ fn check_module(requested: &congestion_control::Config, module: &str) -> Result<
     ))
 }
 
-/// Size in bytes if it differs from that of the preset. Otherwise `None`: the kernel's default
-/// applies.
+/// Size of a buffer or window, in bytes, if it differs from that of the preset `linux`. Otherwise
+/// `None`: the kernel's default applies.
 fn own_size(
     config: &Config,
     of: impl Fn(&Config) -> Option<Size>,

@@ -186,8 +186,9 @@ impl RawResult {
         self.renamed(&code).to_toml()
     }
 
-    /// Table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) in the form of
-    /// `take`: one array for each number or text of its nested rows; None for an emulation.
+    /// Table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) as a dictionary from
+    /// column to array, like that of `take`. Each number or text of a nested row has a column of
+    /// its own. None for an emulation.
     fn columns<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.summary.is_some() {
             return Ok(None);

@@ -139,7 +139,7 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
 
 
 def _table(answer: Answer) -> Table:
-    """Table of the remedies that help, of their combinations, and of the bounds."""
+    """Table of the remedies that help, of their combinations, and of the bounds on the gain."""
     from rich.markup import escape
 
     from retx.cli.tables import plain, table

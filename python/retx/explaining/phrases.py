@@ -18,7 +18,7 @@ def phrase(situation: Situation, key: str) -> str:
 
 
 def phrases_of(situation: Situation) -> dict[str, str]:
-    """Phrases by key of `limited_by`, for keys that the situation describes more precisely."""
+    """Phrases by key of `limited_by`, for limits that settings and path describe more precisely."""
     found: dict[str, str] = {}
     for row in situation.rows:
         found |= phrases_of_marks(row)

@@ -251,7 +251,7 @@ class Search:
         return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
-        """Makes draws of trials, first without a change; returns the number of completed runs."""
+        """Runs draws of trials and, first, of no change; returns the number of completed runs."""
         missing = sorted({draw for _, draw in wanted} - self.baseline.keys())
         labels: list[tuple[Trial | None, int]] = [(None, draw) for draw in missing]
         labels += [(it, draw) for it, draw in wanted if draw not in it.runs]
@@ -274,7 +274,7 @@ class Search:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
 
     def _sharpen_fix(self, limit: Limit) -> None:
-        """Gives the recommended remedy `FEW_DRAWS` draws; repeats this if the remedy changes."""
+        """Gives the recommended remedy `FEW_DRAWS` draws; repeats this for a new recommendation."""
         while not self.plan.draws:
             best = self.preferred(self.singles)
             if best is None or len(best.runs) >= FEW_DRAWS:

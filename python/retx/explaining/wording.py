@@ -135,7 +135,7 @@ def _unmeasured(situation: Situation) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """Sentences on the limit of response times: a standing queue, or what limits the answers."""
+    """Sentences on the limit of response times: a standing queue, or what limits the responses."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)

@@ -249,7 +249,7 @@ class Search:
         )
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
-        """Sentences on the results."""
+        """Sentences on the results of the search."""
         base, default = best(trials), trials[0]
         left, of = self._left_out(trials)
         said = [

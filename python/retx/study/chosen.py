@@ -46,13 +46,13 @@ class Chosen:
         searched: Mapping[str, Any],
         looked_at: Iterable[str] = (),
     ) -> Chosen:
-        """The set-up with a sentence that describes it.
+        """The set-up: values of the open parameters, and a sentence that describes them.
 
         Args:
-            name: `default`, `base`, or a trial.
-            openings: Open parameters of the study.
-            values: Their values.
-            searched: Findings of the search.
+            name: Name of the set-up: `default`, `base`, or a trial of the search.
+            openings: Parameters that the paper does not state.
+            values: Values of these parameters in the set-up.
+            searched: Findings of the search for a set-up, as stored in `base.toml`.
             looked_at: Ids of the claims that the search uses.
         """
         bent = openings.bent(values)

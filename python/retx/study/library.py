@@ -109,7 +109,7 @@ class Experiment:
         return {key: it for key, it in before.items() if key not in this.set} | this.set
 
     def in_form(self, form: str) -> Experiment:
-        """The experiment in this form."""
+        """The experiment with the values of one form, `quick` or `full`."""
         common = self.set | self.quick if form == "quick" else self.set
         return replace(self, set=common, grid=_of_form(self.grid, form))
 
@@ -154,7 +154,7 @@ class Study:
     """Set-up of the runs, where parameters are open."""
 
     def in_form(self, form: str) -> Study:
-        """The study in this form."""
+        """The study with the experiments of one form, `quick` or `full`."""
         experiments = {name: it.in_form(form) for name, it in self.experiments.items()}
         return replace(self, experiments=experiments)
 

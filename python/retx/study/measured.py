@@ -112,11 +112,11 @@ class Measured:
         return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
 
     def run_asked(self, compute: Callable[[Measured], Answer], known: KnownPoints) -> Answer:
-        """Computes a function after running only the points that it requests.
+        """Result of a function that needs only some points, for which only these points are run.
 
         Args:
-            compute: Function, which is called twice: first to record its requests, then with the
-                results.
+            compute: Function, which is called twice: first to record the points that it requests,
+                then with their results.
             known: Earlier results; new ones are added.
         """
         whole = self._whole()

@@ -142,7 +142,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Budget:
-    """Extent of a search in one form."""
+    """Extent of a search in one form of the study, `quick` or `full`."""
 
     space: int
     """Number of space-filling trials, in addition to the default and its variants with one

@@ -33,7 +33,7 @@ class Place:
 
 
 def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:
-    """The paper's figures and tables, each with the first drawing whose caption names it."""
+    """The paper's figures and tables, each with the first of our figures whose caption names it."""
     shown: dict[str, Figure] = {}
     for figure in figures.values():
         for name in _named(figure.caption):

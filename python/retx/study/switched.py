@@ -31,10 +31,10 @@ def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
 
 
 def check_rows(study: Study, rows: Rows, where: str) -> None:
-    """Checks that cases and runs exist.
+    """Checks that the cases and runs named in `rows` exist.
 
     Raises:
-        StudyError: One does not exist.
+        StudyError: A case or a run does not exist.
     """
     known = study.published.series[rows.published].values
     for cases in [*rows.because, *rows.switched]:
@@ -46,10 +46,10 @@ def check_rows(study: Study, rows: Rows, where: str) -> None:
 
 
 def check_switched(study: Study, runs: list[str], where: str) -> None:
-    """Checks that the runs exist.
+    """Checks that the runs, given as `EXPERIMENT/CASE`, exist.
 
     Raises:
-        StudyError: One does not exist.
+        StudyError: A run does not exist.
     """
     for run in runs:
         name, _, case = run.partition("/")

@@ -80,14 +80,14 @@ def sweep(
             `derived`. It is called when a run is complete.
         derive_from: Tables that `derive` reads in addition to the summaries; they are not kept.
         threads: Number of cores to use; all by default.
-        dask: Address of the scheduler of a Dask cluster to run on, also with user code.
+        dask: Address of the scheduler of a Dask cluster to run on; user code can run there, too.
         out: Directory for the results. An interrupted sweep there is continued; values or
             replications are added to a complete one.
         force: Replace an earlier sweep at `out`.
         code: False refuses a scenario that names user code, before any code is loaded.
         files_anywhere: Data files that the scenario names may lie outside its folder.
-        progress: True shows a bar with the current intervals, False none; by default a bar is shown
-            on a terminal. A function is called with the fraction done.
+        progress: True shows a bar with the confidence intervals so far, False none; by default a
+            bar is shown on a terminal. A function is called with the fraction done.
 
     Raises:
         OSError: A file cannot be read or written.

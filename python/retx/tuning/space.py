@@ -128,7 +128,7 @@ def parsed(word: str) -> tuple[str, Range | Choice]:
 
 
 def _span_of(word: str, table: Mapping[str, Any]) -> Span | None:
-    """A range as in `[sweep]`, but without a number of values; None for other values.
+    """Range from a table as in `[sweep]`; None if the table has `steps` or `step`.
 
     Raises:
         UsageError: The ends are not numbers of one unit.

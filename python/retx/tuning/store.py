@@ -79,7 +79,7 @@ def _write_lock(handle: int, lock: Path) -> None:
 def open_study(
     path: Path | None, directions: list[Direction], signature: Mapping[str, Any]
 ) -> optuna.Study:
-    """The study in the file, or a new one; without a file it is kept in memory.
+    """Optuna's study in the file, or a new one; without a file it is kept in memory.
 
     Raises:
         UsageError: The file holds another tuning, or another kind of data.

@@ -257,8 +257,9 @@ impl End {
     }
 
     /// Number of bytes that the connection accepts of a write of `bytes`; 0 if the write has to
-    /// wait. If memory is counted, or with `TCP_NOTSENT_LOWAT`, a block may be started while the
-    /// limit is not reached, and is then filled even beyond the limit (`tcp_sendmsg_locked`).
+    /// wait. If memory is counted, or with `TCP_NOTSENT_LOWAT`, a block of the send queue (an skb)
+    /// may be started while the limit is not reached, and is then filled even beyond the limit
+    /// (`tcp_sendmsg_locked`).
     pub fn writable_bytes(&self, bytes: u64) -> u64 {
         let room = self.send_buffer_bytes.saturating_sub(self.used());
         let bytes = if self.counts_buffer_memory { bytes } else { bytes.min(room) };

@@ -26,7 +26,7 @@ pub struct Limiter {
     path: Option<Box<BandwidthDelayProduct>>,
     /// True if the sender paces its segments.
     paces: bool,
-    /// Number of the current file, from 0.
+    /// Number, from 0, of the file that the flow is transferring.
     file: u32,
     /// Time at which the last segment reached the receiver.
     on_arrived: Time,

@@ -161,7 +161,7 @@ unsafe fn parts_of<'a>(
     }
 }
 
-/// Writes several parts.
+/// Writes several buffers (`parts`) with one call.
 ///
 /// # Safety
 /// `parts` is null, or points to `count` parts.
@@ -178,8 +178,8 @@ unsafe fn gather(
     }
 }
 
-/// Reads into several parts, and fills them with zeros, because the contents of streams are not
-/// kept.
+/// Reads into several buffers (`parts`) with one call, and fills them with zeros, because the
+/// contents of streams are not kept.
 ///
 /// # Safety
 /// `parts` is null, or points to `count` buffers; those at null are not written.
