@@ -95,7 +95,7 @@ fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
     (&times).into()
 }
 
-/// Table of exchanges in the order of their ends; `None` without exchanges.
+/// Table of exchanges, sorted by the time at which they ended; `None` without exchanges.
 pub fn exchange_table(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
     if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
         return None;

@@ -89,7 +89,7 @@ impl<'a> Document<'a> {
         span.map(|span| position_of(self.text, span.start))
     }
 
-    /// Byte range of the last step that the text contains of a path.
+    /// Byte range of a path in the text, or of the last of its steps that the text contains.
     fn place(&self, path: &[Step]) -> Option<Range<usize>> {
         let (Step::Key(first), rest) = path.split_first()? else { return None };
         let (key, mut value) = self.places.get_ref().get_key_value(first.as_str())?;

@@ -13,7 +13,8 @@ pub const HEADER_BYTES: u32 = 28;
 /// packet.
 const SPELLS_PER_PACKET_MAX: f64 = 1000.0;
 
-/// UDP (RFC 768): packets that the flow's `app` times, without acknowledgment or repair.
+/// UDP (RFC 768): packets at times that the flow's `app` determines, without acknowledgment or
+/// repair.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {

@@ -38,7 +38,8 @@ pub struct WlanTable {
     /// Preamble and PLCP header.
     #[serde(default)]
     pub preamble: Preamble,
-    /// Largest number of attempts for a frame, or `"unlimited"`: sets both of the following limits.
+    /// Largest number of attempts for a frame, or `"unlimited"`: sets both `short_retry_limit` and
+    /// `long_retry_limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_limit: Option<Attempts>,
     /// Largest number of attempts for an RTS, or for a data frame without one; 7 by default.

@@ -327,7 +327,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 @contextmanager
 def _kept(directory: Path) -> Iterator[Path]:
-    """Locks the directory during the block, so that no other process uses it.
+    """Locks the directory during the `with` block, so that no other process uses it.
 
     Raises:
         FileExistsError: The directory holds something other than a grid.

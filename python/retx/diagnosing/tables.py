@@ -78,7 +78,7 @@ class FlowTables:
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """One row per transmission of data; `packet_number` is the frame, `fate` is inferred."""
+        """One row per transmission of data; `packet_number` counts frames, `fate` is inferred."""
         return self._table("segments")
 
     @cached_property

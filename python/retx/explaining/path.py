@@ -53,7 +53,7 @@ class Hop:
 
     @property
     def rate_bit_s(self) -> float | None:
-        """Rate of the hop; its largest value if it changes; None if only a trace has it."""
+        """Rate of the hop, or the largest if it changes; None if only a trace file has it."""
         rates = [rate_of(self.value("rate"))] if self.value("rate") else []
         if self.kind == "wlan":
             return WLAN_EFFICIENCY * rates[0]

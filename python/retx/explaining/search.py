@@ -186,8 +186,8 @@ class Search:
     def _is_fix(self, trial: Trial) -> bool:
         """True if the gain is large enough and not at the expense of other flows.
 
-        For response times, the losses of other flows do not matter: a queue that lets short answers
-        pass takes rate from the flows that filled the queue.
+        For response times, the goodput that other flows lose does not matter: a queue that lets
+        short responses pass takes rate from the flows that filled the queue.
         """
         gain = self.gain(trial)
         if not is_worth(gain.mean, gain.low):

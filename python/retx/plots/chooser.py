@@ -172,7 +172,7 @@ class Plot:
         return fairness(self._result.samples, interval_s=interval_s, span=span, ax=ax)
 
     def why(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
-        """Window of a flow over time with a band of its limits, and a bar of their shares."""
+        """Congestion window of a flow over time, a band of its limits, and a bar of shares."""
         from retx.plots.limits import why
 
         result = self._result

@@ -41,7 +41,7 @@ def course(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Window of one flow over time, above a band of what limited it at each moment.
+    """Congestion window of one flow over time, above a band of what limited it at each moment.
 
     Args:
         samples: The `samples` table.
@@ -89,7 +89,7 @@ def draw_course(
     *,
     span: tuple[float, float] | None = None,
 ) -> None:
-    """Draws the window of one flow, its recoveries, and the band of its limits if known."""
+    """Draws congestion window, recoveries and, if known, the band of the limits of one flow."""
     draw_window(axes, samples, episodes, span)
     if episodes is not None:
         mark_episodes(axes, within(episodes, "start_s", span))

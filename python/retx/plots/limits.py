@@ -1,4 +1,4 @@
-"""Limits of a flow: a bar of their shares, alone or below the curve of its window."""
+"""Limits of a flow: a bar of their shares, alone or below the curve of its congestion window."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def why(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Window of one flow over time with a band of its limits, and their shares of its lifetime.
+    """Congestion window of one flow over time with a band of its limits, and the limits' shares.
 
     Args:
         samples: The `samples` table.

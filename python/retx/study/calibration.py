@@ -273,7 +273,7 @@ class Search:
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
         """Number of claims that agree if the base is chosen without the claim's figure or table.
 
-        The second result is the number of all claims.
+        The base is the set-up to be frozen. The second result is the number of all claims.
         """
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
@@ -293,8 +293,8 @@ class Search:
     def freeze(self, number: int, progress: Callable[[HeldOutCheck], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
 
-        Claims that the search did not use are judged first, at the trial and at each change of one
-        parameter.
+        Claims that the search did not use are judged first: with the trial's set-up, and with each
+        variant of it that changes one parameter.
 
         Raises:
             UsageError: The trial does not exist, or another file has the name of one of ours.

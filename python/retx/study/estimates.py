@@ -133,7 +133,7 @@ def _exp(interval: Interval | None) -> Interval | None:
 
 
 def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
-    """An interval at 1 − 5 % / `tests` instead of 95 %, by Student's t.
+    """An interval with the level 1 − 5 % / `tests` instead of 95 %, by Student's t.
 
     An interval by rank is returned unchanged: see `Estimate.ranked`.
     """

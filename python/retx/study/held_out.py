@@ -1,8 +1,9 @@
-"""Judges held-out claims at the base, and at each change of one parameter.
+"""Judges held-out claims with the base, and with each variant of it that changes one parameter.
 
-The search of `retx.study.calibration` does not use these claims, so that its base is not fitted to
-them. Afterwards all claims are judged together, to find which value of which parameter satisfies a
-held-out claim, and which other claims this value loses.
+The base is the set-up that the search of `retx.study.calibration` has chosen. The search does not
+use held-out claims, so that the base is not fitted to them. Afterwards all claims are judged
+together, to find which value of which parameter satisfies a held-out claim, and which other claims
+this value loses.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def verdicts(
 ) -> dict[str, Finding]:
     """Verdicts on some claims, by their id.
 
-    If a claim has no measured value, it is omitted if it is held out; a claim of the search gets
-    the verdict *differs*.
+    A held-out claim without a measured value is omitted; a claim of the search gets the verdict
+    *differs* in that case.
     """
     searched = set(calibrating(study))
     found: dict[str, Finding] = {}

@@ -44,7 +44,7 @@ At = Mapping[str, Any] | None
 
 @dataclass(frozen=True)
 class Plan:
-    """Extent of a study's runs: form, seed, number of runs."""
+    """Extent of a study's runs: form (`quick` or `full`), seed, number of runs."""
 
     form: str
     """`quick` or `full`."""

@@ -2,8 +2,8 @@
 
 - `number`: a published number. A single run of the paper (`published_is = "run"`) differs if it is
   outside the range of 95 % of our single runs. Inside the range it agrees if our mean is also
-  within 25 % of it; otherwise single runs vary too much for a verdict. For a mean, or without
-  randomness, our interval must be within the tolerance.
+  within 25 % of the number; otherwise single runs vary too much for a verdict. For a mean, or
+  without randomness, our interval must be within the tolerance.
 - `at_least`, `at_most`: our interval is on the claimed side of a bound.
 - `direction`: above or below a neutral value, by at least a quarter of the published effect.
 - `order`, `trend`, `curve`: see `retx.study.curves`.

@@ -4,10 +4,10 @@ Each decision uses a number of runs that follows from earlier decisions, and doe
 order in which runs are completed. A sweep thus makes the same runs on any machine, interrupted or
 not.
 
-After a decision, the number of runs grows by the square of the ratio of the interval to the
-requested one, but at most by a factor of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math.
-Statist. 36(2). The first decision is made after `replications` runs, since an interval from few
-runs may be short by chance.)
+After a decision, the number of runs is multiplied by the square of the ratio of the interval's
+width to the requested one, but at least by 1.1 and at most by 2. (Sequential stopping: Chow &
+Robbins 1965, Ann. Math. Statist. 36(2). The first decision is made after `replications` runs, since
+an interval from few runs may be short by chance.)
 """
 
 from __future__ import annotations

@@ -220,7 +220,7 @@ impl End {
         }
     }
 
-    /// Number of readable bytes; an error is the result of the read if it fails or has to wait.
+    /// Number of readable bytes; `Err` is the result of a read that fails or has to wait.
     pub fn readable(&self) -> Result<u64, Return> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
@@ -235,7 +235,7 @@ impl End {
         if over { Ok(0) } else { Err(Return::Wait) }
     }
 
-    /// `Ok` if a write can proceed; an error is the result of the write if it fails or has to wait.
+    /// `Ok` if a write can proceed; `Err` is the result of a write that fails or has to wait.
     pub fn check_writable(&self) -> Result<(), Return> {
         if let Some(errno) = self.error {
             return Err(Return::Error(errno));

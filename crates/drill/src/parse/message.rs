@@ -115,7 +115,7 @@ impl Arguments {
                 let time = Duration::from_secs(seconds) + Duration::from_nanos(nanos);
                 Ok(Ancillary::Time(time))
             }
-            // Google's runner defines the names that begin with `CMSG_`.
+            // The test runner of Google's packetdrill defines the names that begin with `CMSG_`.
             ("IP_RECVERR" | "CMSG_TYPE_RECVERR", Some(Value::Record(data))) => {
                 let stamp = match field(data, "ee_info") {
                     Some(Value::Word(word)) => match word.as_str() {

@@ -26,8 +26,8 @@ impl ObservedFlow {
         }
         let mut state = *state;
         if self.models_path {
-            // With BBR the threshold is the bandwidth-delay product of the path, not the target of
-            // a recovery.
+            // With BBR the slow start threshold is the bandwidth-delay product of the path, not the
+            // target of a recovery.
             state.ssthresh = None;
         }
         self.open.watch.evaluate(&state, query, &mut self.findings);
