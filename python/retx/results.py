@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
 from retx.checks import required_path
+from retx.code_hashes import UserCodeHashes
 from retx.directory import new_directory, writing
 from retx.earlier import TABLES
 from retx.errors import warn
-from retx.own_code import OwnCode
 from retx.rows import outline, rows_of_raw
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Result:
     frame at its first use.
     """
 
-    def __init__(self, raw: _native.RawResult, code: OwnCode | None = None) -> None:
+    def __init__(self, raw: _native.RawResult, code: UserCodeHashes | None = None) -> None:
         self._raw = raw
-        self._code = code or OwnCode()
+        self._code = code or UserCodeHashes()
 
     @property
     def warning(self) -> str | None:
@@ -272,7 +272,7 @@ def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
+def write_code(directory: Path, code: UserCodeHashes) -> dict[str, str]:
     """Writes user code next to the scenario; returns the file names."""
     if code.classes:
         warn(

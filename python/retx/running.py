@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
 from retx.checks import capture_points, checked_integer, optional_path
+from retx.code_hashes import UserCodeHashes
 from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning
-from retx.own_code import OwnCode
 from retx.places import check_places
 from retx.progress import Progress, watched
 from retx.replications import Replications
@@ -229,7 +229,7 @@ class Parsed(NamedTuple):
     """A scenario, and the user code that it names."""
 
     scenario: _native.Scenario
-    code: OwnCode
+    code: UserCodeHashes
 
 
 def parsed_scenario(
@@ -314,11 +314,11 @@ class CodeFinder:
         return self._finder.classes if self._finder else {}
 
     @property
-    def code(self) -> OwnCode:
+    def code(self) -> UserCodeHashes:
         """User code found so far."""
         if self._finder is None:
-            return OwnCode()
+            return UserCodeHashes()
         from retx.imported import own_imports
 
         sources = self._finder.sources
-        return OwnCode(sources, self._finder.nameless, own_imports(sources))
+        return UserCodeHashes(sources, self._finder.nameless, own_imports(sources))

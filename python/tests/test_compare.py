@@ -20,7 +20,7 @@ from retx.comparing import comparison, grid
 from retx.comparing.conditions import chosen, condition
 from retx.comparing.emulations import Emulated, Plan, emulated
 from retx.comparing.families import FAMILIES
-from retx.comparing.parting import first
+from retx.comparing.first_difference import first_in_histories
 from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
@@ -145,23 +145,25 @@ def test_distributions_with_equal_means_are_told_apart() -> None:
 def test_the_first_recovery_that_differs_is_found() -> None:
     ours = [["fast_retransmit", "fast_retransmit", "rto"]] * 20
     theirs = [["fast_retransmit", "rto"]] * 20
-    found = first("f", "episode", ours, theirs)
+    found = first_in_histories("f", "episode", ours, theirs)
     assert found
     assert (found.place, found.simulated + found.emulated) == (2, 1.0)
     assert "recovery 2 is a " in str(found)
-    assert first("f", "episode", ours, ours) is None
-    assert first("f", "episode", [[]], [[]]) is None
+    assert first_in_histories("f", "episode", ours, ours) is None
+    assert first_in_histories("f", "episode", [[]], [[]]) is None
 
 
-def test_partings_are_rarely_found_where_there_are_none() -> None:
-    """Equal runs part in at most 5 % of the cases, although there are 30 places; within 4 σ."""
+def test_differences_are_rarely_found_where_there_are_none() -> None:
+    """Equal runs seem to differ in at most 5 % of the cases; within 4 σ."""
     draws = random.Random(8)
 
     def side(runs: int) -> list[list[str]]:
         return [[draws.choice(["fast_retransmit", "rto"]) for _ in range(30)] for _ in range(runs)]
 
     trials = 200
-    found = sum(first("f", "episode", side(50), side(20)) is not None for _ in range(trials))
+    found = sum(
+        first_in_histories("f", "episode", side(50), side(20)) is not None for _ in range(trials)
+    )
     assert found < 0.05 * trials + 4 * sqrt(trials * 0.05 * 0.95)
 
 

@@ -11,12 +11,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
 import retx
+from retx.plots.compressed_axis import SHOWN_SHARE
 from retx.plots.cwnd import cwnd
 from retx.plots.flows import PlotError
 from retx.plots.ladder import ladder
 from retx.plots.rtt import rtt
 from retx.plots.sequence import sequence
-from retx.plots.silence import SHOWN_SHARE
 from retx.plots.style import Figure
 
 SAMPLES = pl.DataFrame(

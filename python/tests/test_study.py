@@ -29,8 +29,8 @@ from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
 from retx.study.library import find
 from retx.study.measured import Measured
+from retx.study.reasons import of_case
 from retx.study.shipped import names
-from retx.study.switched import of_case
 
 
 @pytest.fixture(scope="module")

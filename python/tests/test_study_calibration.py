@@ -13,13 +13,13 @@ import retx
 from retx.errors import UsageError
 from retx.study import Measured, Plan, Verdict, load, reproduce
 from retx.study.calibration import PROMISING, Search
-from retx.study.chosen import Chosen, kept
 from retx.study.data import StudyError
 from retx.study.held_out import HeldOutCheck, held_out
 from retx.study.library import find
 from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
 from retx.study.requested import KnownPoints
 from retx.study.set_up import at_set_up
+from retx.study.set_up_choice import SetUpChoice, search_findings
 from retx.study.shipped import names
 from retx.study.trials import (
     Trial,
@@ -173,11 +173,11 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     assert (toy / "front.csv").read_text().startswith("trial,kind,agree,bends,breaks,rate,delay,T ")
     plan = Plan("quick", threads=1)
     base = at_set_up(study, None, plan, toy.parent / "out")
-    assert base.chosen is not None
-    assert "2 of 2 open parameters bent" in base.chosen.said
+    assert base.set_up_choice is not None
+    assert "2 of 2 open parameters bent" in base.set_up_choice.sentence
     report = reproduce(base, plan, toy.parent / "out")
     assert {line.verdict for line in report.rows["T"]} == {Verdict.AGREES}
-    assert base.chosen.said in report.page.read_text()
+    assert base.set_up_choice.sentence in report.page.read_text()
     tried = len({repr(it.values) for it in trials})
     assert f"Of {tried} set-ups searched" in report.page.read_text()
     default = at_set_up(study, "default", plan, toy.parent / "out")
@@ -250,7 +250,7 @@ def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
     own = {"link.cloud.queue.packets": 90, "duration": "9 s"}
     assert sizes.cases["1000"].set == {"flow.download.app.bytes": 1000} | own
     assert sizes.cases["3000"].set == {"flow.download.app.bytes": 3000, "seed": 3}
-    (to,) = Chosen.of("base", openings, {"queue": "long"}, {}).parameters
+    (to,) = SetUpChoice.of("base", openings, {"queue": "long"}, {}).parameters
     assert (to.default, to.value, to.bent) == ("short", "long", True)
 
 
@@ -288,17 +288,17 @@ def test_trials_that_are_far_behind_have_few_draws(toy: Path) -> None:
 
 
 def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
-    found = kept(TRIALS, TRIALS[0], (1, 3))
+    found = search_findings(TRIALS, TRIALS[0], (1, 3))
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
     assert found["missed"]["d"] == {"reached": False, "trial": 0}
-    chosen = Chosen("Set-up: base", [], found)
-    assert chosen.reach("b") == "It agrees in set-up 1 of the search, which loses a."
-    assert chosen.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
-    assert chosen.reach("a") == ""
-    looked_at = replace(chosen, looked_at=frozenset("abcd"))
+    choice = SetUpChoice("Set-up: base", [], found)
+    assert choice.reach("b") == "It agrees in set-up 1 of the search, which loses a."
+    assert choice.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
+    assert choice.reach("a") == ""
+    looked_at = replace(choice, looked_at=frozenset("abcd"))
     assert looked_at.reach("a") == "In the search's own draws it agrees at this set-up."
-    assert looked_at.reach("b") == chosen.reach("b")
-    assert "a and b; a and c." in chosen.sentences()[1]
+    assert looked_at.reach("b") == choice.reach("b")
+    assert "a and b; a and c." in choice.sentences()[1]
 
 
 def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
@@ -306,9 +306,9 @@ def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
         replace(it, means={"d": mean})
         for it, mean in zip(TRIALS, (5.0, 7.5, 8.0, 8.0), strict=True)
     ]
-    found = kept(trials, trials[0], (1, 3), {"d": 7.8})
+    found = search_findings(trials, trials[0], (1, 3), {"d": 7.8})
     assert found["missed"]["d"] == {"reached": False, "trial": 2, "nearest": 8.0}
-    assert Chosen("Set-up: base", [], found).reach("d").endswith("; the nearest has 8.")
+    assert SetUpChoice("Set-up: base", [], found).reach("d").endswith("; the nearest has 8.")
 
 
 def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:

@@ -81,10 +81,10 @@ def print_comparison(found: Comparison) -> None:
             "Cannot tell: the interval of the difference holds zero, and half the emulated mean, "
             f"too. More than {summary['emulations']} emulations tell more (--emulations N)."
         )
-    for parting in found.partings:
-        out.print(f"They part: {escape(str(parting))}.")
-    if not found.partings:
-        out.print("They do not part in the recoveries that the records know.")
+    for difference in found.first_differences:
+        out.print(f"First difference: {escape(str(difference))}.")
+    if not found.first_differences:
+        out.print("The recorded recoveries do not differ.")
 
 
 def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
@@ -124,8 +124,9 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
     _print_families(out, found)
     for result in found.results:
         _print_invalid(out, result["summary"], f"Condition {result['condition']['number']}: ")
-        if result["parting"]:
-            out.print(f"Condition {result['condition']['number']} parts: {result['parting']}.")
+        if result["first_difference"]:
+            number = result["condition"]["number"]
+            out.print(f"First difference in condition {number}: {result['first_difference']}.")
     out.print(f"Written: {escape(str(written))}")
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import polars as pl
 
 from retx.comparing.emulations import Emulated, Plan, Report, emulated
-from retx.comparing.parting import Parting, parting
+from retx.comparing.first_difference import RecoveryDifference, first_difference
 from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.emulation import no_code_in_the_kernel
 from retx.errors import UsageError
+from retx.renamed import accept_attribute
 from retx.replications import Replications
 from retx.results import Result
 from retx.running import parsed_scenario
@@ -162,10 +163,10 @@ class Comparison:
         return [it for it in found if it["simulated"] and it["emulated"]]
 
     @cached_property
-    def partings(self) -> list[Parting]:
-        """First recovery that differs, for each flow that has one (`retx.comparing.parting`)."""
+    def first_differences(self) -> list[RecoveryDifference]:
+        """First recovery that differs, for each flow that has one."""
         sides = list(self.simulations), list(self.emulations)
-        return [it for flow in self._flows if (it := parting(flow, *sides))]
+        return [it for flow in self._flows if (it := first_difference(flow, *sides))]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -187,7 +188,7 @@ class Comparison:
             else None,
             "lateness_p99_max_s": self._lateness(),
             "flows": self.table.to_dicts(),
-            "partings": [it.row() for it in self.partings],
+            "first_differences": [it.row() for it in self.first_differences],
         }
 
     def to_latex(self) -> str:
@@ -224,6 +225,9 @@ class Comparison:
         invalid = f", {self.invalid} more were not valid" if self.invalid else ""
         head = f"{len(self.simulations)} simulations, {len(self.emulations)} emulations{invalid}"
         return frame_html(head, self.table)
+
+
+accept_attribute(Comparison, "partings", "first_differences")
 
 
 def compare(

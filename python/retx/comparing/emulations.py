@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from retx import _native
+from retx.code_hashes import UserCodeHashes
 from retx.emulation import calibration, check_lateness, check_linux, worker_command
 from retx.errors import UsageError
-from retx.own_code import OwnCode
 from retx.progress import watched
 from retx.results import Result
 
@@ -65,7 +65,7 @@ def default_jobs() -> int:
 
 
 def emulated(
-    scenario: _native.Scenario, code: OwnCode, plan: Plan, report: Report | None
+    scenario: _native.Scenario, code: UserCodeHashes, plan: Plan, report: Report | None
 ) -> list[Emulated]:
     """Makes the emulations of a plan; returns the results in the order of their replications.
 

@@ -68,7 +68,7 @@ ABOUT = {
     "emulations_invalid": pl.Int64,
     "emulations_repeated": pl.Int64,
     "lateness_p99_max_s": pl.Float64,
-    "parting": pl.String,
+    "first_difference": pl.String,
 }
 """Columns before those of a comparison."""
 
@@ -78,8 +78,8 @@ class Grid:
     """Comparisons under conditions drawn from a seed."""
 
     results: Sequence[dict[str, Any]]
-    """For each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`,
-    `emulations`."""
+    """For each condition: `condition`, `summary` as `Comparison.summary`, `first_difference`,
+    `values`, `emulations`."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -87,7 +87,7 @@ class Grid:
         rows = []
         for result in self.results:
             summary = result["summary"]
-            about = result["condition"] | {"parting": result["parting"]}
+            about = result["condition"] | {"first_difference": result["first_difference"]}
             about |= {name: summary[name] for name in ABOUT if name in summary and name != "seed"}
             compared = summary["flows"] or [{"flow": None, "quantity": None}]
             rows += [about | row for row in compared]
@@ -221,7 +221,7 @@ def compare_grid(
                 scenario = drawn.scenario()
                 found = compared(scenario, simulations, plan, confidence=confidence, report=report)
                 _write(path, _result(drawn, found))
-            results.append(json.loads(read_regular(path)))
+            results.append(_read_result(path))
             if report:
                 report("condition", number + 1, conditions)
     return Grid(results)
@@ -261,7 +261,7 @@ def load_grid(directory: str | os.PathLike[str]) -> Grid:
     Raises:
         UsageError: The directory holds no results.
     """
-    return Grid([json.loads(read_regular(path)) for path in _results(directory)])
+    return Grid([_read_result(path) for path in _results(directory)])
 
 
 def _results(directory: str | os.PathLike[str]) -> list[Path]:
@@ -307,10 +307,18 @@ def _result(drawn: Condition, found: Comparison) -> dict[str, Any]:
     return {
         "condition": drawn.row(),
         "summary": found.summary,
-        "parting": "; ".join(map(str, found.partings)) or None,
+        "first_difference": "; ".join(map(str, found.first_differences)) or None,
         "values": found.values,
         "emulations": kept(found.attempts),
     }
+
+
+def _read_result(path: Path) -> dict[str, Any]:
+    """Stored result of a condition. Earlier versions called `first_difference` `parting`."""
+    found: dict[str, Any] = json.loads(read_regular(path))
+    if "parting" in found:
+        found["first_difference"] = found.pop("parting")
+    return found
 
 
 def _all_of(rows: pl.DataFrame, agrees: pl.Expr) -> int:

@@ -117,7 +117,7 @@ class Scale:
 
 def _figures(answer: Answer) -> list[Figure]:
     """Figures of the run with draw 0: the congestion window over time, and the longest episode."""
-    from retx.plots.course import course
+    from retx.plots.limits_over_time import limits_over_time
     from retx.study.figures import Figure
 
     result = answer.detailed(LONG_RUN_SEGMENTS)
@@ -127,7 +127,7 @@ def _figures(answer: Answer) -> list[Figure]:
         (row["phrases"] for row in answer.flows if row["name"] == flow), {}
     )
     with suppress(PlotError):
-        drawn = course(
+        drawn = limits_over_time(
             result.samples, result.limits, result.tables.get("episodes"), phrases=words, flow=flow
         )
         found.append(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from retx.plots.compressed_axis import CompressedAxis
 from retx.plots.flows import PlotError, of_flow, one_flow
-from retx.plots.silence import Clock
 from retx.plots.style import (
     BLACK,
     BLUE,
@@ -69,17 +69,17 @@ def ladder(
         )
     whole = {"segments": data, "acks": back}
     timeouts = _timeouts(episodes, name, start, end)
-    clock = Clock([data, back], max(_transit(data), _transit(back))) if shorten else None
-    if clock:
-        data, back = clock.on_axis(data), clock.on_axis(back)
+    axis = CompressedAxis([data, back], max(_transit(data), _transit(back))) if shorten else None
+    if axis:
+        data, back = axis.on_axis(data), axis.on_axis(back)
     with styled():
         inches = min(max(INCHES_PER_PACKET * packets, LEAST_INCHES), MOST_INCHES)
         figure, axes = one_panel(inches, ax)
         _draw_data(axes, data)
         _draw_acks(axes, back)
         _frame(axes, name)
-        if clock:
-            _draw_silences(axes, clock, timeouts)
+        if axis:
+            _draw_gaps(axes, axis, timeouts)
         else:
             _draw_timeouts(axes, timeouts)
         spacing = 0.12 * (axes.get_ylim()[0] - axes.get_ylim()[1]) / inches
@@ -101,16 +101,16 @@ def _timeouts(
     return own.to_dicts()
 
 
-def _draw_silences(axes: Any, clock: Clock, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
-    """Draws a band for each silence, with its duration and the event that ends it."""
-    for silence in clock.silences:
-        axes.axhspan(silence.top, silence.bottom, facecolor="0.93", edgecolor="none", zorder=0)
-        ends = [timeout for timeout in timeouts if abs(timeout["start_s"] - silence.end_s) < 1e-9]
-        length = f"{silence.end_s - silence.start_s:.2f} s without packets"
+def _draw_gaps(axes: Any, axis: CompressedAxis, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
+    """Draws a band for each gap, with its duration and the event that ends it."""
+    for gap in axis.gaps:
+        axes.axhspan(gap.top, gap.bottom, facecolor="0.93", edgecolor="none", zorder=0)
+        ends = [timeout for timeout in timeouts if abs(timeout["start_s"] - gap.end_s) < 1e-9]
+        length = f"{gap.end_s - gap.start_s:.2f} s without packets"
         text = "; ".join([length, *map(_timeout, ends)])
-        middle = (silence.top + silence.bottom) / 2
+        middle = (gap.top + gap.bottom) / 2
         axes.text((SENDER + RECEIVER) / 2, middle, text, ha="center", va="center", fontsize=7.5)
-    axes.set_yticks(*clock.ticks())
+    axes.set_yticks(*axis.ticks())
 
 
 def _draw_timeouts(axes: Any, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from retx.plots.course import draw_course
 from retx.plots.flows import check_span, of_flow, one_flow, within
 from retx.plots.limit_styles import LEAST_NAMED, MOST_NAMED, colour_and_hatch
+from retx.plots.limits_over_time import draw_window_and_limits
 from retx.plots.style import (
     BLACK,
     BLUE,
@@ -65,7 +65,7 @@ def why(
     inches = [PANEL_INCHES, bar_inches(seconds)]
     with styled():
         figure, axes, bar = stacked(inches, ax)
-        draw_course(axes, own, marked, spans, span=span)
+        draw_window_and_limits(axes, own, marked, spans, span=span)
         axes.set_title(name, pad=16)
         shared_legend(axes.figure, [axes], ax)
         draw_shares(bar, seconds, name, phrases=phrases, within=ax is not None)

@@ -23,7 +23,6 @@ from retx.errors import UsageError
 from retx.extras import install_command, is_installed
 from retx.regular import read_regular
 from retx.source import toml_value
-from retx.study.chosen import kept
 from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
@@ -40,6 +39,7 @@ from retx.study.openings import (
 from retx.study.points import Points
 from retx.study.reproduction import computed_values, module_of
 from retx.study.requested import KnownPoints
+from retx.study.set_up_choice import search_findings
 from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
 from retx.study.verdicts import Finding
 
@@ -311,7 +311,7 @@ class Search:
         module = module_of(self.study)
         looked = evaluate_held_out(self.study, module, self.openings, trial.values, plan, progress)
         path = self.study.folder / BASE
-        found = kept(trials, trial, self._left_out(trials), targets(self.study))
+        found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")
         lines = [
             f"{BASE_HEAD}: the set-up of all runs, and what was searched.",

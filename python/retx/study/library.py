@@ -32,13 +32,13 @@ from retx.study.data import (
     read_toml,
     rounded,
 )
+from retx.study.reasons import check_rows, check_switched
 from retx.study.rules import OF_POINTS, RULES, Criterion
 from retx.study.searches import Search
 from retx.study.shipped import names
-from retx.study.switched import check_rows, check_switched
 
 if TYPE_CHECKING:
-    from retx.study.chosen import Chosen
+    from retx.study.set_up_choice import SetUpChoice
 
 FORMS = ("quick", "full")
 KICKER = "A published study, run again"
@@ -150,7 +150,7 @@ class Study:
     claims: list[Claim]
     assumptions: list[Assumption]
     searches: dict[str, Search] = field(default_factory=dict)
-    chosen: Chosen | None = None
+    set_up_choice: SetUpChoice | None = None
     """Set-up of the runs, where parameters are open."""
 
     def in_form(self, form: str) -> Study:

@@ -22,9 +22,9 @@ from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.points import Points
+from retx.study.reasons import labels, of_case
 from retx.study.rules import judge
 from retx.study.runs import RUNS
-from retx.study.switched import labels, of_case
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
 
@@ -231,9 +231,9 @@ def _doubt(finding: Finding) -> Doubt | None:
 
 def _reach(study: Study, claim: str, finding: Finding) -> str:
     """Sentence on whether a trial satisfied a claim that does not agree; empty if unknown."""
-    if study.chosen is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
+    if study.set_up_choice is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
         return ""
-    return study.chosen.reach(claim)
+    return study.set_up_choice.reach(claim)
 
 
 def _shown(claim: Claim | Rows, finding: Finding) -> str:

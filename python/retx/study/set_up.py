@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
-from retx.study.chosen import Chosen
 from retx.study.library import Study
 from retx.study.measured import Plan
 from retx.study.openings import FILE, calibrating, load_openings, read_frozen
+from retx.study.set_up_choice import SetUpChoice
 
 
 def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
@@ -48,5 +48,5 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
             raise UsageError(f"--set-up {wanted}: default, base, or the number of a trial")
         values = Search.of(study, plan.form, plan.seed, home).trial(int(wanted)).values
         name = f"trial {wanted}"
-    chosen = Chosen.of(name, openings, values, searched, calibrating(study))
-    return replace(openings.applied(study, values), chosen=chosen)
+    choice = SetUpChoice.of(name, openings, values, searched, calibrating(study))
+    return replace(openings.applied(study, values), set_up_choice=choice)

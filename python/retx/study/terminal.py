@@ -22,8 +22,8 @@ def print_report(report: Report) -> None:
     out.print(f"{plan.form} form, seed {plan.seed}; means with 95 % confidence intervals")
     for lines in report.rows.values():
         out.print(_table(lines))
-    if report.study.chosen:
-        out.print(escape(report.study.chosen.said))
+    if report.study.set_up_choice:
+        out.print(escape(report.study.set_up_choice.sentence))
     tally = report.tally
     out.print(f"Verdicts: {tally.sentence()}.")
     if tally.counted:

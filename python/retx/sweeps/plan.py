@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.code_hashes import UserCodeHashes
 from retx.errors import UsageError
-from retx.own_code import OwnCode
 from retx.source import Scenario, Source, override_pairs, read, with_names
 from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
 
@@ -176,7 +176,7 @@ class Prepared:
     plan: Plan
     scenarios: dict[str, _native.Scenario]
     recordings: dict[str, Recording]
-    unknown: list[str] = field(default_factory=list)
+    unhashable: list[str] = field(default_factory=list)
     """Classes of which a later process cannot know whether they have changed."""
     warms_up: bool = False
     """True if a point has a warm-up, so that a run may end within it."""
@@ -256,7 +256,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     scenarios = dict(zip(keys, parsed, strict=True))
     warms_up = any(WITHOUT_WARMUP not in text for text in texts)
     recordings = dict.fromkeys(keys, recording)
-    return Prepared(plan, scenarios, recordings, code.unknown, warms_up, finder.classes)
+    return Prepared(plan, scenarios, recordings, code.unhashable, warms_up, finder.classes)
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
@@ -282,7 +282,7 @@ def _table(
     return table
 
 
-def _key(scenario: _native.Scenario, text: str, code: OwnCode) -> str:
+def _key(scenario: _native.Scenario, text: str, code: UserCodeHashes) -> str:
     """Hash of everything that a point's runs depend on, except the engine."""
     named = [text]
     if scenario.has_user_code():

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.checks import checked_integer, optional_path
+from retx.code_hashes import unhashable_message
 from retx.errors import UsageError, warn, warn_of_unmeasured
-from retx.own_code import unknown_code
 from retx.places import check_places
 from retx.progress import Progress
 from retx.source import Scenario
@@ -130,8 +130,8 @@ def sweep_prepared(
     """
     threads, target = _checked_threads(threads, dask), optional_path("out", out)
     plan = prepared.plan
-    if target and prepared.unknown:
-        raise UsageError(f"out: {unknown_code(prepared.unknown)}, or leave out `out`")
+    if target and prepared.unhashable:
+        raise UsageError(f"out: {unhashable_message(prepared.unhashable)}, or leave out `out`")
     named = (metric, plan.until.metric if plan.until else None)
     for text in (text for text in named if text is not None):
         from retx.sweeps.precision import Metric

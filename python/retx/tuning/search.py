@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
 from retx.checks import checked_integer, optional_path
+from retx.code_hashes import unhashable_message
 from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
 from retx.extras import install_command, is_installed
 from retx.names import flow_names
-from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
 from retx.source import override_pairs
 from retx.trust import trusting
@@ -102,7 +102,7 @@ def tune(
     }
     if path and None in hashes.values():
         raise UsageError(
-            f"storage: {unknown_code(sorted(key for key in hashes if hashes[key] is None))}"
+            f"storage: {unhashable_message(sorted(key for key in hashes if hashes[key] is None))}"
             ", or leave out `storage`"
         )
     if hashes:

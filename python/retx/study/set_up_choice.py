@@ -26,10 +26,10 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SetUpChoice:
     """The set-up of all runs, and the results of the search for it."""
 
-    said: str
+    sentence: str
     """Sentence that describes the set-up."""
     parameters: list[Parameter]
     searched: dict[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Chosen:
         values: Values,
         searched: Mapping[str, Any],
         looked_at: Iterable[str] = (),
-    ) -> Chosen:
+    ) -> SetUpChoice:
         """The set-up: values of the open parameters, and a sentence that describes them.
 
         Args:
@@ -130,7 +130,7 @@ def _nearest(claim: str, trial: Trial) -> dict[str, Any]:
     return found if mean is None else found | {"nearest": float(f"{mean:.4g}")}
 
 
-def kept(
+def search_findings(
     trials: Sequence[Trial],
     base: Trial,
     left_out: tuple[int, int],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class OwnCode:
+class UserCodeHashes:
     """User code that has run or will run."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -36,14 +36,14 @@ class OwnCode:
         ]
 
     @property
-    def unknown(self) -> list[str]:
+    def unhashable(self) -> list[str]:
         """Classes without a hash: changes to them before the next run cannot be detected."""
         return [name for name, content in self.classes.items() if content is None]
 
 
-def unknown_code(names: list[str]) -> str:
+def unhashable_message(names: list[str]) -> str:
     """Error message: results of runs with these classes cannot be stored."""
     return (
-        f"the class {names[0]} uses what cannot be compared with another time, such as a lock or "
-        "an open file: put it into a file of its own"
+        f"the class {names[0]} uses an object that cannot be hashed, such as a lock or an open "
+        "file: define the class in a file of its own"
     )

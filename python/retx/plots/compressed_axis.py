@@ -1,4 +1,4 @@
-"""Time axis that compresses long silences, to leave space for the packets around them."""
+"""Time axis that compresses long gaps, to leave space for the packets around them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 LONG_SHARE, SHOWN_SHARE = 0.25, 0.12
-"""A silence longer than the first share of the busy time is drawn with the length of the second
+"""A gap longer than the first share of the busy time is drawn with the length of the second
 share."""
 
 
 @dataclass(frozen=True)
-class Silence:
+class Gap:
     """Period without packets, and its extent on the compressed axis."""
 
     start_s: float
@@ -23,19 +23,19 @@ class Silence:
     bottom: float
 
 
-class Clock:
-    """Mapping of times to coordinates on the axis, and the silences that it compresses."""
+class CompressedAxis:
+    """Mapping of times to coordinates on the axis, and the gaps that it compresses."""
 
     def __init__(self, packets: list[pl.DataFrame], transit_s: float) -> None:
         busy = _busy(packets, transit_s)
         total = sum(end - start for start, end in busy) or transit_s
         self.times, self.places = [busy[0][0]], [0.0]
-        self.silences: list[Silence] = []
+        self.gaps: list[Gap] = []
         for (_, start), (end, _) in pairwise(busy):
             if end - start > LONG_SHARE * total:
                 self._add(start, start - self.times[-1])
                 self._add(end, SHOWN_SHARE * total)
-                self.silences.append(Silence(start, end, self.places[-2], self.places[-1]))
+                self.gaps.append(Gap(start, end, self.places[-2], self.places[-1]))
         self._add(busy[-1][1], busy[-1][1] - self.times[-1])
 
     def _add(self, time: float, length: float) -> None:
@@ -54,9 +54,9 @@ class Clock:
         )
 
     def ticks(self) -> tuple[list[float], list[str]]:
-        """Coordinates and labels of ticks: times at which packets resume after a silence."""
+        """Coordinates and labels of ticks: times at which packets resume after a gap."""
         begins = [(self.times[0], 0.0)]
-        begins += [(silence.end_s, silence.bottom) for silence in self.silences]
+        begins += [(gap.end_s, gap.bottom) for gap in self.gaps]
         return [place for _, place in begins], [f"{time:.3f}" for time, _ in begins]
 
 

@@ -31,7 +31,7 @@ BAND, GAP = 0.12, 0.03
 """Height of the band and of the gap above it, in heights of the window's course."""
 
 
-def course(
+def limits_over_time(
     samples: pl.DataFrame,
     limits: pl.DataFrame,
     episodes: pl.DataFrame | None = None,
@@ -70,7 +70,7 @@ def course(
             axes = above.subplots()
         else:
             figure, (axes,) = given(ax, 1)
-        draw_course(axes, own, marked, spans, span=span)
+        draw_window_and_limits(axes, own, marked, spans, span=span)
         axes.set_title(name, pad=16)
         if ax is None:
             shared_legend(above, [axes])
@@ -81,7 +81,7 @@ def course(
     return figure
 
 
-def draw_course(
+def draw_window_and_limits(
     axes: Any,  # noqa: ANN401
     samples: pl.DataFrame,
     episodes: pl.DataFrame | None,

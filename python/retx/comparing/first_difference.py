@@ -30,7 +30,7 @@ History = list[str]
 
 
 @dataclass(frozen=True)
-class Parting:
+class RecoveryDifference:
     """First recovery in which the simulations and the emulations of a flow differ."""
 
     flow: str
@@ -62,7 +62,9 @@ class Parting:
         )
 
 
-def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
+def first_difference(
+    flow: str, simulated: Sequence[Result], emulated: Sequence[Result]
+) -> RecoveryDifference | None:
     """First recovery in which the two sides differ; None if the records show no difference."""
     if not simulated or not emulated:
         return None
@@ -70,17 +72,19 @@ def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) 
     theirs = [_episodes(result, flow) for result in emulated]
     known = [[it for it in side if it is not None] for side in (ours, theirs)]
     if len(known[0]) == len(ours) and len(known[1]) == len(theirs):
-        return first(flow, "episode", known[0], known[1])
+        return first_in_histories(flow, "episode", known[0], known[1])
     found = []
     for kind in KINDS:
         counts = [[_count(result, flow, kind) for result in it] for it in (simulated, emulated)]
         sides = [[[kind] * n for n in side if n is not None] for side in counts]
         if all(sides):
-            found.append(first(flow, "count", sides[0], sides[1]))
+            found.append(first_in_histories(flow, "count", sides[0], sides[1]))
     return min((it for it in found if it), key=lambda it: (it.place, it.p_value), default=None)
 
 
-def first(flow: str, of: str, ours: list[History], theirs: list[History]) -> Parting | None:
+def first_in_histories(
+    flow: str, of: str, ours: list[History], theirs: list[History]
+) -> RecoveryDifference | None:
     """First recovery in which two sets of histories differ."""
     from scipy.stats import fisher_exact
 
@@ -95,7 +99,7 @@ def first(flow: str, of: str, ours: list[History], theirs: list[History]) -> Par
             table = [[here[0], len(ours) - here[0]], [here[1], len(theirs) - here[1]]]
             p_value = float(fisher_exact(table)[1])
             shares = here[0] / len(ours), here[1] / len(theirs)
-            candidates.append(Parting(flow, place, kind, of, *shares, p_value))
+            candidates.append(RecoveryDifference(flow, place, kind, of, *shares, p_value))
         clearest = min(candidates, key=lambda it: it.p_value)
         if clearest.p_value < level:
             return clearest

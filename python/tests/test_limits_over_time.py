@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import retx
-from retx.plots.course import seconds_by_limit, shares_over_time
+from retx.plots.limits_over_time import seconds_by_limit, shares_over_time
 from retx.shares import flat
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
