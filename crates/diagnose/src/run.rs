@@ -87,7 +87,7 @@ pub(crate) fn read<R: Read>(
     let mut passed = Passed::default();
     let mut order = ReorderBuffer::default();
     let mut push = |packet: &Packet| {
-        if let Some(index) = flows.push(packet) {
+        if let Some(index) = flows.handle_packet(packet) {
             on_packet(index, packet);
         }
     };

@@ -8,10 +8,10 @@ use crate::protocol::{
     ProxySetup, SourceSetup, WorkerSetup, Workload,
 };
 use crate::settings::KernelTcp;
-use hosts::{host_setups, hosts, kernels};
+use hosts::{host_nodes, host_setups, kernel_tcps};
 use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
-use retx_sim::plan::{FileSizes, FlowPlan, Plan, Side, Work};
+use retx_sim::plan::{AppPlan, FileSizes, FlowPlan, Plan, Side};
 use retx_units::Rate;
 
 /// Maximum number of hosts. Each is a namespace with a device that the emulator has to serve.
@@ -57,10 +57,10 @@ pub fn compute_layout(
     programs: &[HostProgram],
     (backend, replication): (Backend, u64),
 ) -> Result<Layout, EmulateError> {
-    let mut plan = build::plan(scenario);
-    let kernels = kernels(&plan)?;
+    let mut plan = build::plan_from_scenario(scenario);
+    let kernels = kernel_tcps(&plan)?;
     let nodes = scenario.nodes();
-    let hosts = hosts(&plan, programs, &nodes)?;
+    let hosts = host_nodes(&plan, programs, &nodes)?;
     let setups = host_setups(scenario, (&plan, &kernels), &hosts, programs)?;
     // Only nodes at which flows end or programs run become hosts; other nodes exist only in the
     // engine.
@@ -73,7 +73,7 @@ pub fn compute_layout(
         sender_opens: flow.initiator == Side::Sender,
         port: port(index),
         start: flow.start,
-        workload: files(&flow.work, draws(&flow.name)),
+        workload: files(&flow.app, draws(&flow.name)),
         read_rate: flow.read_rate.map(Rate::as_bit_s),
         write_size: flow.write_size.into(),
         sockets: ends(flow).map(|kernel| kernel.socket.clone()),
@@ -116,16 +116,16 @@ fn programs_at(programs: &[HostProgram], hosts: &[HostSetup]) -> Vec<Program> {
     programs.iter().map(position).collect()
 }
 
-fn files(work: &Work, draws: FlowStreamKey) -> Workload {
+fn files(work: &AppPlan, draws: FlowStreamKey) -> Workload {
     match work {
-        Work::Bulk => Workload::Endless,
-        Work::Files { sizes: FileSizes::Equal { count, bytes }, pause } => {
+        AppPlan::Bulk => Workload::Endless,
+        AppPlan::Files { sizes: FileSizes::Equal { count, bytes }, pause } => {
             Workload::Equal { count: *count, bytes: *bytes, pause: pause.as_nanos() }
         }
-        Work::Files { sizes: FileSizes::Each(bytes), pause } => {
+        AppPlan::Files { sizes: FileSizes::Each(bytes), pause } => {
             Workload::Each { bytes: bytes.to_vec(), pause: pause.as_nanos() }
         }
-        Work::Exchanges(plan) => Workload::Exchanges(ExchangeSetup::new(plan, draws)),
+        AppPlan::Exchanges(plan) => Workload::Exchanges(ExchangeSetup::new(plan, draws)),
     }
 }
 
@@ -139,7 +139,7 @@ fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostSetup]) -> Vec<Opti
             routes.push(way.map(|way| {
                 // Programs may communicate with any host, even if the scenario has no flow between
                 // the two hosts.
-                plan.routes.push(way.iter().map(build::hop).collect());
+                plan.routes.push(way.iter().map(build::plan_hop).collect());
                 plan.routes.len() as u32 - 1
             }));
         }

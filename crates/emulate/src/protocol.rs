@@ -35,7 +35,7 @@ impl Backend {
     pub const NAMES: &'static [&'static str] = &["tun", "precise"];
 
     /// Backend of the given name.
-    pub fn find(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Tun, Self::Precise].into_iter().find(|backend| backend.name() == name)
     }
 
@@ -166,7 +166,7 @@ pub enum Workload {
 
 impl Workload {
     /// Size of the file of this number; `None` after the last file.
-    pub fn bytes(&self, number: u32) -> Option<u64> {
+    pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Endless => (number == 0).then_some(u64::MAX),
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),

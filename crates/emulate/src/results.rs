@@ -9,7 +9,7 @@ use retx_record::datagrams::DatagramInputs;
 use retx_record::distribution::Distribution;
 use retx_record::summary::{ExchangeSummary, FlowInputs, RelaySummary};
 use retx_record::tables::{Exchange, Exchanges};
-use retx_sim::plan::{Plan, ProxyPlan, Work};
+use retx_sim::plan::{AppPlan, Plan, ProxyPlan};
 use retx_units::Time;
 
 /// Results of the flows up to the time `to`, in the order of the scenario.
@@ -24,8 +24,8 @@ pub fn flow_rows(
     let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
         let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
         let inputs = FlowInputs { name, tcp, start: None, finish: None, from: plan.warmup, to };
-        let exchanges = match *flow.work {
-            Work::Exchanges(_) => summary_of(&report, plan.warmup),
+        let exchanges = match *flow.app {
+            AppPlan::Exchanges(_) => summary_of(&report, plan.warmup),
             _ => ExchangeSummary::default(),
         };
         let mut flow = EmulatedFlow::new(inputs, report, counts);
@@ -97,7 +97,7 @@ fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
 
 /// Table of exchanges, sorted by the time at which they ended; `None` without exchanges.
 pub fn exchange_table(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
-    if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
+    if !plan.flows.iter().any(|flow| flow.app.sends_requests()) {
         return None;
     }
     let of = |(flow, report): (usize, &FlowReport)| {

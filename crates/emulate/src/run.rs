@@ -122,7 +122,7 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
         let limiter = Limiter::new(
-            flow.work.clone(),
+            flow.app.clone(),
             BandwidthDelayProduct::for_flow(plan, flow, &loaded),
             tcp,
         );
@@ -130,7 +130,7 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     };
     let every_ack = plan.sampling == Sampling::EveryAck;
     let mut flows = Flows::new((0..).zip(&plan.flows).map(of), plan.pipes.len(), every_ack);
-    for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.sends_requests()) {
+    for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.app.sends_requests()) {
         flows.mark_as_server(index);
     }
     if plan.sampling != Sampling::Off {

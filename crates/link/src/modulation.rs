@@ -36,7 +36,7 @@ const ENTRIES: usize = 801;
 
 impl Modulation {
     /// Modulation of an 802.11b rate given in bit/s.
-    pub const fn of_rate(bit_s: u64) -> Option<Self> {
+    pub const fn from_rate(bit_s: u64) -> Option<Self> {
         match bit_s {
             1_000_000 => Some(Self::Dbpsk),
             2_000_000 => Some(Self::Dqpsk),

@@ -1,6 +1,6 @@
 //! `TCP_INFO` as bytes, for packetdrill's `%{ … }%`.
 
-use retx_drill::host::End;
+use retx_drill::host::SocketEnd;
 use retx_drill::tcp_info;
 use retx_units::Time;
 
@@ -54,7 +54,7 @@ const FIELDS: &[(&str, usize, usize)] = &[
 const SCALES: usize = 6;
 
 /// `TCP_INFO` of a connection.
-pub fn tcp_info_bytes(end: &End, now: Time) -> [u8; TCP_INFO_BYTES] {
+pub fn tcp_info_bytes(end: &SocketEnd, now: Time) -> [u8; TCP_INFO_BYTES] {
     let mut bytes = [0; TCP_INFO_BYTES];
     let look = |name| tcp_info(name, end, now).unwrap_or_default();
     for (name, first, count) in FIELDS {

@@ -81,7 +81,7 @@ fn emulation_failed(py: Python<'_>, error: &EmulateError) -> PyErr {
 }
 
 fn backend_named(name: &str) -> PyResult<Backend> {
-    Backend::find(name).ok_or_else(|| {
+    Backend::from_name(name).ok_or_else(|| {
         let names = Backend::NAMES.join(", ");
         EmulationRefusedError::new_err(format!("no backend \"{name}\"; there are {names}"))
     })

@@ -77,14 +77,14 @@ impl RawResult {
     fn table(&mut self, name: &str) -> Option<Table> {
         let Outcome { tables, names, .. } = &mut self.outcome;
         match name {
-            "samples" => tables.samples.take().map(|rows| rows.table(names)),
-            "link_samples" => tables.link_samples.take().map(|rows| rows.table(names)),
-            "segments" => tables.segments.take().map(|rows| rows.table(names)),
-            "acks" => tables.acks.take().map(|rows| rows.table(names)),
-            "drops" => tables.drops.take().map(|rows| rows.table(names)),
-            "episodes" => tables.episodes.take().map(|rows| rows.table(names)),
-            "exchanges" => tables.exchanges.take().map(|rows| rows.table(names)),
-            "limits" => tables.limits.take().map(|rows| rows.table(names)),
+            "samples" => tables.samples.take().map(|rows| rows.to_table(names)),
+            "link_samples" => tables.link_samples.take().map(|rows| rows.to_table(names)),
+            "segments" => tables.segments.take().map(|rows| rows.to_table(names)),
+            "acks" => tables.acks.take().map(|rows| rows.to_table(names)),
+            "drops" => tables.drops.take().map(|rows| rows.to_table(names)),
+            "episodes" => tables.episodes.take().map(|rows| rows.to_table(names)),
+            "exchanges" => tables.exchanges.take().map(|rows| rows.to_table(names)),
+            "limits" => tables.limits.take().map(|rows| rows.to_table(names)),
             _ => None,
         }
     }
@@ -193,7 +193,7 @@ impl RawResult {
         if self.summary.is_some() {
             return Ok(None);
         }
-        let columns = self.outcome.columns(name);
+        let columns = self.outcome.summary_columns(name);
         let columns = columns.ok_or_else(|| PyKeyError::new_err(format!("no table {name}")))?;
         let dictionary = PyDict::new(py);
         for (name, column) in columns {
@@ -214,7 +214,7 @@ impl RawResult {
             return Ok(None);
         }
         let dictionary = PyDict::new(py);
-        for (name, column) in self.outcome.columns_of_flows(first, count) {
+        for (name, column) in self.outcome.flow_columns(first, count) {
             dictionary.set_item(name, column_to_array(py, column)?)?;
         }
         Ok(Some(dictionary))
@@ -277,10 +277,10 @@ pub fn stacked<'py>(
     }
     let outcomes: Vec<&Outcome> = results.iter().map(|result| &result.outcome).collect();
     if events {
-        let table = py.detach(|| Outcome::events_of_all(&outcomes, name));
+        let table = py.detach(|| Outcome::recorded_table_of_runs(&outcomes, name));
         return table.map(|table| table_to_dict(py, table)).transpose();
     }
-    let Some(columns) = py.detach(|| Outcome::columns_of_all(&outcomes, name)) else {
+    let Some(columns) = py.detach(|| Outcome::summary_columns_of_runs(&outcomes, name)) else {
         return Ok(None);
     };
     let dictionary = PyDict::new(py);

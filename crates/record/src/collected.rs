@@ -90,7 +90,7 @@ impl Rows {
     /// # Panics
     /// If the table's columns differ from those of earlier rows.
     pub fn append(&mut self, numbers: &[(&'static str, u64)], table: Table) {
-        let more = table.rows();
+        let more = table.row_count();
         let before = self.rows;
         let first = self.columns.is_empty();
         let repeated =

@@ -85,7 +85,7 @@ impl Episodes {
     }
 
     /// Moves an episode that was counted with the cause `Spurious` to its true `cause`.
-    pub fn correct(&mut self, inference: SenderInference, cause: Cause) {
+    pub fn correct_cause(&mut self, inference: SenderInference, cause: Cause) {
         let causes = &mut self.counts[inference.kind as usize][inference.inferred as usize];
         causes[Cause::Spurious as usize] -= 1;
         causes[cause as usize] += 1;

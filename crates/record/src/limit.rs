@@ -96,7 +96,7 @@ impl FlowLimit {
     ];
 
     /// The limit with the cause `to` if its cause is `from`; otherwise unchanged.
-    pub(crate) fn corrected(self, from: Cause, to: Cause) -> Self {
+    pub(crate) fn with_corrected_cause(self, from: Cause, to: Cause) -> Self {
         match self {
             Self::Window(cause) if cause == from => Self::Window(to),
             Self::Recovery(cause) if cause == from => Self::Recovery(to),

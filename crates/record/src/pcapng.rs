@@ -121,13 +121,13 @@ pub fn write(
         bytes.clear();
         let id = sighting.packet;
         let mut fill = |payload: &mut [u8]| capture.fill_payload(id, payload);
-        encode_packet(&capture.packet(id, sighting.ecn), &mut fill, &mut bytes);
+        encode_packet(&capture.packet_headers(id, sighting.ecn), &mut fill, &mut bytes);
         let block = EnhancedPacketBlock {
             interface_id: interfaces.number(sighting.place),
             timestamp: core::time::Duration::from_nanos(sighting.time.as_nanos()),
             original_len: bytes.len() as u32,
             data: Cow::Borrowed(&bytes[..bytes.len().min(snap_bytes as usize)]),
-            options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.comment(id)))],
+            options: vec![EnhancedPacketOption::Comment(Cow::Owned(capture.packet_comment(id)))],
         };
         put(&mut file, block)?;
     }

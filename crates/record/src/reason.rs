@@ -95,7 +95,7 @@ pub struct SenderInference {
 
 impl SegmentFate {
     /// Fate of a segment dropped for this reason.
-    pub const fn dropped(reason: DropReason) -> Self {
+    pub const fn from_drop(reason: DropReason) -> Self {
         match reason {
             DropReason::Queue => Self::Queue,
             DropReason::Channel => Self::Channel,

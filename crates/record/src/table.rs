@@ -81,7 +81,7 @@ impl Table {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
@@ -90,7 +90,7 @@ impl Table {
     ///
     /// # Panics
     /// If the tables differ in their columns.
-    pub fn stacked(tables: impl IntoIterator<Item = Self>) -> Option<Self> {
+    pub fn concatenate(tables: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut tables = tables.into_iter();
         let mut all = tables.next()?;
         for table in tables {

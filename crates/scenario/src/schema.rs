@@ -106,7 +106,7 @@ fn or_none(mut field: Value) -> Value {
 /// Schema of `[sweep]`: replications, and the ranges of the scenario's keys.
 pub fn sweep(generator: &mut SchemaGenerator) -> Schema {
     let range = generator.subschema_for::<sweep::Range>();
-    let until = generator.subschema_for::<sweep::Until>();
+    let until = generator.subschema_for::<sweep::StoppingRule>();
     let case = generator.subschema_for::<sweep::Case>();
     let values = json!({
         "description": "values to take, or a range; or keys below this one",

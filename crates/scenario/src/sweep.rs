@@ -33,7 +33,7 @@ pub struct Sweep {
     /// Number of runs of each point, if given; with `until`, the initial number.
     pub replications: Option<u64>,
     /// Stopping rule for the runs of a point, if any.
-    pub until: Option<Until>,
+    pub until: Option<StoppingRule>,
     /// Named points; each is run with all combinations of the other values.
     pub cases: Vec<Case>,
     /// Axes of the grid; all combinations of their values are run.
@@ -48,7 +48,7 @@ pub type Axis = Map<String, Value>;
 /// Stopping rule: runs are added until the mean of a quantity has this precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Until {
+pub struct StoppingRule {
     /// Column of the flows, such as `goodput_bit_s` (of all flows), `flow.NAME.COLUMN` or
     /// `link.NAME.DIRECTION.COLUMN`.
     pub metric: String,
@@ -147,8 +147,8 @@ fn replications(value: Option<&Value>) -> Result<Option<u64>, Problem> {
     }
 }
 
-fn until(value: &Value) -> Result<Until, Problem> {
-    let until: Until = wording::deserialize(value)?;
+fn until(value: &Value) -> Result<StoppingRule, Problem> {
+    let until: StoppingRule = wording::deserialize(value)?;
     let share = |name: &str, value: f64| {
         let message = format!("{value}: expected a number between 0 and 1, such as 0.05");
         let inside = value > 0.0 && value < 1.0;

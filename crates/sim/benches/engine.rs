@@ -21,7 +21,7 @@ use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
 use retx_sim::agenda::Agenda;
 use retx_sim::engine::Engine;
-use retx_sim::plan::{Plan, Work};
+use retx_sim::plan::{AppPlan, Plan};
 use retx_units::{Duration, StreamKey, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -147,7 +147,7 @@ fn satellite(end: Duration) -> Plan {
     tcp.config.window_scaling = true;
     tcp.config.send_buffer = retx_tcp::Size::Bytes(64_000_000);
     tcp.config.receive_buffer = retx_tcp::Size::Bytes(64_000_000);
-    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp, Work::Bulk) }
+    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp, AppPlan::Bulk) }
 }
 
 fn fast_flow(end: Duration) -> Plan {
@@ -155,7 +155,7 @@ fn fast_flow(end: Duration) -> Plan {
     link.mbit_s = Some(1000);
     link.delay = Duration::from_millis(5);
     link.packets = Some(1000);
-    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
+    Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), AppPlan::Bulk) }
 }
 
 /// WLAN cell in which `stations` saturated stations send packets to one further station; returns
@@ -224,11 +224,11 @@ fn measure(plans: &[Plan]) -> Measured {
                 }
             }
             looks += 1;
-            pending += engine.agenda().pending();
+            pending += engine.agenda().pending_events();
         }
         engine.finish().expect("packets are conserved");
         sum.segments += engine.bytes_delivered() as f64 / 1460.0;
-        sum.events += engine.events() as f64;
+        sum.events += engine.events_handled() as f64;
         sum.inserted += engine.agenda().events_inserted();
     }
     sum.cpu_s = cpu_seconds() - start;
@@ -274,7 +274,7 @@ fn bare_loop(pending: usize, count: u64) -> f64 {
         agenda.wake(target, time + Duration::from_nanos(delays[index as usize % delays.len()]));
     }
     let seconds = cpu_seconds() - start;
-    assert_eq!(agenda.pending(), pending);
+    assert_eq!(agenda.pending_events(), pending);
     seconds
 }
 

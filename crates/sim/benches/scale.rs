@@ -17,7 +17,7 @@ mod plans;
 use plans::{LinkOf, bernoulli, dumbbell, one_after_another, one_flow, shared_dumbbell, tcp};
 use retx_sim::Options;
 use retx_sim::engine::Engine;
-use retx_sim::plan::{Plan, Sampling, Work};
+use retx_sim::plan::{AppPlan, Plan, Sampling};
 use retx_tcp::Size;
 use retx_tcp::loss_cause::{self, threshold};
 use retx_units::{Duration, Time};
@@ -62,7 +62,7 @@ fn run(axis: &str, value: &str, plan: &Plan) {
         "{{\"axis\": \"{axis}\", \"value\": \"{value}\", \"segments\": {}, \"events\": {}, \
          \"peak_kib\": {}}}",
         engine.bytes_delivered() / SMSS,
-        engine.events(),
+        engine.events_handled(),
         peak_kib()
     );
 }
@@ -90,7 +90,7 @@ fn hops(count: usize, seconds: u64) -> Plan {
     };
     let links: Vec<LinkOf> = (0..count).map(link).collect();
     let end = Time::ZERO + Duration::from_secs(seconds);
-    Plan { end, ..one_flow(&links, tcp("newreno"), Work::Bulk) }
+    Plan { end, ..one_flow(&links, tcp("newreno"), AppPlan::Bulk) }
 }
 
 /// One flow that always has `segments` segments in flight, just enough to saturate its link.
@@ -110,7 +110,7 @@ fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
         keep_window(&mut tcp.config, segments, link.delay * 2);
     }
     let end = Time::ZERO + Duration::from_secs(seconds);
-    Plan { end, ..one_flow(&[link], tcp, Work::Bulk) }
+    Plan { end, ..one_flow(&[link], tcp, AppPlan::Bulk) }
 }
 
 /// Configures a TCP that attributes every loss to corruption, so that its window never shrinks,
@@ -142,7 +142,7 @@ fn sampling(value: &str, seconds: u64) -> Plan {
 /// as needed.
 fn transfer(segments: u64) -> Plan {
     let end = Time::ZERO + Duration::from_secs(60 + segments / 40_000);
-    let work = Work::transfer(segments * SMSS);
+    let work = AppPlan::transfer(segments * SMSS);
     Plan { end, ..one_flow(&[fast("link", 5)], tcp("newreno"), work) }
 }
 

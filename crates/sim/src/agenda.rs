@@ -20,7 +20,7 @@ impl Agenda {
     /// Makes sure that `target` is woken at `time` or earlier.
     #[inline(always)]
     pub fn wake(&mut self, target: Target, time: Time) {
-        let pending = self.queue.wake_mut(target);
+        let pending = self.queue.wake_time_mut(target);
         if time < *pending {
             *pending = time;
             self.queue.push(time, target);
@@ -36,7 +36,7 @@ impl Agenda {
     /// Time of the next wake-up, as returned by `take_first`.
     pub fn next_time(&mut self) -> Time {
         while let Some((time, target)) = self.queue.first() {
-            if self.queue.wake_of(target) == time {
+            if self.queue.wake_time(target) == time {
                 return time;
             }
             // An earlier event has superseded this one.
@@ -51,7 +51,7 @@ impl Agenda {
     }
 
     /// Number of pending events, superseded ones included.
-    pub fn pending(&self) -> usize {
+    pub fn pending_events(&self) -> usize {
         self.queue.len()
     }
 }
@@ -110,7 +110,7 @@ mod tests {
                 let time = ((now >> magnitude) + (delay << (2 * scale))) << magnitude;
                 plain.wake(target, time);
                 agenda.wake(target, at(time));
-                prop_assert_eq!(agenda.pending(), plain.events.len());
+                prop_assert_eq!(agenda.pending_events(), plain.events.len());
                 if delay % 3 == 0 {
                     let expected = plain.take_first();
                     now = expected.map_or(now, |(time, _)| time);

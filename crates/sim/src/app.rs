@@ -1,6 +1,6 @@
 //! Applications: writing and closing by the data sender, and reading by the receiver.
 
-use crate::plan::{CopyOnWrite, Work};
+use crate::plan::{AppPlan, CopyOnWrite};
 use retx_tcp::Connection;
 use retx_units::Time;
 
@@ -29,14 +29,14 @@ pub struct App {
     is_fed: bool,
     /// True if the receiver is a proxy, which forwards the bytes that it reads.
     feeds: bool,
-    work: CopyOnWrite<Work>,
+    plan: CopyOnWrite<AppPlan>,
 }
 
 impl App {
     /// Creates the applications, before the first file.
-    pub fn new(work: CopyOnWrite<Work>) -> Self {
+    pub fn new(work: CopyOnWrite<AppPlan>) -> Self {
         Self {
-            work,
+            plan: work,
             file: 0,
             unwritten: 0,
             unread: 0,
@@ -49,18 +49,18 @@ impl App {
     }
 
     /// Data to send.
-    pub fn work(&self) -> &Work {
-        &self.work
+    pub fn plan(&self) -> &AppPlan {
+        &self.plan
     }
 
     /// Number of the file being sent, from 0.
-    pub const fn file(&self) -> u32 {
+    pub const fn file_number(&self) -> u32 {
         self.file
     }
 
     /// Prepares the current file; called right before its connection is opened.
     pub fn begin_file(&mut self) {
-        let bytes = self.work.file_bytes(self.file).unwrap_or(0);
+        let bytes = self.plan.file_bytes(self.file).unwrap_or(0);
         self.unwritten = if self.is_fed { 0 } else { bytes };
         self.unread = bytes;
         self.closed = false;
@@ -112,13 +112,13 @@ impl App {
     /// Finishes the current file; true if another follows.
     pub fn next_file(&mut self) -> bool {
         self.file += 1;
-        self.work.file_bytes(self.file).is_some()
+        self.plan.file_bytes(self.file).is_some()
     }
 
     /// Lets the sender write and close. Called after every event of its connection, beginning with
     /// the handshake. Returns true if all available data are written and acknowledged.
     #[inline]
-    pub fn send(&mut self, now: Time, connection: &mut Connection) -> bool {
+    pub fn write_to(&mut self, now: Time, connection: &mut Connection) -> bool {
         if self.unwritten > 0 {
             let written = connection.write(now, self.unwritten);
             // [`u64::MAX`] stands for an endless file, so nothing is subtracted from it.
@@ -143,12 +143,12 @@ impl App {
 
     /// True if the sender is a server, which answers requests.
     fn answers(&self) -> bool {
-        matches!(*self.work, Work::Exchanges(_))
+        matches!(*self.plan, AppPlan::Exchanges(_))
     }
 
     /// Lets the receiver read after a segment has arrived; returns the number of bytes read.
     #[inline]
-    pub fn receive(&mut self, connection: &mut Connection) -> u64 {
+    pub fn read_from(&mut self, connection: &mut Connection) -> u64 {
         let read = connection.read(self.room);
         if self.unread != u64::MAX {
             self.unread -= read;
@@ -163,6 +163,6 @@ impl App {
 
     /// True once the receiver has read the last file completely.
     pub fn is_complete(&self) -> bool {
-        self.has_read_file() && self.work.file_bytes(self.file + 1).is_none()
+        self.has_read_file() && self.plan.file_bytes(self.file + 1).is_none()
     }
 }

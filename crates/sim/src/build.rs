@@ -1,11 +1,11 @@
 //! Conversion of a scenario to a plan: names become indices.
 
 use crate::plan::{
-    self, Amounts, CopyOnWrite, DatagramPlan, ExchangePlan, FileSizes, FlowPlan, Limits, Pace,
-    PacketSizes, PipePlan, Plan, ProxyPlan, RelayPlan, Sampling, Side, StagePlan, TcpPlan,
-    WlanPlan, Work,
+    self, Amounts, AppPlan, CopyOnWrite, DatagramPlan, ExchangePlan, FileSizes, FlowPlan, Limits,
+    Pace, PacketSizes, PipePlan, Plan, ProxyPlan, RelayPlan, Sampling, Side, StagePlan, TcpPlan,
+    WlanPlan,
 };
-use legs::{Leg, legs};
+use legs::{Leg, plan_legs};
 use retx_link::{pipe, wlan};
 use retx_scenario::{
     Amount, App, Change, Direction, ExpandedFlow, Files, Flow, Hop, Initiator, Link, LinkDirection,
@@ -22,7 +22,7 @@ mod legs;
 const SAMPLES_MAX: u64 = 100_000_000;
 
 /// Converts a scenario to a plan.
-pub fn plan(scenario: &Scenario) -> Plan {
+pub fn plan_from_scenario(scenario: &Scenario) -> Plan {
     let nodes = Nodes::of(scenario);
     let mut last = None;
     let mut plan = Plan {
@@ -52,22 +52,22 @@ pub fn plan(scenario: &Scenario) -> Plan {
     for (index, relay) in scenario.relays.iter().enumerate() {
         let [name, node] = [relay.name(), relay.node()].map(str::to_owned);
         plan.relays.push(RelayPlan { name, node, kind: relay.kind() });
-        plan.stages.extend(legs::agent(index as u32, relay).map(StagePlan::Relay));
+        plan.stages.extend(legs::plan_agent(index as u32, relay).map(StagePlan::Relay));
     }
     for flow in &scenario.flows {
         match flow.transport {
             Transport::Tcp { tcp, initiator, .. } => {
                 // Flows expanded from one entry of the scenario share their routes, nodes and data
                 // to send.
-                let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
-                let work = CopyOnWrite::from(work(&flow.app));
+                let legs = plan_legs(scenario, (flow, tcp), (&nodes, &mut plan));
+                let work = CopyOnWrite::from(app_plan(&flow.app));
                 flow.expanded().for_each(|one| {
                     add_flow(&mut plan, &one, (initiator, &work), &legs);
                 });
             }
             Transport::Udp(udp) => {
                 let route = plan.routes.len() as u32;
-                plan.routes.push(flow.forward_path.iter().map(hop).collect());
+                plan.routes.push(flow.forward_path.iter().map(plan_hop).collect());
                 let largest = largest_packet(flow, &scenario.links);
                 let ends = [&flow.from, &flow.to].map(|name| nodes.index(name));
                 let after = plan.flows.len() as u32;
@@ -83,7 +83,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
 fn add_flow(
     plan: &mut Plan,
     expanded: &ExpandedFlow<'_>,
-    (initiator, work): (Initiator, &CopyOnWrite<Work>),
+    (initiator, work): (Initiator, &CopyOnWrite<AppPlan>),
     legs: &[Leg],
 ) {
     for (place, leg) in legs.iter().enumerate() {
@@ -94,7 +94,7 @@ fn add_flow(
             name: format!("{}{}", expanded.name(), leg.suffix),
             tcp,
             receiver_tcp,
-            work: work.clone(),
+            app: work.clone(),
             start: instant(expanded.start),
             initiator: match initiator {
                 Initiator::From => Side::Sender,
@@ -226,7 +226,7 @@ fn cell(wlan: &Wlan) -> StagePlan {
 }
 
 /// Converts a hop of a path.
-pub fn hop(hop: &Hop) -> plan::Hop {
+pub fn plan_hop(hop: &Hop) -> plan::Hop {
     match *hop {
         Hop::Link { link, direction: LinkDirection::Forward } => plan::Hop::Pipe(2 * link),
         Hop::Link { link, direction: LinkDirection::Reverse } => plan::Hop::Pipe(2 * link + 1),
@@ -251,11 +251,11 @@ fn amounts<T: Amount>(of: &retx_scenario::Amounts<T>) -> Amounts {
     }
 }
 
-fn work(app: &App) -> Work {
+fn app_plan(app: &App) -> AppPlan {
     match app {
-        App::Bulk(_) => Work::Bulk,
-        App::Transfer(transfer) => Work::transfer(transfer.bytes),
-        App::Ftp(ftp) => Work::Files {
+        App::Bulk(_) => AppPlan::Bulk,
+        App::Transfer(transfer) => AppPlan::transfer(transfer.bytes),
+        App::Ftp(ftp) => AppPlan::Files {
             sizes: match &ftp.files {
                 Files::Count(count) => {
                     let bytes = ftp.bytes.expect("a number of files comes with their size");
@@ -265,7 +265,7 @@ fn work(app: &App) -> Work {
             },
             pause: ftp.pause,
         },
-        App::RequestResponse(of) => Work::Exchanges(ExchangePlan {
+        App::RequestResponse(of) => AppPlan::Exchanges(ExchangePlan {
             request_bytes: of.request.law(),
             response_bytes: amounts(&of.response),
             service_time: amounts(&of.service),

@@ -1,6 +1,6 @@
 //! Captures: records which packets were seen at which places, and their fates.
 
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
 use crate::plan::{PipePlan, Plan, Side};
 use retx_record::capture::{
@@ -178,7 +178,7 @@ impl Capture {
     }
 
     /// Records that a packet was dropped.
-    pub fn on_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+    pub fn on_dropped(&mut self, packet: PacketRef<'_>, drop: &PacketDrop) {
         if packet.capture_id() == NONE {
             return;
         }

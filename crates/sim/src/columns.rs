@@ -47,12 +47,12 @@ impl Outcome {
     /// Table `name` of the summary: `flows`, `links`, `wlans`, `stations` or `relays`; `None` for
     /// any other name. Each scalar of the (nested) rows becomes a column. Without rows, a table
     /// other than `flows` has no columns.
-    pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
+    pub fn summary_columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
         summed_up(name, std::iter::once((&[][..], self)))
     }
 
-    /// Columns of up to `count` flows from the flow `first` on, as in [`Self::columns`].
-    pub fn columns_of_flows(&self, first: usize, count: usize) -> Vec<(String, Column)> {
+    /// Columns of up to `count` flows from the flow `first` on, as in [`Self::summary_columns`].
+    pub fn flow_columns(&self, first: usize, count: usize) -> Vec<(String, Column)> {
         let mut rows = FlowRows::default();
         if self.datagrams.is_empty() {
             let flows = self.flows.iter().skip(first).take(count);
@@ -66,37 +66,37 @@ impl Outcome {
 
     /// Table of the summary for several runs; its first column, `replication`, numbers the runs
     /// from 0.
-    pub fn columns_of_all(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
+    pub fn summary_columns_of_runs(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
         let numbers: Vec<_> =
             (0..runs.len() as u64).map(|number| [(REPLICATION, number)]).collect();
         summed_up(name, numbers.iter().map(|number| &number[..]).zip(runs.iter().copied()))
     }
 
-    /// Recorded table `name` of several runs, which are numbered as in [`Self::columns_of_all`].
-    /// `None` if a run has not recorded it, or if a text column has the same code for different
-    /// texts in two runs.
-    pub fn events_of_all(runs: &[&Self], name: &str) -> Option<Table> {
-        let tables: Option<Vec<Table>> = runs.iter().map(|run| run.events(name)).collect();
+    /// Recorded table `name` of several runs, which are numbered as in
+    /// [`Self::summary_columns_of_runs`]. `None` if a run has not recorded it, or if a text column
+    /// has the same code for different texts in two runs.
+    pub fn recorded_table_of_runs(runs: &[&Self], name: &str) -> Option<Table> {
+        let tables: Option<Vec<Table>> = runs.iter().map(|run| run.recorded_table(name)).collect();
         let tables = tables?;
-        let rows = tables.iter().map(Table::rows).enumerate();
+        let rows = tables.iter().map(Table::row_count).enumerate();
         let numbers = rows.flat_map(|(run, rows)| std::iter::repeat_n(run as u64, rows)).collect();
-        let mut all = Table::stacked(tables)?;
+        let mut all = Table::concatenate(tables)?;
         all.columns.insert(0, (REPLICATION, Column::Integer(numbers)));
         Some(all)
     }
 
     /// Recorded table `name` of this run; `None` if it was not recorded.
-    fn events(&self, name: &str) -> Option<Table> {
+    fn recorded_table(&self, name: &str) -> Option<Table> {
         let Self { tables, names, .. } = self;
         match name {
-            "samples" => tables.samples.as_ref().map(|rows| rows.table(names)),
-            "link_samples" => tables.link_samples.as_ref().map(|rows| rows.table(names)),
-            "segments" => tables.segments.as_ref().map(|rows| rows.table(names)),
-            "acks" => tables.acks.as_ref().map(|rows| rows.table(names)),
-            "drops" => tables.drops.as_ref().map(|rows| rows.table(names)),
-            "episodes" => tables.episodes.as_ref().map(|rows| rows.table(names)),
-            "exchanges" => tables.exchanges.as_ref().map(|rows| rows.table(names)),
-            "limits" => tables.limits.as_ref().map(|rows| rows.table(names)),
+            "samples" => tables.samples.as_ref().map(|rows| rows.to_table(names)),
+            "link_samples" => tables.link_samples.as_ref().map(|rows| rows.to_table(names)),
+            "segments" => tables.segments.as_ref().map(|rows| rows.to_table(names)),
+            "acks" => tables.acks.as_ref().map(|rows| rows.to_table(names)),
+            "drops" => tables.drops.as_ref().map(|rows| rows.to_table(names)),
+            "episodes" => tables.episodes.as_ref().map(|rows| rows.to_table(names)),
+            "exchanges" => tables.exchanges.as_ref().map(|rows| rows.to_table(names)),
+            "limits" => tables.limits.as_ref().map(|rows| rows.to_table(names)),
             _ => None,
         }
     }
@@ -155,14 +155,14 @@ impl Columns {
         outcome.relays.iter().for_each(|relay| self.relays.push(&run, &[], relay));
         let Outcome { tables, names, .. } = outcome;
         let kept = [
-            tables.samples.map(|rows| rows.table(&names)),
-            tables.link_samples.map(|rows| rows.table(&names)),
-            tables.segments.map(|rows| rows.table(&names)),
-            tables.acks.map(|rows| rows.table(&names)),
-            tables.drops.map(|rows| rows.table(&names)),
-            tables.episodes.map(|rows| rows.table(&names)),
-            tables.exchanges.map(|rows| rows.table(&names)),
-            tables.limits.map(|rows| rows.table(&names)),
+            tables.samples.map(|rows| rows.to_table(&names)),
+            tables.link_samples.map(|rows| rows.to_table(&names)),
+            tables.segments.map(|rows| rows.to_table(&names)),
+            tables.acks.map(|rows| rows.to_table(&names)),
+            tables.drops.map(|rows| rows.to_table(&names)),
+            tables.episodes.map(|rows| rows.to_table(&names)),
+            tables.exchanges.map(|rows| rows.to_table(&names)),
+            tables.limits.map(|rows| rows.to_table(&names)),
         ];
         for table in kept.into_iter().flatten() {
             self.append(&run, table);

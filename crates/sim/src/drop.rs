@@ -7,7 +7,7 @@ use retx_units::Time;
 
 /// Drop of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drop {
+pub struct PacketDrop {
     /// Time at which the packet was removed.
     pub at: Time,
     /// Place of the drop: the index of a pipe, or the number of pipes plus the place of another
@@ -19,7 +19,7 @@ pub struct Drop {
     pub cause: Cause,
 }
 
-impl Drop {
+impl PacketDrop {
     /// Drop by a full queue.
     pub const fn by_queue(at: Time, place: u32) -> Self {
         Self { at, place, reason: DropReason::Queue, cause: Cause::Congestion }

@@ -7,7 +7,7 @@
 
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
 use crate::options::{Options, RunError};
@@ -146,10 +146,10 @@ impl<'a> Engine<'a> {
             plan.pipes.len(),
         );
         flows.iter_mut().for_each(Flow::note_bottleneck_sharing);
-        let chains = relay::chains(plan, &mut flows);
+        let chains = relay::create_leg_chains(plan, &mut flows);
         // UDP flows get routes of their own, after those of the plan. They cannot share routes
         // with TCP flows, because the route of a saturating source has an additional entry.
-        let datagrams = layout::datagrams(plan, key, &mut builder);
+        let datagrams = layout::create_datagram_flows(plan, key, &mut builder);
         let mut engine = Self::between(plan, options, builder, flows, datagrams)?;
         engine.chains = chains;
         engine.check_future_samples()?;
@@ -206,7 +206,7 @@ impl<'a> Engine<'a> {
             funnels,
             ports,
             pipes,
-            stages: layout::stages(plan, key),
+            stages: layout::create_stages(plan, key),
             unfinished: finite,
             over: false,
             tcps: prepared(plan, options),
@@ -261,7 +261,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Number of events handled.
-    pub const fn events(&self) -> u64 {
+    pub const fn events_handled(&self) -> u64 {
         self.events
     }
 
@@ -310,7 +310,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn drop(&mut self, id: u32, drop: &Drop) {
+    fn drop(&mut self, id: u32, drop: &PacketDrop) {
         self.prepare_drop(id, drop);
         // `record_end` must precede `flow.record_dropped`: it notes in the packet whether another
         // copy may still arrive, and `flow.record_dropped` reads that note.

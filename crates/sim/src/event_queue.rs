@@ -92,13 +92,13 @@ impl EventQueue {
     /// Next wake-up of `target`, mutable; a caller that changes it must also insert an event at the
     /// new time.
     #[inline(always)]
-    pub fn wake_mut(&mut self, target: Target) -> &mut Time {
-        self.wheel.nodes.wake_mut(target)
+    pub fn wake_time_mut(&mut self, target: Target) -> &mut Time {
+        self.wheel.nodes.wake_time_mut(target)
     }
 
     /// Next wake-up of `target`; [`Time::NEVER`] if there is none.
-    pub fn wake_of(&self, target: Target) -> Time {
-        self.wheel.nodes.wake_of(target)
+    pub fn wake_time(&self, target: Target) -> Time {
+        self.wheel.nodes.wake_time(target)
     }
 
     /// Inserts an event that wakes `target` at `time`.
@@ -149,7 +149,7 @@ impl EventQueue {
     /// True if this target is to be woken at this time; the wake-up is then cleared.
     #[inline(always)]
     fn is_due(&mut self, time: Time, target: Target) -> bool {
-        let wake = self.wake_mut(target);
+        let wake = self.wake_time_mut(target);
         let due = *wake == time;
         if due {
             *wake = Time::NEVER;

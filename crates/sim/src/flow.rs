@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::packet::{ArrivedPacket, PacketRef};
 use crate::path::{BandwidthDelayProduct, FlightContribution};
-use crate::plan::{FlowPlan, Side, Work};
+use crate::plan::{AppPlan, FlowPlan, Side};
 use crate::recorder::Recorder;
 use cached_limit::CachedLimit;
 use leg::Leg;
@@ -108,7 +108,7 @@ impl Flow {
             exchanges: None,
             leg: None,
             reader: plan.read_rate.map(|rate| Box::new(Reader::new(rate))),
-            app: App::new(plan.work.clone()),
+            app: App::new(plan.app.clone()),
             path: None,
             record: FlowRecord::new(index),
             opens: plan.start,
@@ -123,7 +123,7 @@ impl Flow {
     fn open(&mut self, now: Time, context: &Context<'_>) {
         let plan = &context.flows[self.record.flow() as usize];
         let key = context.key;
-        let number = self.app.file();
+        let number = self.app.file_number();
         let name = ["flow.", &plan.name, ".initial_sequence.", &number.to_string()].concat();
         let mut stream = key.stream(&name);
         // Connections are constructed in place: copying one would cost more than constructing it.
@@ -143,7 +143,7 @@ impl Flow {
         self.connected = false;
         self.closed = 0;
         self.app.begin_file();
-        if let Work::Exchanges(of) = &*plan.work {
+        if let AppPlan::Exchanges(of) = &*plan.app {
             let exchanges =
                 self.exchanges.get_or_insert_with(|| Exchanges::new(of.clone(), key, &plan.name));
             exchanges.begin_connection(now, &mut self.app);
@@ -201,7 +201,7 @@ impl Flow {
 
     /// True unless the flow's data are unlimited.
     pub fn is_finite(&self) -> bool {
-        self.app.work().is_finite()
+        self.app.plan().is_finite()
     }
 
     /// Next wake-up of `side`.
@@ -327,7 +327,7 @@ impl Flow {
         if let Some(exchanges) = &mut self.exchanges {
             exchanges.drive_server(now, &mut self.app, sender);
         }
-        if self.app.send(now, sender) {
+        if self.app.write_to(now, sender) {
             self.record.set_drained(true);
         }
     }

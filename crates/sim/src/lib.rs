@@ -34,7 +34,7 @@ mod wireless;
 
 pub use capture::CapturePoint;
 pub use columns::{Columns, TablesByJobKind};
-pub use drop::Drop;
+pub use drop::PacketDrop;
 pub use options::{Options, RunError};
 pub use packet::Transmission;
 pub use pool::{Collect, Job, Pool, PoolResults, ThreadWrapper};

@@ -145,7 +145,7 @@ impl Packet {
 
     /// Position after the packet's last byte; SYN and FIN count as one byte each.
     #[inline]
-    pub const fn end(&self) -> u64 {
+    pub const fn end_position(&self) -> u64 {
         self.position + self.seq_len() as u64
     }
 
@@ -180,7 +180,7 @@ impl Packet {
 
     /// Marks the packet with congestion experienced.
     #[cold]
-    pub const fn mark(&mut self) {
+    pub const fn set_ce(&mut self) {
         // CE is the codepoint with both bits set (RFC 3168 §5), so no bit has to be cleared.
         self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }

@@ -185,7 +185,7 @@ pub struct FlowPlan {
     /// Index of the data receiver's TCP configuration.
     pub receiver_tcp: u32,
     /// Data sent by the flow.
-    pub work: CopyOnWrite<Work>,
+    pub app: CopyOnWrite<AppPlan>,
     /// Time at which the flow's first connection is opened.
     pub start: Time,
     /// Endpoint that opens the connection.
@@ -266,9 +266,9 @@ impl Side {
     }
 }
 
-/// Data that a flow sends.
+/// Data that the application of a flow sends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Work {
+pub enum AppPlan {
     /// Unlimited data.
     Bulk,
     /// Files one after another, each over a connection of its own.
@@ -332,7 +332,7 @@ pub enum FileSizes {
     Each(Arc<[u64]>),
 }
 
-impl Work {
+impl AppPlan {
     /// A single file.
     pub const fn transfer(bytes: u64) -> Self {
         Self::Files { sizes: FileSizes::Equal { count: 1, bytes }, pause: Duration::ZERO }

@@ -262,7 +262,7 @@ impl<C: Collect> Shared<C> {
         count: u64,
         number: usize,
     ) -> Result<(), (u64, RunError)> {
-        let plan = task.plan.get_or_init(|| build::plan(&task.job.scenario));
+        let plan = task.plan.get_or_init(|| build::plan_from_scenario(&task.job.scenario));
         for replication in first..first + count {
             let options = Options { replication, ..task.job.options.clone() };
             let outcome =

@@ -1,7 +1,7 @@
 //! Recording during a run: tables and captures, each only if requested.
 
 use crate::capture::Capture;
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::options::{Options, RunError};
 use crate::packet::{NONE, PacketMut, PacketRef, Packets, Transmission};
 use crate::plan::{Plan, Sampling};
@@ -50,7 +50,7 @@ impl Recorder {
                 drops: options.record_drops.then(tables::Drops::default),
                 episodes: options.record_episodes.then(tables::Episodes::default),
                 exchanges: (options.record_episodes
-                    && plan.flows.iter().any(|flow| flow.work.sends_requests()))
+                    && plan.flows.iter().any(|flow| flow.app.sends_requests()))
                 .then(tables::Exchanges::default),
                 limits: (plan.sampling != Sampling::Off).then(tables::LimitSpans::default),
             },
@@ -152,9 +152,9 @@ impl Recorder {
     }
 
     /// Records that a datagram was dropped.
-    pub fn on_datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+    pub fn on_datagram_dropped(&mut self, packet: PacketRef<'_>, drop: &PacketDrop) {
         if let Some(drops) = &mut self.tables.drops {
-            drops.push(tables::Drop {
+            drops.push(tables::DropRow {
                 time: drop.at,
                 place: drop.place,
                 reason: drop.reason,
@@ -169,11 +169,11 @@ impl Recorder {
     }
 
     /// Records that a packet was dropped.
-    pub fn on_dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &Drop) {
+    pub fn on_dropped(&mut self, packet: PacketRef<'_>, smss: u32, drop: &PacketDrop) {
         self.record_loss(packet, drop);
         if let Some(drops) = &mut self.tables.drops {
             let numbered = packet.carries_data_direction() && packet.seq_len() > 0;
-            drops.push(tables::Drop {
+            drops.push(tables::DropRow {
                 time: drop.at,
                 place: drop.place,
                 reason: drop.reason,
@@ -188,9 +188,9 @@ impl Recorder {
     }
 
     /// Records in the packet's row of `segments` or `acks` that the packet does not arrive.
-    pub fn record_loss(&mut self, packet: PacketRef<'_>, drop: &Drop) {
+    pub fn record_loss(&mut self, packet: PacketRef<'_>, drop: &PacketDrop) {
         if packet.table_row() != NONE {
-            let fate = SegmentFate::dropped(drop.reason);
+            let fate = SegmentFate::from_drop(drop.reason);
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {
                 segments

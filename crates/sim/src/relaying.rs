@@ -9,7 +9,7 @@ use retx_record::summary::RelaySummary;
 use retx_units::Time;
 
 /// Summary of each relay.
-pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
+pub fn relay_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<RelaySummary> {
     let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
     let named = |plan| named(plan, span > 0.0);
     let mut relays: Vec<RelaySummary> = plan.relays.iter().map(named).collect();
@@ -73,7 +73,7 @@ pub struct EndToEndResults {
 
 /// Results of a flow. The first leg of a chain gets the results of the whole chain, from the
 /// initiator's opening to the delivery at the receiving application.
-pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEndResults {
+pub fn end_to_end_results(engine: &Engine<'_>, index: usize) -> EndToEndResults {
     let of = |index: usize| {
         let record = &engine.flows[index].record;
         let counters = record.counters.since(&engine.baseline.flow(index));

@@ -24,7 +24,7 @@ pub struct Batch {
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Outcome, RunError> {
-    let plan = build::plan(scenario);
+    let plan = build::plan_from_scenario(scenario);
     if control.is_cancelled() {
         return Err(RunError::Cancelled);
     }

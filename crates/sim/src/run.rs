@@ -85,7 +85,7 @@ impl Outcome {
     /// Outcome of a finished engine; [`Engine::finish`] must have been called.
     pub fn from_engine(plan: &Plan, options: &Options, engine: Engine<'_>) -> Self {
         let now = engine.now();
-        let events = engine.events();
+        let events = engine.events_handled();
         let datagrams = plan.datagrams.iter().map(|flow| &flow.name);
         let names = plan.flows.iter().map(|flow| &flow.name).chain(datagrams);
         Self {
@@ -95,8 +95,8 @@ impl Outcome {
             datagrams: datagram_summaries(plan, &engine),
             datagrams_after: plan.datagrams.iter().map(|flow| flow.flows_before).collect(),
             links: link_summaries(plan, &engine),
-            wlans: crate::wireless::summaries(plan, &engine),
-            relays: relaying::summaries(plan, &engine),
+            wlans: crate::wireless::wlan_summaries(plan, &engine),
+            relays: relaying::relay_summaries(plan, &engine),
             warning: warning(plan, now),
             engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
             names: Names { flows: names.cloned().collect(), places: places(plan) },
@@ -211,7 +211,8 @@ fn places(plan: &Plan) -> Vec<String> {
 
 fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
     let summary = |(index, of): (usize, &FlowPlan)| {
-        let EndToEndResults { counters, start, finish } = relaying::end_to_end(engine, index);
+        let EndToEndResults { counters, start, finish } =
+            relaying::end_to_end_results(engine, index);
         let inputs = FlowInputs {
             name: of.name.clone(),
             tcp: plan.tcps[of.tcp as usize].name.clone(),
@@ -234,7 +235,9 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
 fn limit_spans(engine: &Engine<'_>) -> Option<LimitSpans> {
     let mut spans = engine.recorder.tables.limits.clone()?;
     for index in 0..engine.flows.len() {
-        if let Some(history) = relaying::end_to_end(engine, index).counters.limited_by.history() {
+        if let Some(history) =
+            relaying::end_to_end_results(engine, index).counters.limited_by.history()
+        {
             spans.push(index as u32, history.spans());
         }
     }

@@ -113,7 +113,7 @@ impl Stage {
     }
 
     /// Number of packets that wait at an entry.
-    pub fn queued(&self, now: Time, entry: u16) -> u64 {
+    pub fn queue_length(&self, now: Time, entry: u16) -> u64 {
         match self {
             Self::Wlan(cell) => cell.statistics(now, entry).queued,
             Self::Relay(_) => 0,
@@ -149,13 +149,13 @@ impl Stage {
         match self {
             Self::Wlan(cell) => Snapshot::Wlan(CellSnapshot {
                 counters: cell.counters(),
-                busy: cell.busy(now),
+                busy: cell.busy_time(now),
                 stations: (0..cell.stations()).map(|it| cell.statistics(now, it)).collect(),
             }),
             Self::Relay(relay) => Snapshot::Relay(RelaySnapshot {
                 counters: relay.counters(),
                 occupancy: relay.occupancy(now),
-                held_copies: relay.held(),
+                held_copies: relay.copies_held(),
             }),
         }
     }

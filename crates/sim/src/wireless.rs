@@ -8,7 +8,7 @@ use retx_record::summary::{AirtimeSummary, DropSummary, StationSummary, WlanCoun
 use retx_units::Duration;
 
 /// Summary of each wlan.
-pub fn summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
+pub fn wlan_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<WlanSummary> {
     let span = engine.now().since(engine.baseline.at).as_nanos() as f64;
     let stages = plan.stages.iter().zip(&engine.stages).zip(&engine.baseline.stages);
     let cells = stages.filter_map(|((plan, placed), start)| {

@@ -152,7 +152,7 @@ impl PendingAck {
     }
 
     /// True if ACKs of segments beyond a gap may be held back, to be merged into one.
-    pub fn compresses(&self) -> bool {
+    pub fn may_compress_acks(&self) -> bool {
         self.linux.as_ref().is_some_and(|linux| linux.quick_acks == 0 || linux.interactive)
     }
 

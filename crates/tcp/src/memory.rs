@@ -31,13 +31,13 @@ const SMALLEST: u64 = 576;
 pub(crate) const SMALLEST_PACKET: u64 = DESCRIPTION + SMALLEST;
 
 /// Memory of a packet; `bytes` is its length including the IP header.
-pub(crate) const fn of_packet(bytes: u64) -> u64 {
+pub(crate) const fn packet_memory(bytes: u64) -> u64 {
     let block = (bytes + LINE).next_multiple_of(LINE) + PAGES;
     DESCRIPTION + if block <= SMALLEST { SMALLEST } else { block.next_power_of_two() }
 }
 
 /// Memory that a send buffer provides for a segment of this MSS (`tcp_sndbuf_expand`).
-pub(crate) const fn of_sent_segment(mss: u64) -> u64 {
+pub(crate) const fn sent_segment_memory(mss: u64) -> u64 {
     (mss + SMALLEST).next_power_of_two() + DESCRIPTION
 }
 
@@ -51,7 +51,7 @@ mod tests {
         for (packet, memory) in
             [(40, 832), (193, 1_280), (576, 1_280), (700, 2_304), (1_500, 2_304), (9_000, 16_640)]
         {
-            assert_eq!(of_packet(packet), memory, "{packet}");
+            assert_eq!(packet_memory(packet), memory, "{packet}");
         }
     }
 }

@@ -146,7 +146,7 @@ impl Ranges {
 
     /// Removes the range that contains `position`, and all below it. Returns the end of the range,
     /// or `position` if no range contains it.
-    pub fn take_in_order(&mut self, position: u64) -> u64 {
+    pub fn remove_through(&mut self, position: u64) -> u64 {
         if self.0.front().is_none_or(|first| first.0 > position) {
             return position;
         }
@@ -208,7 +208,7 @@ mod tests {
             while set.contains(&next) {
                 next += 1;
             }
-            prop_assert_eq!(ranges.take_in_order(cut), next);
+            prop_assert_eq!(ranges.remove_through(cut), next);
         }
     }
 

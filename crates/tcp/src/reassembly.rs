@@ -44,9 +44,9 @@ impl Reassembly {
     }
 
     /// Handles an arrival beyond or at a gap; returns the new `RCV.NXT`.
-    pub fn receive(&mut self, rcv_nxt: u64, left: u64, right: u64) -> u64 {
+    pub fn insert_and_advance(&mut self, rcv_nxt: u64, left: u64, right: u64) -> u64 {
         if left == rcv_nxt {
-            return self.fill(rcv_nxt, right);
+            return self.advance_over_gap(rcv_nxt, right);
         }
         self.insert(left, right);
         rcv_nxt
@@ -56,9 +56,9 @@ impl Reassembly {
     /// new `RCV.NXT`. The other ranges keep their places in the order of the SACK option (RFC 2018
     /// §4; Linux, `tcp_sack_remove`): an arrival in order does not become a block, so it must not
     /// displace one.
-    pub fn fill(&mut self, rcv_nxt: u64, right: u64) -> u64 {
+    pub fn advance_over_gap(&mut self, rcv_nxt: u64, right: u64) -> u64 {
         self.ranges.insert(rcv_nxt, right);
-        let end = self.ranges.take_in_order(rcv_nxt);
+        let end = self.ranges.remove_through(rcv_nxt);
         let recent = std::mem::take(&mut self.recent);
         let beyond = recent.into_iter().filter(|arrival| arrival.position >= end);
         for (place, arrival) in self.recent.iter_mut().zip(beyond) {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(blocks(&reassembly), [(20, 35), (60, 70), (40, 50)]);
         reassembly.insert(35, 40);
         assert_eq!(blocks(&reassembly), [(20, 50), (60, 70)]);
-        assert_eq!(reassembly.fill(10, 20), 50);
+        assert_eq!(reassembly.advance_over_gap(10, 20), 50);
         assert_eq!(blocks(&reassembly), [(60, 70)]);
     }
 
@@ -168,7 +168,7 @@ mod tests {
             let mut rcv_nxt = 1;
             for length in fills {
                 let before = blocks(&reassembly);
-                rcv_nxt = reassembly.fill(rcv_nxt, rcv_nxt + length);
+                rcv_nxt = reassembly.advance_over_gap(rcv_nxt, rcv_nxt + length);
                 let beyond = before.into_iter().filter(|block| u64::from(block.0) > rcv_nxt);
                 prop_assert_eq!(blocks(&reassembly), beyond.collect::<Vec<_>>());
             }

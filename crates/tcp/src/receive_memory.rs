@@ -117,7 +117,7 @@ impl ReceiveMemory {
             clamp: 0,
             mss: mss.into(),
             headers: memory::HEADERS,
-            largest: (mss.into(), memory::of_packet(u64::from(mss) + memory::HEADERS)),
+            largest: (mss.into(), memory::packet_memory(u64::from(mss) + memory::HEADERS)),
             beyond_gap: 0,
             read_behind_ack: 0,
             space: 0,
@@ -245,7 +245,7 @@ impl ReceiveMemory {
     /// determine the ratio (`tcp_measure_rcv_mss`).
     pub fn on_larger_segment(&mut self, bytes: u32, at: &ReceiverState) {
         let payload = u64::from(bytes);
-        let memory = memory::of_packet(payload + self.headers);
+        let memory = memory::packet_memory(payload + self.headers);
         self.largest = (payload.max(1), memory);
         let ratio = (payload * 256 / memory).max(1);
         if ratio == self.ratio {
@@ -288,7 +288,7 @@ impl ReceiveMemory {
             return false;
         }
         let payload = u64::from(bytes);
-        let memory = self.window_of(memory::of_packet(payload + self.headers));
+        let memory = self.window_of(memory::packet_memory(payload + self.headers));
         let step = if memory <= payload {
             2 * self.mss
         } else {

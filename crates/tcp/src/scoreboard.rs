@@ -219,7 +219,7 @@ impl Scoreboard {
         // A range without a segment for rule 3 is not searched again.
         let (from, to) = self.exhausted;
         let (from, begin) = if (from..=to).contains(&above) { (from, to) } else { (above, above) };
-        let mut index = self.first_from(begin);
+        let mut index = self.first_index_from(begin);
         let mut end = begin;
         let found = loop {
             let Some(record) = self.records.get(index).filter(|record| record.end() <= highest)
@@ -286,7 +286,7 @@ impl Scoreboard {
         if start <= first {
             return (start == first).then_some(0);
         }
-        let index = self.first_from(start);
+        let index = self.first_index_from(start);
         self.records.get(index).filter(|record| record.start == start).map(|_| index)
     }
 }

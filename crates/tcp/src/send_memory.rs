@@ -41,7 +41,7 @@ const FEWEST_SEGMENTS: u64 = 10;
 /// Size of a send buffer for `factor` windows of `segments` segments, in bytes of memory
 /// (`tcp_sndbuf_expand`).
 pub(crate) fn sndbuf_target(factor: u64, segments: u64, mss: u64) -> u64 {
-    factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss)
+    factor * segments.max(FEWEST_SEGMENTS) * memory::sent_segment_memory(mss)
 }
 
 /// Send buffer.
@@ -111,7 +111,7 @@ impl SendMemory {
     }
 
     /// Lets a waiting write continue when a third of the buffer is free.
-    pub fn wake(&mut self, now: Time, taken: u64) {
+    pub fn wake_writer(&mut self, now: Time, taken: u64) {
         if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
             self.write_blocked = false;
             if let Some(since) = self.limits_since.take() {
@@ -129,7 +129,7 @@ impl SendMemory {
 
     /// Duration for which the buffer was the sender's only limit (`tcpi_sndbuf_limited`), up to
     /// `now`.
-    pub fn limited(&self, now: Time) -> Duration {
+    pub fn limited_time(&self, now: Time) -> Duration {
         let running = self.limits_since.map_or(Duration::ZERO, |since| now.since(since));
         self.limited + running
     }
@@ -170,15 +170,15 @@ mod tests {
     fn a_write_that_waits_goes_on_when_a_third_is_free() {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut memory = SendMemory { write_blocked: true, ..SendMemory::fixed(45_000) };
-        memory.wake(at(1), 60_002);
+        memory.wake_writer(at(1), 60_002);
         assert!(memory.write_blocked);
         memory.note_idle_window(at(2));
         memory.note_idle_window(at(3));
-        assert_eq!(memory.limited(at(5)), Duration::from_millis(3));
-        memory.wake(at(6), 60_000);
+        assert_eq!(memory.limited_time(at(5)), Duration::from_millis(3));
+        memory.wake_writer(at(6), 60_000);
         assert!(!memory.write_blocked);
         memory.note_idle_window(at(7));
-        assert_eq!(memory.limited(at(9)), Duration::from_millis(4));
+        assert_eq!(memory.limited_time(at(9)), Duration::from_millis(4));
     }
 
     /// `tcp_sndbuf_expand` changes a growing buffer, below its maximum, to a larger target.

@@ -68,12 +68,12 @@ impl Timers {
     /// Earliest deadline.
     #[inline(never)]
     pub fn next(&self) -> Time {
-        self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual())
+        self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual_deadline())
     }
 
     /// Earliest deadline of the timers that are usually active.
     #[inline]
-    pub const fn next_usual(&self) -> Time {
+    pub const fn next_usual_deadline(&self) -> Time {
         // `min` is not available in constant functions.
         if self.retransmit.as_nanos() < self.delayed_ack.as_nanos() {
             self.retransmit
@@ -93,8 +93,8 @@ impl Timers {
 
     /// Earliest deadline; valid if [`Self::has_only_usual_timers`].
     #[inline]
-    pub fn next_detailed(&self) -> Time {
-        let usual = self.next_usual();
+    pub fn next_deadline_detailed(&self) -> Time {
+        let usual = self.next_usual_deadline();
         self.rare.get().map_or(usual, |rare| rare.tail_loss_probe.min(rare.pacing).min(usual))
     }
 
@@ -145,7 +145,7 @@ mod tests {
             assert!(timers.has_rare());
             assert_eq!(timers.next(), due);
             let usual = timers.has_only_usual_timers();
-            assert_eq!(timers.next_detailed(), if usual { due } else { Time::NEVER });
+            assert_eq!(timers.next_deadline_detailed(), if usual { due } else { Time::NEVER });
             timers.set(which, Time::NEVER);
             assert!(timers.has_only_usual_timers() && !timers.has_rare());
             usual

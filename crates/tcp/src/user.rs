@@ -199,12 +199,12 @@ impl<T: ?Sized> Instance<T> {
     }
 
     /// Running instance; `None` before it is needed and after a fault.
-    pub(crate) fn running(&self) -> Option<&T> {
+    pub(crate) fn running_instance(&self) -> Option<&T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref() }
     }
 
     /// Mutable reference to the running program.
-    pub(crate) fn running_mut(&mut self) -> Option<&mut T> {
+    pub(crate) fn running_instance_mut(&mut self) -> Option<&mut T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref_mut() }
     }
 
@@ -221,7 +221,7 @@ impl<T: ?Sized> Instance<T> {
             }
         }
         let early = self.early.take();
-        Some((self.running_mut()?, [early, Some(*sent)]))
+        Some((self.running_instance_mut()?, [early, Some(*sent)]))
     }
 
     /// Handles an acknowledgment or a loss: returns the instance, and a transmission that has not
@@ -231,7 +231,7 @@ impl<T: ?Sized> Instance<T> {
         if early.is_some() && self.faults.first().is_none() {
             self.running = self.program.start(&self.faults);
         }
-        Some((self.running_mut()?, early))
+        Some((self.running_instance_mut()?, early))
     }
 }
 
@@ -257,7 +257,7 @@ impl<T: ?Sized + CloneBox> Clone for Instance<T> {
         Self {
             program: Arc::clone(&self.program),
             faults: Arc::clone(&self.faults),
-            running: self.running().and_then(T::copied),
+            running: self.running_instance().and_then(T::copied),
             early: self.early,
         }
     }

@@ -101,7 +101,11 @@ def _timeouts(
     return own.to_dicts()
 
 
-def _draw_gaps(axes: Any, axis: CompressedAxis, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
+def _draw_gaps(
+    axes: Any,  # noqa: ANN401
+    axis: CompressedAxis,
+    timeouts: list[dict[str, Any]],
+) -> None:
     """Draws a band for each gap, with its duration and the event that ends it."""
     for gap in axis.gaps:
         axes.axhspan(gap.top, gap.bottom, facecolor="0.93", edgecolor="none", zorder=0)

@@ -118,7 +118,7 @@ fn place<'a>(
 impl Account {
     /// Records that all data are acknowledged. The flow's life ends at this time unless more data
     /// are sent.
-    pub fn pause(&mut self, end_ns: i64) {
+    pub fn on_all_acked(&mut self, end_ns: i64) {
         // Later acknowledgments of the same data do not move the end.
         if self.paused.is_none() {
             self.paused = Some((self.last_event_ns, self.plain, self.episodes.clone()));
@@ -140,7 +140,7 @@ impl Account {
     }
 
     /// Handles data sent after a pause: the flow's life did not end when the pause began.
-    pub fn resume(&mut self) {
+    pub fn on_data_after_pause(&mut self) {
         self.paused = None;
     }
 

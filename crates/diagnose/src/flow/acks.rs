@@ -96,7 +96,7 @@ impl Direction {
         // true minimum.
         let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(sender_loop);
         let window = if is_known { window } else { -1 };
-        self.sender.push(Ack {
+        self.sender.enqueue_ack(Ack {
             packet: now.packet,
             effective_ns,
             ack,

@@ -213,7 +213,7 @@ impl Direction {
     /// Handles a packet of this direction.
     pub fn on_packet(&mut self, packet: &Packet, now: &PacketContext) {
         let start = self.position(packet.seq, packet.control.any(ControlBits::SYN));
-        let id = self.ip_identification.next(packet.ip_id, packet.payload_bytes, now);
+        let id = self.ip_identification.on_packet(packet.ip_id, packet.payload_bytes, now);
         let end = start + i64::from(packet.seq_len());
         // Pure acknowledgments and resets carry no data.
         if start == end || packet.control.any(ControlBits::RST) {
@@ -228,7 +228,7 @@ impl Direction {
         self.append_hole(start, now, stamp);
         let is_first_syn = packet.control.any(ControlBits::SYN) && !self.has_syn;
         self.has_syn |= is_first_syn;
-        let relation = match self.relation((start, end), stamp, now) {
+        let relation = match self.relation_to_sent((start, end), stamp, now) {
             // The response to this SYN was captured before the SYN itself.
             Relation::Again(_) if is_first_syn => Relation::Late,
             // The acknowledgment was captured before the data, so the data are not a
@@ -264,7 +264,7 @@ impl Direction {
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
             self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));
-            self.account.resume();
+            self.account.on_data_after_pause();
         }
         // A late original was sent before data that are already counted, so it does not lengthen
         // the busy period.

@@ -49,7 +49,7 @@ const fn may_wait(limit: Limit) -> bool {
 impl Direction {
     /// Processes the acknowledgments that take effect at the sender by the time `until_ns`.
     pub fn advance_to(&mut self, until_ns: i64) {
-        while let Some(ack) = self.sender.pop(until_ns, self.scoreboard.end) {
+        while let Some(ack) = self.sender.pop_effective_ack(until_ns, self.scoreboard.end) {
             self.take(&ack);
         }
     }
@@ -128,7 +128,9 @@ impl Direction {
     /// Corrects the estimate of the bottleneck's queue. At most the unacknowledged data can still
     /// be queued, because earlier data have passed or were lost.
     fn bound_queue(&mut self, ack: &Ack) {
-        let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else { return };
+        let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else {
+            return;
+        };
         let left = (self.scoreboard.end - ack.ack).max(0) as f64;
         let passed_ns = ack.effective_ns - least + (left / rate * 1e9) as i64;
         let sent_ns = ack.effective_ns - self.sender.idle_ns(ack.effective_ns)[1];
@@ -239,7 +241,7 @@ impl Direction {
         let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
         self.end_interval(arrival_ns, self.account.limit());
-        self.account.pause(arrival_ns);
+        self.account.on_all_acked(arrival_ns);
     }
 
     /// Records an arrival at the receiver's end. Without timestamps, only the spacing of arrivals

@@ -52,7 +52,7 @@ pub(super) struct IpIdentification {
 }
 
 impl IpIdentification {
-    pub(super) fn next(&mut self, id: u16, length: u32, now: &PacketContext) -> Option<u16> {
+    pub(super) fn on_packet(&mut self, id: u16, length: u32, now: &PacketContext) -> Option<u16> {
         // If a network card splits a packet, each segment gets a number of its own.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
@@ -122,7 +122,7 @@ impl Direction {
         self.scoreboard.append(hole);
     }
 
-    pub(super) fn relation(
+    pub(super) fn relation_to_sent(
         &self,
         range: (i64, i64),
         stamp: SendOrder,

@@ -173,7 +173,7 @@ pub struct Sender {
 
 impl Sender {
     /// Handles an acknowledgment that passes the capture.
-    pub fn push(&mut self, ack: Ack) {
+    pub fn enqueue_ack(&mut self, ack: Ack) {
         // Acknowledgments do not overtake each other, so the round trip assumed for earlier ones
         // was too long.
         for earlier in self.coming.iter_mut().rev() {
@@ -185,12 +185,12 @@ impl Sender {
         self.coming.push_back(ack);
         if self.coming.len() > COMING_MAX {
             let first = self.coming.front().map_or(0, |ack| ack.effective_ns);
-            while self.pop(first, i64::MAX).is_some() {}
+            while self.pop_effective_ack(first, i64::MAX).is_some() {}
         }
     }
 
     /// Removes and returns the next acknowledgment that takes effect by this time.
-    pub fn pop(&mut self, until_ns: i64, sent_to: i64) -> Option<Ack> {
+    pub fn pop_effective_ack(&mut self, until_ns: i64, sent_to: i64) -> Option<Ack> {
         let ack = *self.coming.front()?;
         if ack.effective_ns > until_ns {
             return None;

@@ -20,7 +20,7 @@ pub struct Flows {
 impl Flows {
     /// Handles a segment of any flow. Returns the index of the flow; none if the capture itself
     /// duplicated the segment.
-    pub fn push(&mut self, packet: &Packet) -> Option<usize> {
+    pub fn handle_packet(&mut self, packet: &Packet) -> Option<usize> {
         let (one, other) = (packet.source, packet.destination);
         // Both directions of a connection have the same key.
         let key = if one <= other { (one, other) } else { (other, one) };

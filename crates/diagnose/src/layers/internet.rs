@@ -9,7 +9,7 @@ const VXLAN: u16 = 4789;
 
 /// Reads an IP packet of either version.
 #[inline]
-pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
+pub fn decode_ip(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match view.head(1)?[0] >> 4 {
         4 => version_4(view, packet),
         6 => version_6(view, packet),
@@ -105,8 +105,8 @@ fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(
 #[inline]
 fn carried(protocol: u8, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match protocol {
-        TCP => tcp::read(view, packet),
-        4 | 41 => read(view, packet),
+        TCP => tcp::decode_tcp(view, packet),
+        4 | 41 => decode_ip(view, packet),
         17 => vxlan(view, packet),
         47 => gre(view, packet),
         _ => Err(NoSegment::Protocol),
@@ -118,7 +118,7 @@ fn vxlan(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     if word(head, 2) != VXLAN || head[8] & 8 == 0 {
         return Err(NoSegment::Protocol);
     }
-    link::ethernet(view.marked(&head[12..15]).after(16)?, packet)
+    link::decode_ethernet(view.marked(&head[12..15]).after(16)?, packet)
 }
 
 /// Reads generic routing encapsulation (RFC 2784, 2890), and PPTP's version of it (RFC 2637).
@@ -128,7 +128,7 @@ fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let has = |bit: u16| usize::from(flags & bit != 0);
     if flags & 7 == 1 {
         let body = view.after(8 + 4 * has(0x1000) + 4 * has(0x0080))?;
-        return link::ppp(body, packet);
+        return link::decode_ppp(body, packet);
     }
     // One word holds both the checksum and the offset for routing, so either flag adds it.
     let options = usize::from(flags & 0xc000 != 0) + has(0x2000) + has(0x1000);
@@ -136,7 +136,7 @@ fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match kind {
         // ERSPAN type I has no header of its own. It is recognised by a GRE header without a
         // sequence number.
-        0x88be if flags & 0x1000 == 0 => link::ethernet(body, packet),
-        _ => link::ethertype(kind, body, packet),
+        0x88be if flags & 0x1000 == 0 => link::decode_ethernet(body, packet),
+        _ => link::decode_by_ethertype(kind, body, packet),
     }
 }

@@ -101,6 +101,6 @@ pub fn decode(frame: &Frame<'_>) -> Result<Packet, NoSegment> {
         interface: frame.interface,
         ..Packet::default()
     };
-    link::read(frame.link_type, view, &mut packet)?;
+    link::decode_frame(frame.link_type, view, &mut packet)?;
     Ok(packet)
 }

@@ -10,7 +10,7 @@ const HEADER_BYTES: usize = 20;
 
 /// Reads a TCP header.
 #[inline]
-pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
+pub fn decode_tcp(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(LEAST_BYTES)?;
     let number =
         |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

@@ -8,7 +8,7 @@ use crate::flow::packet_log::ObservedAck;
 const Z: f64 = 1.96;
 
 /// Share `count`/`of`, with Wilson's interval.
-pub fn proportion(count: f64, of: f64, evidence: String) -> Estimate {
+pub fn estimate_share(count: f64, of: f64, evidence: String) -> Estimate {
     if of <= 0.0 {
         return Estimate { evidence, ..Estimate::default() };
     }
@@ -22,13 +22,13 @@ pub fn proportion(count: f64, of: f64, evidence: String) -> Estimate {
 }
 
 /// Fraction of the data that was overtaken by later data.
-pub fn reordered(trace: &FlowTrace) -> Estimate {
+pub fn measure_reordering(trace: &FlowTrace) -> Estimate {
     let evidence = format!("{} of {} segments", trace.overtaken.len(), trace.copies.len());
-    proportion(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
+    estimate_share(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
 }
 
 /// Median number of segments that overtook a late segment.
-pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
+pub fn median_overtakers(trace: &FlowTrace) -> Option<u32> {
     let mut overtaken = trace.overtaken.clone();
     overtaken.sort_unstable();
     overtaken.get(overtaken.len() / 2).copied()
@@ -36,7 +36,7 @@ pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
 
 /// Fraction of acknowledgments that were lost. At the sender's end only a bound is known, from ACKs
 /// that cover more data than usual.
-pub fn acks_lost(trace: &FlowTrace) -> Estimate {
+pub fn measure_ack_loss(trace: &FlowTrace) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown("a lost acknowledgment never reaches this end");
     }
@@ -54,7 +54,7 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     let usual = usual.max(1);
     let missing: u32 = follow.iter().map(|it| it.div_ceil(usual) - 1).sum();
     let all = follow.len() as f64 + f64::from(missing);
-    let bound = proportion(f64::from(missing), all, String::new());
+    let bound = estimate_share(f64::from(missing), all, String::new());
     Estimate {
         value: None,
         low: Some(0.0),
@@ -67,7 +67,7 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
 }
 
 /// Rate of the reverse path, from acknowledgments that arrived with the minimum spacing.
-pub fn ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
+pub fn measure_ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown(
             "this end shows when acknowledgments leave, not when they arrive",
@@ -86,7 +86,7 @@ pub fn ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
         return Estimate::unknown("too few acknowledgments");
     };
     Estimate {
-        low: Some(f64::from(trace.empty_wire_bytes) * 8e9 / gap as f64),
+        low: Some(f64::from(trace.header_wire_bytes) * 8e9 / gap as f64),
         ..Estimate::unknown("acknowledgments came this close together; the way back is no slower")
     }
 }

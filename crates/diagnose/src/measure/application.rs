@@ -21,7 +21,7 @@ pub struct Burst {
 }
 
 /// Bursts of the application. A burst begins with new data after a pause with nothing in flight.
-pub fn bursts(observed: &Observed) -> Vec<Burst> {
+pub fn find_bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
     let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS.min(ROUNDS * round_trip_ns));

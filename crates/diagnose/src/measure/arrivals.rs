@@ -114,7 +114,7 @@ impl Builder {
                 sent_ns,
                 time_ns,
                 start: at,
-                wire_bytes: self.trace.empty_wire_bytes + payload_bytes,
+                wire_bytes: self.trace.header_wire_bytes + payload_bytes,
                 delay_ns: None,
                 lost: None,
             });
@@ -124,7 +124,7 @@ impl Builder {
 
     fn push(&mut self, passed: &CapturedData, piece: (i64, u32), sent_ns: Option<i64>) {
         let index = self.trace.copies.len();
-        let mut copy = self.trace.copy(passed, piece);
+        let mut copy = self.trace.segment_copy(passed, piece);
         copy.sent_ns = sent_ns;
         copy.delay_ns = sent_ns.map(|sent| passed.time_ns - sent);
         copy.lost = Some(0.0);

@@ -29,7 +29,7 @@ pub fn trace_from_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace
             sent_ns: Some(time_ns),
             time_ns,
             start: origin + i64::from(ahead),
-            wire_bytes: trace.empty_wire_bytes + entry.length,
+            wire_bytes: trace.header_wire_bytes + entry.length,
             delay_ns,
             lost: match arrived {
                 Some(_) => Some(0.0),

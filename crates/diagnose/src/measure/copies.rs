@@ -75,7 +75,7 @@ pub struct FlowTrace {
     /// Bytes on the wire of a full segment.
     pub segment_wire_bytes: u32,
     /// Bytes on the wire of a segment without payload.
-    pub empty_wire_bytes: u32,
+    pub header_wire_bytes: u32,
     /// Bytes on the wire of a SYN.
     pub syn_wire_bytes: u32,
     /// Payload of a full segment.
@@ -140,13 +140,13 @@ impl FlowTrace {
         let is_single = largest > 0 && largest <= unit + unit / LONGER;
         let unit = if is_single { largest } else { unit };
         let ip = observed.ip_header_bytes();
-        let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
+        let header_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
         let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
         Self {
             segment_bytes: unit,
             syn_wire_bytes: ip + TCP_BYTES + syn + OVERHEAD_BYTES,
-            empty_wire_bytes,
-            segment_wire_bytes: empty_wire_bytes + unit,
+            header_wire_bytes,
+            segment_wire_bytes: header_wire_bytes + unit,
             ..Self::default()
         }
     }
@@ -159,7 +159,7 @@ impl FlowTrace {
 
     /// Copy of one segment of a captured packet. The segment begins at `start` and has
     /// `payload_bytes` bytes.
-    pub(super) fn copy(
+    pub(super) fn segment_copy(
         &self,
         passed: &CapturedData,
         (start, payload_bytes): (i64, u32),
@@ -168,7 +168,7 @@ impl FlowTrace {
             sent_ns: Some(passed.sent_ns),
             time_ns: passed.time_ns,
             start,
-            wire_bytes: self.empty_wire_bytes + payload_bytes,
+            wire_bytes: self.header_wire_bytes + payload_bytes,
             delay_ns: None,
             lost: None,
         }
@@ -240,7 +240,7 @@ impl Builder {
         for (start, payload) in trace.segments_of(passed) {
             let index = trace.copies.len();
             let end = start + i64::from(payload);
-            trace.copies.push(trace.copy(passed, (start, payload)));
+            trace.copies.push(trace.segment_copy(passed, (start, payload)));
             self.records.push(passed.retransmission_record);
             self.delivered.push(false);
             let mut is_known = false;

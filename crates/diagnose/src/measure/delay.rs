@@ -31,7 +31,11 @@ pub struct ExtraDelays {
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
 /// was last empty. The error of the rate accumulates in the reconstructed queue. A delay
 /// is left out if this error may exceed `FOLLOWED`, and is not much smaller than the delay.
-pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> ExtraDelays {
+pub fn measure_extra_delays(
+    trace: &FlowTrace,
+    rate_bit_s: &Estimate,
+    by_queue: &[f64],
+) -> ExtraDelays {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
         return ExtraDelays::default();
@@ -72,8 +76,12 @@ pub fn transmission_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
 
 /// Sum of the propagation delays of both directions, from the handshake, or from data and their
 /// acknowledgments.
-pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64>) -> Estimate {
-    let back_ns = transmission_ns(trace.empty_wire_bytes, rate_bit_s);
+pub fn measure_round_trip(
+    observed: &Observed,
+    trace: &FlowTrace,
+    rate_bit_s: Option<f64>,
+) -> Estimate {
+    let back_ns = transmission_ns(trace.header_wire_bytes, rate_bit_s);
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
         .map(|ns| ns - 2.0 * transmission_ns(trace.syn_wire_bytes, rate_bit_s));

@@ -63,7 +63,11 @@ pub struct Endpoints {
 }
 
 /// Describes both ends.
-pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Endpoints {
+pub fn describe_endpoints(
+    flow: &answer::Flow,
+    observed: &Observed,
+    trace: &FlowTrace,
+) -> Endpoints {
     let syns = observed.syns;
     let both = |has: fn(&crate::packet::Options) -> bool| Some(has(&syns[0]?) && has(&syns[1]?));
     let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);

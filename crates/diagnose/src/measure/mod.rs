@@ -156,20 +156,20 @@ pub fn measure_pair<R: Read>(
 
 /// Replaces the estimates from one capture by estimates from both captures.
 fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
-    let rate_bit_s = rate::rate(trace);
-    let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);
+    let rate_bit_s = rate::measure_rate(trace);
+    let (queue, by_queue) = queue::measure_queue(trace, rate_bit_s.value);
     let back = flow.between.as_ref().map(|between| &between.backward);
     let acks_lost = back.map_or(path.acks_lost, |back| {
         let evidence = format!("{} of {} packets, both ends captured", back.lost, back.sent);
-        ack_path::proportion(back.lost as f64, back.sent as f64, evidence)
+        ack_path::estimate_share(back.lost as f64, back.sent as f64, evidence)
     });
     Path {
-        cross_bit_s: rate::cross_traffic(trace, &rate_bit_s),
-        beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
+        cross_bit_s: rate::measure_cross_traffic(trace, &rate_bit_s),
+        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, &by_queue),
         queue,
         rate_bit_s,
-        reordered: ack_path::reordered(trace),
-        overtakers: ack_path::overtakers(trace),
+        reordered: ack_path::measure_reordering(trace),
+        overtakers: ack_path::median_overtakers(trace),
         acks_lost,
         copies: Copies::of(trace, by_queue),
         ..path
@@ -203,19 +203,19 @@ fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
 }
 
 fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Path {
-    let rate_bit_s = rate::rate(trace);
-    let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);
+    let rate_bit_s = rate::measure_rate(trace);
+    let (queue, by_queue) = queue::measure_queue(trace, rate_bit_s.value);
     Path {
         cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
-        round_trip_s: delay::round_trip(observed, trace, rate_bit_s.value),
-        beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
-        bursts: application::bursts(observed),
+        round_trip_s: delay::measure_round_trip(observed, trace, rate_bit_s.value),
+        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, &by_queue),
+        bursts: application::find_bursts(observed),
         queue,
-        reordered: ack_path::reordered(trace),
-        overtakers: ack_path::overtakers(trace),
-        acks_lost: ack_path::acks_lost(trace),
-        ack_rate_bit_s: ack_path::ack_rate(trace, &observed.packet_log.acks),
-        endpoints: endpoints::endpoints(flow, observed, trace),
+        reordered: ack_path::measure_reordering(trace),
+        overtakers: ack_path::median_overtakers(trace),
+        acks_lost: ack_path::measure_ack_loss(trace),
+        ack_rate_bit_s: ack_path::measure_ack_rate(trace, &observed.packet_log.acks),
+        endpoints: endpoints::describe_endpoints(flow, observed, trace),
         copies: Copies::of(trace, by_queue),
         figures: figures(flow, trace),
         segment_wire_bytes: trace.segment_wire_bytes,

@@ -129,7 +129,7 @@ pub fn is_lost(copy: &SegmentCopy) -> bool {
 }
 
 /// Measures the queue, and gives each lost copy the probability that a full queue dropped it.
-pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
+pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let none = |why: &str| {
         let bytes = Estimate::unknown(why);
         let (full, elsewhere) = ((0, 0), (0, 0));

@@ -56,7 +56,7 @@ impl Chunk {
 }
 
 /// Rate of the bottleneck in bits per second, counting whole frames.
-pub fn rate(trace: &FlowTrace) -> Estimate {
+pub fn measure_rate(trace: &FlowTrace) -> Estimate {
     let plain = busy_chunks(trace, true, LONG);
     let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(trace, false, LONG) };
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
@@ -123,7 +123,7 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
 }
 
 /// Cross traffic at the bottleneck while it was busy.
-pub fn cross_traffic(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
+pub fn measure_cross_traffic(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
     let busy = busy_chunks(trace, false, LONG);
     let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
         return Estimate::unknown("the bottleneck was seldom busy");

@@ -13,8 +13,8 @@ const BASE_NS: i64 = 50_000_000;
 #[test]
 fn all_drops_of_a_full_queue_are_its_own() {
     let trace = trace(300, 60, 40, |_| false);
-    let rate = rate::rate(&trace);
-    let (queue, by_queue) = queue::queue(&trace, rate.value);
+    let rate = rate::measure_rate(&trace);
+    let (queue, by_queue) = queue::measure_queue(&trace, rate.value);
     assert_eq!(queue.elsewhere.0, 0, "{queue:?}");
     let lost = trace.copies.iter().filter(|copy| queue::is_lost(copy)).count() as f64;
     assert!(by_queue.iter().sum::<f64>() > 0.99 * lost, "{queue:?}");
@@ -30,7 +30,7 @@ fn trace(
 ) -> FlowTrace {
     let mut trace = FlowTrace {
         segment_wire_bytes: WIRE,
-        empty_wire_bytes: 90,
+        header_wire_bytes: 90,
         is_round_trip: true,
         segment_bytes: 1_448,
         ..FlowTrace::default()
@@ -72,7 +72,7 @@ fn trace(
 
 #[test]
 fn busy_time_shows_the_rate() {
-    let found = rate::rate(&trace(20, 60, 100, |_| false));
+    let found = rate::measure_rate(&trace(20, 60, 100, |_| false));
     let value = found.value.expect("bursts wait");
     assert!((value / 12.304e6 - 1.0).abs() < 1e-6, "{value}");
     assert!(found.evidence.contains("busy time"), "{}", found.evidence);
@@ -81,7 +81,7 @@ fn busy_time_shows_the_rate() {
 #[test]
 fn pauses_between_bursts_are_no_busy_time() {
     // A burst of 4 segments is too short for an interval of busy time, which has at least 8.
-    let found = rate::rate(&trace(50, 4, 100, |_| false));
+    let found = rate::measure_rate(&trace(50, 4, 100, |_| false));
     assert!((found.value.expect("bursts are spread") / 12.304e6 - 1.0).abs() < 1e-6);
     assert!(found.evidence.contains("spacing"), "{}", found.evidence);
 }
@@ -89,7 +89,7 @@ fn pauses_between_bursts_are_no_busy_time() {
 #[test]
 fn losses_at_the_limit_show_the_queue() {
     let trace = trace(20, 60, 30, |number| number % 97 == 5);
-    let (found, by_queue) = queue::queue(&trace, Some(12.304e6));
+    let (found, by_queue) = queue::measure_queue(&trace, Some(12.304e6));
     assert_eq!(found.kind, queue::Kind::TailDrop);
     let packets = found.packets.expect("it overflows");
     assert!((packets - 30.5).abs() <= 1.0, "{packets}");
@@ -103,7 +103,8 @@ fn losses_at_the_limit_show_the_queue() {
 
 #[test]
 fn losses_at_any_length_show_no_limit() {
-    let (found, _) = queue::queue(&trace(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
+    let (found, _) =
+        queue::measure_queue(&trace(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
     assert_eq!((found.kind, found.packets), (queue::Kind::Unknown, None));
     let seen = found.bytes.low.expect("a bound") / f64::from(WIRE);
     assert!((50.0..=60.0).contains(&seen), "{seen}");
@@ -111,8 +112,8 @@ fn losses_at_any_length_show_no_limit() {
 
 #[test]
 fn intervals_of_shares_hold_none_and_all() {
-    let none = ack_path::proportion(0.0, 100.0, String::new());
+    let none = ack_path::estimate_share(0.0, 100.0, String::new());
     assert_eq!(none.value, Some(0.0));
     assert!(none.high.is_some_and(|high| (0.03..0.04).contains(&high)));
-    assert_eq!(ack_path::proportion(0.0, 0.0, String::new()).value, None);
+    assert_eq!(ack_path::estimate_share(0.0, 0.0, String::new()).value, None);
 }

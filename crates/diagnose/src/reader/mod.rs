@@ -152,8 +152,10 @@ impl<R: Read> Reader<R> {
         }
         loop {
             let record = match &mut self.format {
-                Format::Pcap(header) => header.next(&mut self.input),
-                Format::Pcapng(section) => section.next(&mut self.input, &mut self.statistics),
+                Format::Pcap(header) => header.next_record(&mut self.input),
+                Format::Pcapng(section) => {
+                    section.next_record(&mut self.input, &mut self.statistics)
+                }
             };
             match record {
                 Record::Frame { head, padding } => return self.frame(head, padding),

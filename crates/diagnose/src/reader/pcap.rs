@@ -41,7 +41,7 @@ impl Header {
 
     /// The next record.
     #[inline]
-    pub(super) fn next(&self, input: &mut Input<impl Read>) -> Record {
+    pub(super) fn next_record(&self, input: &mut Input<impl Read>) -> Record {
         let bytes = input.peek(self.record_header_bytes);
         if bytes.len() < self.record_header_bytes {
             return if bytes.is_empty() {

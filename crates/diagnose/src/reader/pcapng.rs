@@ -81,7 +81,7 @@ impl Resolution {
 impl Section {
     /// The next block.
     #[inline]
-    pub(super) fn next(
+    pub(super) fn next_record(
         &mut self,
         input: &mut Input<impl Read>,
         statistics: &mut Statistics,

@@ -14,7 +14,7 @@ const PACKET_MEMORY_BYTES: u64 = 1_280;
 
 /// A connection, and the state of its socket.
 #[derive(Debug, Clone)]
-pub struct End {
+pub struct SocketEnd {
     /// The endpoint.
     pub connection: Connection,
     /// Listening descriptor that has received the SYN; `None` without a listener.
@@ -101,7 +101,7 @@ pub enum ActionCause {
     Call,
 }
 
-impl End {
+impl SocketEnd {
     /// Creates the socket of a connection.
     pub fn new(connection: Connection, send_buffer: u64, mss: u32) -> Self {
         Self {

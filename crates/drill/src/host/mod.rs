@@ -12,7 +12,7 @@ mod settings;
 mod stamps;
 
 pub use calls::Fault;
-pub use end::{ActionCause, Counters, End};
+pub use end::{ActionCause, Counters, SocketEnd};
 pub use limits::{LimitClocks, unsent_bytes};
 pub use stamps::{TransmitTimestamp, TransmitTimestamps};
 
@@ -96,7 +96,7 @@ pub struct Host {
     config: Config,
     initial_sequence: SeqNr,
     sockets: BTreeMap<i32, Socket>,
-    ends: Vec<End>,
+    ends: Vec<SocketEnd>,
     epolls: Vec<epoll::Epoll>,
     focus: Focus,
     /// `net.ipv4.tcp_notsent_lowat`, in bytes; `None` if it sets no limit.
@@ -170,7 +170,7 @@ impl Host {
     }
 
     /// Connection of the given index.
-    pub fn end(&self, end: usize) -> &End {
+    pub fn end(&self, end: usize) -> &SocketEnd {
         &self.ends[end]
     }
 
@@ -236,12 +236,12 @@ impl Host {
             connection.set_user_timeout(settings.user_timeout);
         }
         if let Some(base_mss) = self.base_mss {
-            connection.probe_mtu(base_mss);
+            connection.enable_mtu_probing(base_mss);
         }
         if self.device_closed {
             connection.set_device_closed(true);
         }
-        let mut end_of_socket = End::new(connection, send_buffer, config.mss);
+        let mut end_of_socket = SocketEnd::new(connection, send_buffer, config.mss);
         end_of_socket.counts_buffer_memory = config.buffers == Buffers::Linux;
         end_of_socket.unsent_low_water = settings.unsent_low_water.or(self.unsent_low_water);
         end_of_socket.read_low_water = settings.read_low_water;

@@ -1,7 +1,7 @@
 //! Variables that code blocks can read from the connection.
 
 use crate::code::{NameSource, Value};
-use crate::host::{End, Host, unsent_bytes};
+use crate::host::{Host, SocketEnd, unsent_bytes};
 use retx_tcp::{LossState, State};
 use retx_units::{Duration, Time};
 
@@ -43,7 +43,7 @@ const CONSTANTS: [(&str, i128); 23] = [
     ("TCP_INFINITE_SSTHRESH", INFINITE_SSTHRESH as i128),
 ];
 
-type Look = fn(&End, Time) -> u64;
+type Look = fn(&SocketEnd, Time) -> u64;
 
 /// Variables of a connection. Variables with Linux's names have Linux's units: cwnd and ssthresh in
 /// segments, advertised windows in bytes, times since an event in milliseconds, and other times in
@@ -111,7 +111,7 @@ const LOOKS: &[(&str, Look)] = &[
 ];
 
 /// Field of Linux's `TCP_INFO`, such as `tcpi_snd_cwnd`; `None` if it is not modelled.
-pub fn tcp_info(name: &str, end: &End, now: Time) -> Option<u64> {
+pub fn tcp_info(name: &str, end: &SocketEnd, now: Time) -> Option<u64> {
     LOOKS.iter().find(|(known, _)| *known == name).map(|(_, look)| look(end, now))
 }
 
@@ -135,7 +135,7 @@ impl NameSource for Variables<'_> {
     }
 }
 
-fn state(end: &End) -> u64 {
+fn state(end: &SocketEnd) -> u64 {
     match end.connection.state() {
         State::Established => 1,
         State::SynSent => 2,
@@ -151,7 +151,7 @@ fn state(end: &End) -> u64 {
     }
 }
 
-fn smss(end: &End) -> u64 {
+fn smss(end: &SocketEnd) -> u64 {
     end.connection.window().smss.into()
 }
 

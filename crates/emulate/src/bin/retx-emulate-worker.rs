@@ -6,7 +6,7 @@ fn main() {
     use retx_emulate::worker;
 
     let mut command: Vec<String> = std::env::args().collect();
-    let inner = command.last().is_some_and(|last| last == worker::INNER_ARGUMENT);
+    let inner = command.last().is_some_and(|last| last == worker::INNER_PROCESS_ARGUMENT);
     if inner {
         command.pop();
     }

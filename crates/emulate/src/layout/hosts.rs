@@ -64,7 +64,7 @@ pub(super) fn host_setups(
 }
 
 /// Kernel settings of each TCP of the plan; default settings for a TCP that no flow uses.
-pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
+pub(super) fn kernel_tcps(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
     let used = |index: usize| {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
     };
@@ -81,7 +81,7 @@ pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
 }
 
 /// Nodes where flows end or programs run.
-pub(super) fn hosts(
+pub(super) fn host_nodes(
     plan: &Plan,
     programs: &[HostProgram],
     nodes: &[&str],

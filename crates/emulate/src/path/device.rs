@@ -96,7 +96,7 @@ impl Devices {
     }
 
     /// Waits up to `most` for a packet; returns true if one can be read.
-    pub fn wait(&self, most: Duration) -> bool {
+    pub fn wait_for_packet(&self, most: Duration) -> bool {
         let mut devices: Vec<PollFd<'_>> =
             self.open.iter().map(|open| PollFd::new(open.as_fd(), PollFlags::POLLIN)).collect();
         let most = std::time::Duration::from_nanos(most.as_nanos());

@@ -266,7 +266,7 @@ impl Flows {
 mod tests {
     use super::*;
     use retx_record::tables;
-    use retx_sim::plan::{CopyOnWrite, Work};
+    use retx_sim::plan::{AppPlan, CopyOnWrite};
     use retx_units::SeqNr;
     use retx_wire::{Ecn, Segment};
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     fn endless(tcp: &retx_tcp::Config) -> Limiter {
-        Limiter::new(CopyOnWrite::from(Work::Bulk), None, tcp)
+        Limiter::new(CopyOnWrite::from(AppPlan::Bulk), None, tcp)
     }
 
     fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> InspectedPacket {

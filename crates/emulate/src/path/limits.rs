@@ -11,7 +11,7 @@
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
 use retx_sim::path::BandwidthDelayProduct;
-use retx_sim::plan::{CopyOnWrite, Work};
+use retx_sim::plan::{AppPlan, CopyOnWrite};
 use retx_units::{Duration, Time};
 
 /// An acknowledgment that is sent within this time after the data is not a delayed ACK, because
@@ -21,7 +21,7 @@ const PROMPT: Duration = Duration::from_millis(1);
 /// State of a flow from which the limit of its sender is determined.
 #[derive(Debug)]
 pub struct Limiter {
-    work: CopyOnWrite<Work>,
+    app: CopyOnWrite<AppPlan>,
     /// Bandwidth-delay product of the path, if defined.
     path: Option<Box<BandwidthDelayProduct>>,
     /// True if the sender paces its segments.
@@ -61,12 +61,12 @@ pub struct SenderSnapshot<'s> {
 impl Limiter {
     /// Creates the state of a flow that has not begun.
     pub fn new(
-        work: CopyOnWrite<Work>,
+        work: CopyOnWrite<AppPlan>,
         path: Option<Box<BandwidthDelayProduct>>,
         tcp: &retx_tcp::Config,
     ) -> Self {
         Self {
-            work,
+            app: work,
             path,
             paces: tcp.paces(),
             file: 0,
@@ -93,8 +93,8 @@ impl Limiter {
     /// Position after the flow's last byte; `None` if another connection sends it, or if it is
     /// unknown.
     pub fn end_of_flow(&self) -> Option<u64> {
-        let bytes = self.work.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
-        self.work.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
+        let bytes = self.app.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
+        self.app.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
     }
 
     /// Records the limit now in force. `in_flight` contains the bytes in flight over each
@@ -115,7 +115,7 @@ impl Limiter {
     /// waits for a request, so its limit is the application, as on a connection that was already
     /// open.
     pub fn on_client_connected(&mut self, now: Time, record: &mut FlowRecord) {
-        if self.work.sends_requests() && !self.client_asks {
+        if self.app.sends_requests() && !self.client_asks {
             self.client_asks = true;
             if record.counters.limited_by.limit() == FlowLimit::Handshake {
                 record.set_limit(now, FlowLimit::Application);
@@ -161,7 +161,7 @@ impl Limiter {
         let load = self.load(snapshot, in_flight);
         let limits = &record.counters.limited_by;
         let recovers = state.loss_state == LossState::Recovery;
-        let repairs = if recovers { limits.recovery() } else { limits.window() };
+        let repairs = if recovers { limits.recovery_limit() } else { limits.window_limit() };
         // A window that keeps the bottleneck busy does not limit the flow, whatever its size.
         let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
         // No data wait in the socket, so no window is the limit.
@@ -200,13 +200,13 @@ impl Limiter {
                 FlowLimit::SendBuffer
             }
         } else {
-            filled(limits.window())
+            filled(limits.window_limit())
         }
     }
 
     /// True if the application has data that are not in the socket yet.
     fn has_more(&self, state: &SocketState) -> bool {
-        let whole = self.work.file_bytes(self.file).unwrap_or(0);
+        let whole = self.app.file_bytes(self.file).unwrap_or(0);
         state.unique_bytes_sent + state.notsent_bytes < whole
     }
 

@@ -351,7 +351,7 @@ impl<'a, 'p> Path<'a, 'p> {
             let left = if next > now { next.since(now) } else { return };
             let spin = if self.rest.may_stay_awake(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);
-            let ready = self.devices.wait(sleep);
+            let ready = self.devices.wait_for_packet(sleep);
             // This function either sleeps or spins. After a sleep the caller reads the devices and
             // the clock again.
             if !sleep.is_zero() {

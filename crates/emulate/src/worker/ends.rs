@@ -166,7 +166,7 @@ impl FlowEnd {
 
     fn run_files(&mut self, files: &Workload, sends: bool) -> io::Result<()> {
         let mut number = 0;
-        while let Some(bytes) = files.bytes(number) {
+        while let Some(bytes) = files.file_bytes(number) {
             if number > 0 {
                 thread::sleep(files.pause());
             }
@@ -175,7 +175,7 @@ impl FlowEnd {
                 self.sending(&socket, |end, socket| end.write(socket, bytes))?;
                 self.close(&socket)?;
             } else {
-                let last = files.bytes(number + 1).is_none();
+                let last = files.file_bytes(number + 1).is_none();
                 self.receive(&socket, (bytes, last))?;
             }
             number += 1;
@@ -196,7 +196,7 @@ impl FlowEnd {
             Establishment::Connect(address) => {
                 // The emulator gets the socket before the SYN is sent, and can query it from then
                 // on.
-                let socket = sockets::open(&self.setup.sockets[usize::from(!sends)])?;
+                let socket = sockets::open_socket(&self.setup.sockets[usize::from(!sends)])?;
                 if sends {
                     self.messages.hand_over(self.flow, socket.as_fd());
                 }

@@ -165,7 +165,8 @@ fn default_congestion_control(
     } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
     // Opening a socket with this congestion control also loads its module.
-    sockets::open(&options).map_err(|error| sockets::congestion_control_error(name, &error))?;
+    sockets::open_socket(&options)
+        .map_err(|error| sockets::congestion_control_error(name, &error))?;
     if write_sysctl(CONGESTION_CONTROL, name).is_ok() {
         return Ok(Settled::BySysctl);
     }

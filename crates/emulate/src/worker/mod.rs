@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex};
 use traffic::{RunContext, Traffic};
 
 /// Argument that identifies the second process of the worker.
-pub const INNER_ARGUMENT: &str = "--inner";
+pub const INNER_PROCESS_ARGUMENT: &str = "--inner";
 
 /// Sender of messages to the emulator, shared by all threads.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ fn outside(command: &[String]) -> Result<i32, String> {
     let (program, arguments) = command.split_first().expect("a command has a name");
     let mut child = Process::new(program)
         .args(arguments)
-        .arg(INNER_ARGUMENT)
+        .arg(INNER_PROCESS_ARGUMENT)
         .stdin(Stdio::inherit())
         .spawn()
         .map_err(|error| format!("{program} cannot be started: {error}"))?;
@@ -197,7 +197,7 @@ fn inside() -> Result<i32, String> {
                     messages: messages.clone(),
                 };
                 running = Some((traffic.start(&run)?, clock));
-                programs::start(&setup, input.as_ref(), &hosts, &messages)?;
+                programs::start_programs(&setup, input.as_ref(), &hosts, &messages)?;
             }
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));

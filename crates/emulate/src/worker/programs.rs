@@ -32,7 +32,7 @@ fn take_name(name: &str) {
 ///
 /// # Errors
 /// A program cannot be started.
-pub fn start(
+pub fn start_programs(
     setup: &WorkerSetup,
     input: Option<&OwnedFd>,
     hosts: &Arc<Hosts>,

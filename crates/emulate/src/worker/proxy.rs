@@ -129,11 +129,11 @@ impl Proxy {
     pub fn run(&mut self) -> io::Result<()> {
         let files = self.legs[0].workload.clone();
         let mut number = 0;
-        while let Some(bytes) = files.bytes(number) {
+        while let Some(bytes) = files.file_bytes(number) {
             let [from, to] = self.connect()?;
             // The counters of the second leg are read from this socket at the end.
             lock(&self.states[1]).sender = Some(to.try_clone()?);
-            let last = files.bytes(number + 1).is_none();
+            let last = files.file_bytes(number + 1).is_none();
             let result = self.pass([&from, &to], last.then_some(bytes));
             lock(&self.states[1]).close_sender();
             if result.is_err() {
@@ -169,7 +169,7 @@ impl Proxy {
         (leg, side): (usize, usize),
         address: std::net::SocketAddrV4,
     ) -> io::Result<TcpStream> {
-        let socket = sockets::open(&self.legs[leg].sockets[side])?;
+        let socket = sockets::open_socket(&self.legs[leg].sockets[side])?;
         if leg == 1 {
             self.messages.hand_over(self.sends, socket.as_fd());
         }

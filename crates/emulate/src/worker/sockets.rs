@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 ///
 /// # Errors
 /// The error of the kernel.
-pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
+pub fn open_socket(options: &SocketOptions) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Inet, SockType::Stream, flags, SockProtocol::Tcp)?;
     let algorithm = OsString::from(&options.congestion_control);
@@ -71,7 +71,7 @@ pub fn congestion_control_error(congestion_control: &str, error: &io::Error) -> 
 /// # Errors
 /// This kernel lacks the congestion control, or the port is in use.
 pub fn listen(address: SocketAddrV4, options: &SocketOptions) -> Result<TcpListener, String> {
-    let socket = open(options)
+    let socket = open_socket(options)
         .map_err(|error| congestion_control_error(&options.congestion_control, &error))?;
     let bound = bind(socket.as_raw_fd(), &SockaddrIn::from(address))
         .and_then(|()| nix::sys::socket::listen(&socket, Backlog::MAXCONN));

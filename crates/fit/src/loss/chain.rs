@@ -71,7 +71,7 @@ impl<const N: usize> Chain<N> {
 
     /// Expected number of times that the chain enters its rarest state in a series of `copies`
     /// packets.
-    pub fn visits(&self, copies: usize) -> f64 {
+    pub fn entries_of_rarest_state(&self, copies: usize) -> f64 {
         let law = self.stationary();
         let entries = (0..N).map(|state| law[state] * (1.0 - self.transitions[state][state]));
         entries.fold(f64::INFINITY, f64::min) * copies as f64

@@ -46,7 +46,7 @@ pub struct ModelChoice {
 }
 
 /// Reason why a fitted model is not a candidate.
-pub fn refusal(fitted: &Fitted, series: &Series) -> Option<String> {
+pub fn refusal_reason(fitted: &Fitted, series: &Series) -> Option<String> {
     let visits = fitted.properties.visits;
     let lost = series.loss_rate * series.known as f64;
     let refuses = visits < VISITS_LEAST && lost > 0.0 && fitted.law.parameters().len() > 1;

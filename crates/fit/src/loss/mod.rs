@@ -40,7 +40,7 @@ impl Default for Options {
 
 /// Names of all laws, the simplest first.
 pub fn names() -> Vec<&'static str> {
-    law::all().iter().map(|law| law.name()).collect()
+    law::all_laws().iter().map(|law| law.name()).collect()
 }
 
 /// Maximum difference in BIC from the best model for which profile intervals are computed.
@@ -49,12 +49,12 @@ const PROFILED_WITHIN: f64 = 2.0;
 /// Fits models to a series; `None` if none of the models in `options.laws` can be fitted. With the
 /// Bernoulli model among them this does not happen, because it fits any series.
 pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
-    let mut fitted: Vec<(Fitted, Option<String>)> = law::all()
+    let mut fitted: Vec<(Fitted, Option<String>)> = law::all_laws()
         .into_iter()
         .filter(|law| options.laws.is_empty() || options.laws.iter().any(|it| it == law.name()))
         .filter_map(|law| Fitted::new(law, series))
         .map(|it| {
-            let refused = choice::refusal(&it, series);
+            let refused = choice::refusal_reason(&it, series);
             (it, refused)
         })
         .collect();

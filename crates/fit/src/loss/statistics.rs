@@ -33,7 +33,7 @@ pub const PART_COPIES_MIN: usize = 20;
 
 /// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run is not
 /// counted, because its end is unknown.
-pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
+pub fn run_length_counts(fates: &[bool], of: bool) -> Vec<f64> {
     let mut counts = vec![0.0; RUN_CLASSES.len()];
     let mut length = 0;
     for fate in fates {
@@ -49,7 +49,7 @@ pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
 
 /// Distances at which the correlation is measured: up to `most` copies, in an approximately
 /// geometric sequence.
-pub fn lags(most: usize) -> Vec<usize> {
+pub fn lags_up_to(most: usize) -> Vec<usize> {
     let mut lags = Vec::new();
     let mut lag = 1.0_f64;
     while lag as usize <= most {
@@ -76,13 +76,13 @@ pub fn autocorrelation(fates: &[bool], lags: &[usize]) -> Vec<f64> {
 
 /// Lengths of windows in which losses are counted: 8, 16, … copies. There are at least 16 windows
 /// of each length.
-pub fn windows(copies: usize) -> Vec<usize> {
+pub fn window_sizes(copies: usize) -> Vec<usize> {
     (3..).map(|power| 1 << power).take_while(|window| window * 16 <= copies).collect()
 }
 
 /// Ratio of variance to mean of the number of losses in windows, for each length; 1 for independent
 /// rare losses.
-pub fn dispersion(fates: &[bool], windows: &[usize]) -> Vec<f64> {
+pub fn dispersion_indices(fates: &[bool], windows: &[usize]) -> Vec<f64> {
     let mut sums = Vec::with_capacity(fates.len() + 1);
     sums.push(0_u32);
     let mut sum = 0;

@@ -8,7 +8,10 @@
 
 use super::fitted::Fitted;
 use super::series::Series;
-use super::statistics::{CumulativePairs, autocorrelation, dispersion, lags, runs, windows};
+use super::statistics::{
+    CumulativePairs, autocorrelation, dispersion_indices, lags_up_to, run_length_counts,
+    window_sizes,
+};
 use retx_units::StreamKey;
 use serde::Serialize;
 
@@ -59,10 +62,10 @@ impl Features {
         let change = pairs.find_change((0, pairs.pair_count())).map_or(0.0, |it| it.1);
         Self {
             of: [
-                runs(fates, true),
-                runs(fates, false),
+                run_length_counts(fates, true),
+                run_length_counts(fates, false),
                 autocorrelation(fates, lags),
-                dispersion(fates, windows),
+                dispersion_indices(fates, windows),
                 vec![change],
             ],
         }
@@ -75,8 +78,8 @@ const NAMES: [&str; 5] = ["loss_runs", "gap_runs", "autocorrelation", "dispersio
 pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> TestResults {
     let (indices, fates) = series.fates();
     let per_second = series.copies() as f64 / series.duration_s().max(1e-9);
-    let lags = lags((per_second.ceil() as usize).clamp(8, 2000).min(fates.len() / 4));
-    let windows = windows(fates.len());
+    let lags = lags_up_to((per_second.ceil() as usize).clamp(8, 2000).min(fates.len() / 4));
+    let windows = window_sizes(fates.len());
     let measured = Features::of(&fates, &lags, &windows);
     let count = series_count.min((COPIES_MOST / series.copies()).max(SERIES_LEAST));
     let drawn: Vec<Features> = (0..count)

@@ -81,7 +81,7 @@ impl Config {
         within("doppler_hz", self.doppler_hz, (0.0, 1e6), " Hz")?;
         within("rician_k", self.rician_k, (0.0, 1e6), "")?;
         if let Some(rate) = self.rate
-            && Modulation::of_rate(rate.as_bit_s()).is_none()
+            && Modulation::from_rate(rate.as_bit_s()).is_none()
         {
             let message = format!("{rate} is none of 802.11b: 1, 2, 5.5 or 11 Mbit/s");
             return Err(choice::error_at("rate", &message));
@@ -94,7 +94,7 @@ impl Config {
     }
 
     fn modulation(&self) -> Modulation {
-        let of = |rate: Rate| Modulation::of_rate(rate.as_bit_s()).expect("checked when read");
+        let of = |rate: Rate| Modulation::from_rate(rate.as_bit_s()).expect("checked when read");
         self.rate.map_or(Modulation::Cck11, of)
     }
 
@@ -368,7 +368,7 @@ impl Channel for State {
 
     fn tune(&mut self, rate: Rate) {
         if self.config.rate.is_none()
-            && let Some(modulation) = Modulation::of_rate(rate.as_bit_s())
+            && let Some(modulation) = Modulation::from_rate(rate.as_bit_s())
         {
             self.modulation = modulation;
         }

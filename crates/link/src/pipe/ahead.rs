@@ -40,7 +40,7 @@ pub(super) const NO_RELATION: u32 = u32::MAX;
 #[must_use]
 pub enum LeaderEntry {
     /// The packet arrives at the far end at this time. It is in no pipe yet: the caller must call
-    /// [`Pipe::put`] or [`Pipe::traverse_ahead`] next.
+    /// [`Pipe::insert`] or [`Pipe::traverse_ahead`] next.
     Arrives(Time),
     /// The channel loses the packet; [`Pipe::poll_transmit`] returns the loss when it occurs.
     Lost,
@@ -150,19 +150,19 @@ impl Pipe {
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
         self.apply_changes(end);
-        match self.fate(end, &packet.frame) {
+        match self.draw_fate(end, &packet.frame) {
             Ok(journey) => {
                 self.rare_mut().exceptions.bursts.end_burst();
                 let own = later(end, later_by(self.delay, journey.extra));
                 // Frames arrive in order even if their delays differ: a frame does not arrive
                 // before the previous one.
                 let arrival = self.delay_line.in_order_arrival(own);
-                self.rare_mut().exceptions.delays.count(journey.extra, arrival.since(own));
+                self.rare_mut().exceptions.delays.add_frame(journey.extra, arrival.since(own));
                 LeaderEntry::Arrives(arrival)
             }
             Err(reason) => {
-                self.rare_mut().exceptions.bursts.lost();
-                self.delay_line.lose(end, packet.id, reason);
+                self.rare_mut().exceptions.bursts.add_loss();
+                self.delay_line.insert_loss(end, packet.id, reason);
                 LeaderEntry::Lost
             }
         }
@@ -178,7 +178,7 @@ impl Pipe {
             return self.traverse_ahead_waiting((now, at), bytes);
         }
         self.counts.passed += 1;
-        Some(later(self.transmitter.start_idle(at, bytes), self.delay))
+        Some(later(self.transmitter.transmit_when_idle(at, bytes), self.delay))
     }
 
     /// General case of [`Self::traverse_ahead`]: the transmitter is busy at `at`, or an earlier
@@ -190,9 +190,9 @@ impl Pipe {
         let end = if self.awaits {
             None
         } else if self.transmitter.busy_until() <= at {
-            Some(self.transmitter.start_idle(at, bytes))
+            Some(self.transmitter.transmit_when_idle(at, bytes))
         } else {
-            self.transmitter.start_waiting((now, at), bytes)
+            self.transmitter.transmit_after_waiting((now, at), bytes)
         };
         // If this packet must enter in an event at `at`, later packets must not pass ahead of time
         // until it has entered; otherwise they would overtake it.
@@ -221,11 +221,11 @@ impl Pipe {
     /// Adds to the delay line a packet for which [`Self::enter_leader`] or [`Self::traverse_ahead`]
     /// has returned this `arrival`.
     #[inline(always)]
-    pub fn put(&mut self, arrival: Time, plain: PlainPacket) {
+    pub fn insert(&mut self, arrival: Time, plain: PlainPacket) {
         if self.is_plain() {
             self.delay_line.append(arrival, plain);
         } else {
-            let _ = self.delay_line.send(arrival, plain.id);
+            let _ = self.delay_line.insert_in_order(arrival, plain.id);
         }
     }
 
@@ -240,7 +240,7 @@ impl Pipe {
         mut all: Vec<(Time, u32)>,
         bytes: impl Fn(u32) -> u32,
     ) -> (Vec<(Time, u32)>, Duration) {
-        all.extend(self.delay_line.arriving().map(|(time, id)| (time, bytes(id))));
+        all.extend(self.delay_line.arrivals().map(|(time, id)| (time, bytes(id))));
         let mut busy = Duration::ZERO;
         for (time, bytes) in &mut all {
             let before = |time: Time, by: Duration| {

@@ -54,7 +54,7 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
 impl Pipe {
     /// Applies the changes due by `end`, the end of a transmission.
     #[cold]
-    pub(super) fn change(&mut self, end: Time) {
+    pub(super) fn apply_due_changes(&mut self, end: Time) {
         let Some(changes) = &mut self.changes else { return };
         let channels = &mut self.rare.get_or_insert_default().channels;
         while changes.next() <= end

@@ -12,8 +12,12 @@ impl Pipe {
     #[cold]
     pub(super) fn next_begin(&self) -> Time {
         let free = self.transmitter.busy_until();
-        let line = self.line.as_ref().map_or(Time::NEVER, |line| line.due(free));
-        line.min(self.repairs.as_ref().map_or(Time::NEVER, |repairs| repairs.due(free)))
+        let line = self.line.as_ref().map_or(Time::NEVER, |line| line.next_due(free));
+        line.min(
+            self.repairs
+                .as_ref()
+                .map_or(Time::NEVER, |repairs| repairs.next_transmission_start(free)),
+        )
     }
 
     /// Handles the arrival of a packet at a pipe with `line` or `repairs`.
@@ -48,7 +52,7 @@ impl Pipe {
         self.begin_transmissions(now);
         // A packet that is transmitted at once has not waited, so the maximum queue length is
         // updated only after transmissions have been started.
-        self.line.iter_mut().for_each(|line| line.remember_longest());
+        self.line.iter_mut().for_each(|line| line.update_max_queue());
         Entry::Accepted
     }
 
@@ -57,13 +61,13 @@ impl Pipe {
         let Some(mut line) = self.line.take() else { return };
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
-            let end = self.transmitter.begin(start, frame.bytes, since < start);
+            let end = self.transmitter.begin_transmission(start, frame.bytes, since < start);
             // If the channel duplicates the packet, no further transmission starts until the copy
             // has an id, because ids must be allocated in the order of transmission.
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
                 && let Some(twin) = self.rare_mut().copy.take()
             {
-                line.copied(start, id, twin);
+                line.record_duplicate(start, id, twin);
             }
         }
         self.line = Some(line);
@@ -74,7 +78,7 @@ impl Pipe {
         loop {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
-            let due = line.due(busy_until);
+            let due = line.next_due(busy_until);
             // A packet that leaves the pipe before the queue's event must be handled first.
             if due > now || due == Time::NEVER || self.delay_line.next() < due {
                 return None;

@@ -66,7 +66,7 @@ impl DelayLine {
     /// Adds an in-order packet that arrives at `arrival`, but not before the previous in-order
     /// packet. Returns its arrival.
     #[inline]
-    pub fn send(&mut self, arrival: Time, id: u32) -> Time {
+    pub fn insert_in_order(&mut self, arrival: Time, id: u32) -> Time {
         let impairments = self.impairments.get_or_insert_default();
         let arrival = impairments.line.max(arrival);
         impairments.line = arrival;
@@ -103,7 +103,7 @@ impl DelayLine {
     /// Adds an out-of-order packet that arrives at `latest`, or `behind` after the `packets`-th
     /// in-order packet that follows, whichever is earlier.
     #[cold]
-    pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
+    pub fn insert_reordered(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
         // The packet is first stored at its latest arrival; `overtake` moves it to an earlier time.
         self.put(latest, id);
         self.impairments().held.push(Held { id, at: latest, packets, behind });
@@ -155,7 +155,7 @@ impl DelayLine {
 
     /// Adds a packet that is lost at the end of its transmission; `end` must not decrease from call
     /// to call.
-    pub fn lose(&mut self, end: Time, id: u32, reason: Reason) {
+    pub fn insert_loss(&mut self, end: Time, id: u32, reason: Reason) {
         self.next = self.next.min(end);
         self.impairments().lost.push_back((end, id, reason));
     }
@@ -217,7 +217,7 @@ impl DelayLine {
     }
 
     /// Arrival times and ids of the packets in the line that will not be lost.
-    pub fn arriving(&self) -> impl Iterator<Item = (Time, u32)> {
+    pub fn arrivals(&self) -> impl Iterator<Item = (Time, u32)> {
         self.delivered.iter().map(|(time, plain)| (*time, plain.id))
     }
 
@@ -272,18 +272,20 @@ mod tests {
                     0 => {
                         // Transmissions end in order.
                         end += arrival % 3;
-                        delay_line.lose(Time::from_nanos(end), id, Reason::Channel);
+                        delay_line.insert_loss(Time::from_nanos(end), id, Reason::Channel);
                         new = Plain { time: end, delivered: false, ..new };
                     }
                     1 => delay_line.insert_out_of_order(time, id),
                     2 => {
                         new.packets = 1 + arrival as u32 % 3;
-                        delay_line.hold(time, id, (new.packets, Duration::from_nanos(new.behind)));
+                        let behind = Duration::from_nanos(new.behind);
+                        delay_line.insert_reordered(time, id, (new.packets, behind));
                     }
                     _ => {
                         line = arrival.max(line);
                         new.time = line;
-                        prop_assert_eq!(delay_line.send(time, id), Time::from_nanos(line));
+                        let arrives = delay_line.insert_in_order(time, id);
+                        prop_assert_eq!(arrives, Time::from_nanos(line));
                         for held in plain.iter_mut().filter(|held| held.packets > 0) {
                             held.packets -= 1;
                             let own = line + held.behind;

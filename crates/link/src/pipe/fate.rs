@@ -23,11 +23,11 @@ impl Pipe {
     /// Determines whether the channels, which can only lose frames, lose a frame whose transmission
     /// ends at `end`. Returns the reason; usually `None`.
     #[inline(never)]
-    pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
+    pub(super) fn draw_loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
         let Rare { channels, exceptions, .. } = self.rare_mut();
         for (model, stream) in channels {
             if let Fate::Lose(reason) = model.fate(end, frame, stream) {
-                exceptions.bursts.lost();
+                exceptions.bursts.add_loss();
                 return Some(reason);
             }
         }
@@ -38,11 +38,11 @@ impl Pipe {
 
     #[inline(never)]
     pub(super) fn pass_channels(&mut self, end: Time, packet: &Packet) -> Entry {
-        let journey = match self.fate(end, &packet.frame) {
+        let journey = match self.draw_fate(end, &packet.frame) {
             Ok(journey) => journey,
             Err(reason) => {
-                self.rare_mut().exceptions.bursts.lost();
-                self.delay_line.lose(end, packet.id, reason);
+                self.rare_mut().exceptions.bursts.add_loss();
+                self.delay_line.insert_loss(end, packet.id, reason);
                 return Entry::Accepted;
             }
         };
@@ -51,18 +51,18 @@ impl Pipe {
         let arrival = match journey {
             DelayAndOrder { held: Some((packets, at_most)), .. } => {
                 let latest = later(own, at_most);
-                self.delay_line.hold(latest, packet.id, (packets, Duration::ZERO));
+                self.delay_line.insert_reordered(latest, packet.id, (packets, Duration::ZERO));
                 latest
             }
             DelayAndOrder { out_of_order: true, .. } => {
                 self.delay_line.insert_out_of_order(own, packet.id);
                 own
             }
-            _ => self.delay_line.send(own, packet.id),
+            _ => self.delay_line.insert_in_order(own, packet.id),
         };
         // Only waits for earlier frames are counted; a held frame waits to be overtaken.
         let waited = if journey.held.is_some() { Duration::ZERO } else { arrival.since(own) };
-        self.rare_mut().exceptions.delays.count(journey.extra, waited);
+        self.rare_mut().exceptions.delays.add_frame(journey.extra, waited);
         let Some(after) = journey.copy else { return Entry::Accepted };
         // The copy of a held frame is held, too, and arrives `after` later than the frame.
         let held = journey.held.map(|(packets, _)| (packets, after));
@@ -73,7 +73,7 @@ impl Pipe {
     /// Fate of a frame whose transmission ends at `end`. The first model that loses the frame
     /// determines the reason; otherwise the delays of all models add up.
     #[inline]
-    pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<DelayAndOrder, Reason> {
+    pub(super) fn draw_fate(&mut self, end: Time, frame: &Frame) -> Result<DelayAndOrder, Reason> {
         let mut journey = DelayAndOrder::default();
         for (model, stream) in self.rare.iter_mut().flat_map(|rare| &mut rare.channels) {
             match model.fate(end, frame, stream) {

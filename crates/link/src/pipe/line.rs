@@ -70,7 +70,7 @@ impl Line {
         // An idle transmitter starts now. Otherwise the discipline chooses a packet with the queue
         // as it is at the end of the current transmission, even if this function is called later.
         let at = if self.idle { now } else { busy_until };
-        if at > now || self.unnamed || self.idle && self.waiting() == 0 {
+        if at > now || self.unnamed || self.idle && self.queue_length() == 0 {
             return None;
         }
         let before = self.advance_to(at);
@@ -83,16 +83,16 @@ impl Line {
     }
 
     /// Records that the packet whose transmission began at `start` is duplicated.
-    pub fn copied(&mut self, start: Time, id: u32, twin: Duplicate) {
+    pub fn record_duplicate(&mut self, start: Time, id: u32, twin: Duplicate) {
         self.unnamed = true;
         self.events.push_back((start, Event::Copied { id, twin }));
     }
 
     /// Time of the next event to be fetched, or of the next start of a transmission if that is
     /// earlier.
-    pub fn due(&self, busy_until: Time) -> Time {
+    pub fn next_due(&self, busy_until: Time) -> Time {
         let happened = self.events.front().map_or(Time::NEVER, |(at, _)| *at);
-        if self.waiting() > 0 { happened.min(busy_until) } else { happened }
+        if self.queue_length() > 0 { happened.min(busy_until) } else { happened }
     }
 
     /// Removes and returns the next event and its time.
@@ -107,7 +107,7 @@ impl Line {
     /// Records the discipline's drops and marks at `at`; `before` packets were waiting before these
     /// actions.
     fn note(&mut self, at: Time, before: u64) {
-        let waiting = self.waiting();
+        let waiting = self.queue_length();
         self.history.iter_mut().for_each(|history| history.add_change(at, before, waiting));
         while let Some(action) = self.actions.pop() {
             self.dropped += u64::from(matches!(action, QueueAction::Dropped(_)));
@@ -115,13 +115,13 @@ impl Line {
         }
     }
 
-    fn waiting(&self) -> u64 {
+    fn queue_length(&self) -> u64 {
         self.queue.occupancy().packets
     }
 
     /// Advances the sum of waiting times to `at`; returns the number of waiting packets.
     fn advance_to(&mut self, at: Time) -> u64 {
-        let waiting = self.waiting();
+        let waiting = self.queue_length();
         self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(waiting);
         self.settled = self.settled.max(at);
         waiting
@@ -138,27 +138,27 @@ impl Line {
     }
 
     /// Number of waiting packets, plus dropped packets that the caller has not fetched yet.
-    pub fn held(&self) -> u64 {
-        self.waiting() + self.dropped
+    pub fn undelivered_packets(&self) -> u64 {
+        self.queue_length() + self.dropped
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
-    pub fn waited(&self, now: Time) -> u128 {
+    pub fn total_waiting_ns(&self, now: Time) -> u128 {
         let since = now.since(self.settled).as_nanos();
-        self.waited + u128::from(since) * u128::from(self.waiting())
+        self.waited + u128::from(since) * u128::from(self.queue_length())
     }
 
     /// Updates the maximum queue length; called after the transmissions that begin at this instant.
-    pub fn remember_longest(&mut self) {
-        self.longest = self.longest.max(self.waiting());
+    pub fn update_max_queue(&mut self) {
+        self.longest = self.longest.max(self.queue_length());
     }
 
     /// Maximum number of packets that waited at once.
-    pub const fn longest(&self) -> u64 {
+    pub const fn max_queue(&self) -> u64 {
         self.longest
     }
 
     pub fn restart_maximum(&mut self) {
-        self.longest = self.waiting();
+        self.longest = self.queue_length();
     }
 }

@@ -206,7 +206,7 @@ impl Pipe {
         if self.is_plain() {
             return self.handle_plain(now, plain);
         }
-        if self.loses() {
+        if self.is_plain_but_lossy() {
             return self.handle_losing(now, plain, &packet.frame);
         }
         if !self.decides_at_arrival() {
@@ -229,7 +229,7 @@ impl Pipe {
     /// True if the pipe is like a plain one, except that its channel may lose packets, so that
     /// [`Self::handle_losing`] may be used.
     #[inline]
-    pub const fn loses(&self) -> bool {
+    pub const fn is_plain_but_lossy(&self) -> bool {
         matches!(self.kind, Kind::Loses)
     }
 
@@ -258,13 +258,13 @@ impl Pipe {
     }
 
     /// Handles a packet that arrives at a pipe without followers whose channel may lose it
-    /// ([`Self::loses`]).
+    /// ([`Self::is_plain_but_lossy`]).
     #[inline(always)]
     pub fn handle_losing(&mut self, now: Time, plain: PlainPacket, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, plain.bytes) else { return Entry::QueueFull };
-        match self.loss(end, frame) {
+        match self.draw_loss(end, frame) {
             None => self.delay_line.append(later(end, self.delay), plain),
-            Some(reason) => self.delay_line.lose(end, plain.id, reason),
+            Some(reason) => self.delay_line.insert_loss(end, plain.id, reason),
         }
         Entry::Accepted
     }
@@ -286,7 +286,7 @@ impl Pipe {
     fn apply_changes(&mut self, end: Time) {
         // A frame's fate is decided by the channel at the end of its transmission.
         if end >= self.next_change {
-            self.change(end);
+            self.apply_due_changes(end);
         }
     }
 
@@ -294,7 +294,7 @@ impl Pipe {
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         self.apply_changes(end);
         if self.rare.as_ref().is_none_or(|rare| rare.channels.is_empty()) {
-            self.delay_line.send(later(end, self.delay), packet.id);
+            self.delay_line.insert_in_order(later(end, self.delay), packet.id);
             return Entry::Accepted;
         }
         self.pass_channels(end, packet)

@@ -50,7 +50,7 @@ impl Pipe {
         match held {
             // The copy of a held frame must not arrive before the frame itself, so it waits until
             // the same packets have overtaken it.
-            Some(held) => self.delay_line.hold(arrival, id, held),
+            Some(held) => self.delay_line.insert_reordered(arrival, id, held),
             None => self.delay_line.insert_out_of_order(arrival, id),
         }
     }

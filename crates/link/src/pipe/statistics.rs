@@ -46,7 +46,7 @@ impl Bursts {
     }
 
     #[inline]
-    pub(super) const fn lost(&mut self) {
+    pub(super) const fn add_loss(&mut self) {
         self.count += (self.run == 0) as u64;
         self.run += 1;
         self.frames += 1;
@@ -92,7 +92,7 @@ impl Delays {
 
     /// Counts a frame with the delay that the channels add to it, and its wait for earlier frames.
     #[inline]
-    pub(super) fn count(&mut self, drawn: Duration, waited: Duration) {
+    pub(super) fn add_frame(&mut self, drawn: Duration, waited: Duration) {
         let [drawn, waited] = [drawn, waited].map(|it| u128::from(it.as_nanos()));
         self.frames += u64::from(drawn + waited > 0);
         self.drawn_ns += drawn;
@@ -162,11 +162,11 @@ impl Pipe {
     }
 
     /// Number of packets that wait for the transmitter at `now`, as in [`Statistics::queued`].
-    pub fn queued(&self, now: Time) -> u64 {
+    pub fn queue_length(&self, now: Time) -> u64 {
         match (&self.repairs, &self.line) {
-            (Some(repairs), _) => repairs.waiting(),
-            (None, Some(line)) => line.held(),
-            (None, None) => self.transmitter.queued(now),
+            (Some(repairs), _) => repairs.queue_length(),
+            (None, Some(line)) => line.undelivered_packets(),
+            (None, None) => self.transmitter.queue_length(now),
         }
     }
 
@@ -199,19 +199,22 @@ impl Pipe {
             drops: exceptions.drops,
             bursts: exceptions.bursts,
             delays: exceptions.delays,
-            queued: self.queued(now),
+            queued: self.queue_length(now),
             in_transit: self.delay_line.len(),
-            waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
+            waited: line.map_or_else(
+                || self.transmitter.total_waiting_ns(now),
+                |line| line.total_waiting_ns(now),
+            ),
             // The busy time of a follower is corrected by `ahead::statistics`, which knows when
             // each packet arrives.
             busy: if self.follows() {
                 self.transmitter.total_transmission_time()
             } else {
-                self.transmitter.busy(now)
+                self.transmitter.busy_time(now)
             },
             queue_max: line.map_or_else(
                 || self.transmitter.queue_max().max(self.max_queue_until(now)),
-                |line| line.longest(),
+                |line| line.max_queue(),
             ),
             frames_repeated: 0,
             frames_parity: 0,
@@ -225,11 +228,11 @@ impl Pipe {
             packets_delivered: self.counts.delivered,
             drops: exceptions.drops,
             bursts: exceptions.bursts,
-            queued: repairs.waiting(),
-            in_transit: repairs.pending() + self.delay_line.len(),
-            waited: repairs.waited(now),
-            busy: self.transmitter.busy(now),
-            queue_max: repairs.longest(),
+            queued: repairs.queue_length(),
+            in_transit: repairs.unfinished_packets() + self.delay_line.len(),
+            waited: repairs.total_waiting_ns(now),
+            busy: self.transmitter.busy_time(now),
+            queue_max: repairs.max_queue(),
             frames_repeated: repairs.repeated,
             frames_parity: repairs.parity,
             ..Statistics::default()

@@ -249,7 +249,7 @@ impl Transmitter {
     /// Transmits a packet that arrives at `at`, when the transmitter is idle; returns the end of
     /// its transmission. Valid only for a constant rate, or without a rate.
     #[inline(always)]
-    pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
+    pub fn transmit_when_idle(&mut self, at: Time, bytes: u32) -> Time {
         let Some(duration) = self.fixed_transmission_time(bytes) else { return at };
         self.transmit(at, duration)
     }
@@ -257,7 +257,7 @@ impl Transmitter {
     /// Enqueues a packet that is known at `now` to arrive at `at`; returns the end of its
     /// transmission. `None` if its arrival would have an effect that can be observed at that time:
     /// a drop, or a new maximum of the queue length.
-    pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+    pub fn transmit_after_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.fixed_transmission_time(bytes)?;
         self.advance_to(now);
         let start = self.busy_until;
@@ -331,7 +331,7 @@ impl Transmitter {
 
     /// Starts a transmission at `now`, when the transmitter is idle; returns its end. `waited` is
     /// true if the packet was queued.
-    pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
+    pub fn begin_transmission(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
         let end = if let Some(duration) = self.fixed_transmission_time(bytes) {
             later(now, duration)
         } else if let Some(service) = &mut self.service {
@@ -367,7 +367,7 @@ mod tests {
             Transmitter::new(Some(slow), None, 10, droptail::Config::default().limits());
         let mut now = Time::ZERO;
         for bytes in [1500, 40, 1500, 1500, 30, 40, 40, 1500, 30] {
-            let end = transmitter.begin(now, bytes, false);
+            let end = transmitter.begin_transmission(now, bytes, false);
             assert_eq!(end.since(now), slow.transmission_time(bytes + 10), "{bytes}");
             now = end;
         }

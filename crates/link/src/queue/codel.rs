@@ -53,7 +53,7 @@ impl Default for Config {
 impl Config {
     fn check(&self) -> Result<(), String> {
         check_times(self.target, self.interval)?;
-        check_room(self.packets)
+        check_capacity(self.packets)
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
 }
 
 /// Checks that the queue can hold a packet, because each packet is queued before its transmission.
-pub(super) fn check_room(packets: u64) -> Result<(), String> {
+pub(super) fn check_capacity(packets: u64) -> Result<(), String> {
     if packets == 0 {
         return Err(choice::error_at("packets", "0: not a single packet would get through"));
     }

@@ -62,7 +62,7 @@ impl Default for Config {
 impl Config {
     fn check(&self) -> Result<(), String> {
         codel::check_times(self.target, self.interval)?;
-        codel::check_room(self.packets)?;
+        codel::check_capacity(self.packets)?;
         if !(1..=65_536).contains(&self.flows) {
             let message = format!("{} lies outside 1 … 65536 lines", self.flows);
             return Err(choice::error_at("flows", &message));

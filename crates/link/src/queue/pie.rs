@@ -83,7 +83,7 @@ impl Config {
             let message = format!("{} is too short; RFC 8033 takes 15 ms", self.update_interval);
             return Err(choice::error_at("update_interval", &message));
         }
-        codel::check_room(self.packets)?;
+        codel::check_capacity(self.packets)?;
         for (key, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(value.is_finite() && value >= 0.0) {
                 let message = format!("{value} is no weight: write 0 or more");
@@ -112,7 +112,7 @@ impl Controller {
     }
 
     /// Updates the probability by the current delay (RFC 8033 §4.2).
-    pub fn update(&mut self, config: &Config, delay: Duration) {
+    pub fn update_probability(&mut self, config: &Config, delay: Duration) {
         let seconds = Duration::as_secs_f64;
         let [now, before] = [delay, self.old_delay].map(seconds);
         let change = config.alpha * (now - seconds(config.target)) + config.beta * (now - before);
@@ -176,7 +176,7 @@ impl State {
     }
 
     /// Current drop probability.
-    pub const fn probability(&self) -> f64 {
+    pub const fn drop_probability(&self) -> f64 {
         self.controller.probability
     }
 
@@ -186,7 +186,7 @@ impl State {
         let interval = self.config.update_interval;
         while self.next_update <= now {
             let before = self.controller;
-            self.controller.update(&self.config, self.delay);
+            self.controller.update_probability(&self.config, self.delay);
             self.next_update += interval;
             if self.controller == before && self.next_update <= now {
                 // The controller does not change any more, so further updates are skipped.
@@ -331,7 +331,7 @@ mod tests {
         let mut state = State::new(&config, Environment { random_stream, rate: None, overhead: 0 });
         state.delay = config.target * 3;
         let mut expected = Controller::new(&config);
-        (0..40).for_each(|_| expected.update(&config, state.delay));
+        (0..40).for_each(|_| expected.update_probability(&config, state.delay));
         state.catch_up(Time::ZERO + config.update_interval * 40);
         assert_eq!(state.controller, expected);
         assert_eq!(state.next_update, Time::ZERO + config.update_interval * 41);

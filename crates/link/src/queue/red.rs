@@ -92,7 +92,7 @@ impl Config {
             let message = format!("{} bytes: an IP packet has 1 to 65,535", self.mean_packet);
             return Err(choice::error_at("mean_packet", &message));
         }
-        codel::check_room(self.packets.unwrap_or(1))
+        codel::check_capacity(self.packets.unwrap_or(1))
     }
 }
 
@@ -140,7 +140,7 @@ impl State {
     }
 
     /// Average queue, in packets.
-    pub const fn average(&self) -> f64 {
+    pub const fn average_queue(&self) -> f64 {
         self.average
     }
 

@@ -3,8 +3,8 @@
 //!
 //! A relay adds no delay: it forwards a segment at once, or absorbs an acknowledgment. The caller
 //! makes the copies of segments that the relay holds. After [`Verdict::Keep`] the caller makes a
-//! copy and reports its id ([`Relay::keep`]). Later a [`CopyAction`] requests that the caller send
-//! or free the copy.
+//! copy and reports its id ([`Relay::cache_copy`]). Later a [`CopyAction`] requests that the caller
+//! send or free the copy.
 
 pub mod eln;
 pub mod snoop;
@@ -131,7 +131,7 @@ pub struct Relay {
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     actions: VecDeque<CopyAction>,
     /// Flow of the segment that the caller must copy; the caller then passes the copy's id to
-    /// [`Relay::keep`].
+    /// [`Relay::cache_copy`].
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,
@@ -194,12 +194,12 @@ impl Relay {
     ///
     /// # Panics
     /// If no copy was requested.
-    pub fn keep(&mut self, id: u32) {
+    pub fn cache_copy(&mut self, id: u32) {
         let flow = self.asked.take().expect("a copy is handed in when one is asked for");
         let Some(Agent::Snoop(snoop)) = self.agent(flow) else {
             unreachable!("only snoop keeps copies");
         };
-        snoop.keep(id);
+        snoop.cache_copy(id);
     }
 
     fn agent(&mut self, flow: u32) -> Option<&mut Agent> {
@@ -291,7 +291,7 @@ impl Relay {
     }
 
     /// Number of copies held.
-    pub const fn held(&self) -> u64 {
+    pub const fn copies_held(&self) -> u64 {
         self.counters.segments_cached - self.counters.forgotten
     }
 

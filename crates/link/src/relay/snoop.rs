@@ -99,7 +99,7 @@ pub struct Snoop {
     cache: VecDeque<Held>,
     held_bytes: u64,
     /// Index in `cache` of the copy that the agent has requested; the caller will pass its id to
-    /// [`Self::keep`].
+    /// [`Self::cache_copy`].
     asked: usize,
     /// Number of transmissions of segments and copies over the lossy hop.
     passed: u64,
@@ -146,7 +146,7 @@ impl Snoop {
     }
 
     /// Stores the id of the copy that the agent requested.
-    pub fn keep(&mut self, id: u32) {
+    pub fn cache_copy(&mut self, id: u32) {
         self.cache[self.asked].id = id;
     }
 

@@ -23,8 +23,11 @@ impl Cell {
             let busy =
                 !idle || radio.reserved_until() > now || radio.activity != Activity::Contending;
             // §9.2.5.1: a station that finds the medium idle may transmit without backoff.
-            radio.access =
-                if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
+            radio.access = if busy {
+                Access::Backoff(self.senders[index].draw_backoff())
+            } else {
+                Access::Fresh
+            };
         }
         self.schedule_transmission(now, index);
     }
@@ -35,7 +38,7 @@ impl Cell {
         match self.radios[index].access {
             Access::Free => {}
             Access::Fresh => {
-                self.radios[index].access = Access::Backoff(self.senders[index].draw());
+                self.radios[index].access = Access::Backoff(self.senders[index].draw_backoff());
             }
             Access::Backoff(slots) => {
                 let passed = self.slots_passed(now, index);

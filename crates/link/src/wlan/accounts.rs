@@ -33,13 +33,13 @@ impl Cell {
         sender.counters.frames_ended += 1;
         sender.counters.frames_erroneous += u64::from(!arrived);
         sender.counters.frames_collided += u64::from(!arrived && intact);
-        sender.counters.error_bursts.note(!arrived);
-        self.bursts[0].note(!arrived);
+        sender.counters.error_bursts.add_outcome(!arrived);
+        self.bursts[0].add_outcome(!arrived);
         // A frame that a collision damaged, and the channel did not, is left out of the channel's
         // bursts.
         if arrived || !intact {
-            sender.counters.channel_bursts.note(!arrived);
-            self.bursts[2].note(!arrived);
+            sender.counters.channel_bursts.add_outcome(!arrived);
+            self.bursts[2].add_outcome(!arrived);
         }
     }
 }

@@ -64,7 +64,12 @@ impl DelayedPackets {
 impl Cell {
     /// Lets a received packet leave the cell when the time `after` has passed.
     #[inline]
-    pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
+    pub(super) fn schedule_departure(
+        &mut self,
+        now: Time,
+        ends: (u16, u16),
+        (id, after): (u32, Duration),
+    ) {
         let sender = &mut self.senders[usize::from(ends.0)];
         if let Some(delayed) = &mut self.delayed {
             sender.delayed += 1;

@@ -155,7 +155,7 @@ impl Cell {
                 if effect.intersects(StationEffect::RECEIVES) {
                     radio.receiving_from = station;
                     radio.intact = true;
-                    radio.keep_nav(now);
+                    radio.confirm_nav(now);
                     if radio.activity == Activity::Awaiting {
                         // §9.2.8: a frame that begins before the timeout suspends the timeout. The
                         // end of the frame shows whether it was the response.
@@ -329,7 +329,7 @@ impl Cell {
         if !head.delivered {
             head.delivered = true;
             let id = head.id;
-            self.leave(now, ends, (id, after));
+            self.schedule_departure(now, ends, (id, after));
         }
     }
 
@@ -356,7 +356,7 @@ impl Cell {
             self.finish_packet(now, station);
         } else {
             sender.cw = (2 * sender.cw + 1).min(self.parameters.cw_max);
-            self.radios[index].access = Access::Backoff(sender.draw());
+            self.radios[index].access = Access::Backoff(sender.draw_backoff());
         }
         self.schedule_transmission(now, index);
     }
@@ -366,15 +366,15 @@ impl Cell {
     fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];
-        let head = sender.advance(now, &mut self.actions);
+        let head = sender.begin_next_packet(now, &mut self.actions);
         sender.counters.dropped_at_retry_limit += u64::from(!head.delivered);
-        sender.counters.attempts.note(head.attempts);
-        sender.counters.loss_bursts.note(!head.delivered);
-        self.bursts[1].note(!head.delivered);
+        sender.counters.attempts.add_packet(head.attempts);
+        sender.counters.loss_bursts.add_outcome(!head.delivered);
+        self.bursts[1].add_outcome(!head.delivered);
         sender.cw = self.parameters.cw_min;
         let radio = &mut self.radios[index];
         radio.activity = Activity::Contending;
-        radio.access = Access::Backoff(sender.draw());
+        radio.access = Access::Backoff(sender.draw_backoff());
         radio.has_packet = sender.head.is_some();
         if !head.delivered {
             let (id, reason) = (head.id, Reason::RetryLimit);

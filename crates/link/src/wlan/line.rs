@@ -71,44 +71,44 @@ impl Line {
 
     /// True if a packet may bypass an empty queue, because the state of the discipline would not
     /// depend on that packet.
-    pub const fn lets_pass(&self) -> bool {
+    pub const fn may_be_bypassed(&self) -> bool {
         self.passes
     }
 
-    pub fn waiting(&self) -> u64 {
+    pub fn queue_length(&self) -> u64 {
         self.queue.occupancy().packets
     }
 
     /// Advances the sum of waiting times to `now`; returns the number of waiting packets.
     fn advance_to(&mut self, now: Time) -> u64 {
-        self.waited = self.waited(now);
+        self.waited = self.total_waiting_ns(now);
         self.settled = now;
-        self.waiting()
+        self.queue_length()
     }
 
     /// Records in the history that the queue length has changed from `before`.
     fn keep(&mut self, now: Time, before: u64) {
-        let waiting = self.waiting();
+        let waiting = self.queue_length();
         self.history.iter_mut().for_each(|history| history.add_change(now, before, waiting));
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
-    pub fn waited(&self, now: Time) -> u128 {
+    pub fn total_waiting_ns(&self, now: Time) -> u128 {
         let since = u128::from(now.since(self.settled).as_nanos());
-        self.waited + since * u128::from(self.waiting())
+        self.waited + since * u128::from(self.queue_length())
     }
 
     /// Updates the maximum queue length; called after packets have entered service at this instant.
-    pub fn remember_longest(&mut self) {
-        self.longest = self.longest.max(self.waiting());
+    pub fn update_max_queue(&mut self) {
+        self.longest = self.longest.max(self.queue_length());
     }
 
     /// Maximum number of packets that waited at once.
-    pub const fn longest(&self) -> u64 {
+    pub const fn max_queue(&self) -> u64 {
         self.longest
     }
 
     pub fn restart_maximum(&mut self) {
-        self.longest = self.waiting();
+        self.longest = self.queue_length();
     }
 }

@@ -349,11 +349,11 @@ impl Cell {
         let sender = &self.senders[usize::from(station)];
         Statistics {
             counters: sender.counters,
-            queued: sender.line.waiting() + sender.unreported_drops,
+            queued: sender.line.queue_length() + sender.unreported_drops,
             in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
             delayed: sender.delayed,
-            waited: sender.line.waited(now),
-            queue_max: sender.line.longest(),
+            waited: sender.line.total_waiting_ns(now),
+            queue_max: sender.line.max_queue(),
         }
     }
 
@@ -368,7 +368,7 @@ impl Cell {
     }
 
     /// Time during which at least one station transmitted, up to `now`.
-    pub fn busy(&self, now: Time) -> Duration {
+    pub fn busy_time(&self, now: Time) -> Duration {
         let Busy { transmitting, since, total } = self.busy;
         total + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
     }

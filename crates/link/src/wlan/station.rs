@@ -100,7 +100,7 @@ impl Radio {
     /// Handles the start of a frame: confirms the reservation by an earlier RTS, or removes it if
     /// it has lapsed.
     #[inline]
-    pub fn keep_nav(&mut self, now: Time) {
+    pub fn confirm_nav(&mut self, now: Time) {
         if self.nav_timeout < now {
             self.nav = self.reserved_until();
         }
@@ -170,7 +170,7 @@ impl Sender {
         actions: &mut QueueActions,
     ) -> bool {
         self.counters.packets_in += 1;
-        if self.head.is_none() && self.line.lets_pass() {
+        if self.head.is_none() && self.line.may_be_bypassed() {
             self.head = Some(Head::new(packet.id, to, packet.frame));
             return true;
         }
@@ -181,20 +181,20 @@ impl Sender {
         if self.head.is_none() {
             self.head = self.line.dequeue(now, actions);
         }
-        self.line.remember_longest();
+        self.line.update_max_queue();
         true
     }
 
     /// Ends the service of a packet and begins that of the next one. Returns the packet whose
     /// service has ended.
-    pub fn advance(&mut self, now: Time, actions: &mut QueueActions) -> Head {
+    pub fn begin_next_packet(&mut self, now: Time, actions: &mut QueueActions) -> Head {
         let done = self.head.take().expect("a packet is in service");
         self.head = self.line.dequeue(now, actions);
         done
     }
 
     /// Draws a number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
-    pub fn draw(&mut self) -> u32 {
+    pub fn draw_backoff(&mut self) -> u32 {
         self.backoff_stream.below(u64::from(self.cw) + 1) as u32
     }
 

@@ -16,7 +16,7 @@ pub struct Bursts {
 
 impl Bursts {
     /// Counts the next frame or packet; `bad` is true if it failed.
-    pub fn note(&mut self, bad: bool) {
+    pub fn add_outcome(&mut self, bad: bool) {
         if !bad {
             self.current = 0;
             return;
@@ -62,7 +62,7 @@ pub struct Attempts {
 
 impl Attempts {
     /// Counts a finished packet.
-    pub fn note(&mut self, frames: u32) {
+    pub fn add_packet(&mut self, frames: u32) {
         self.packets += 1;
         self.frames += u64::from(frames);
         self.max_frames = self.max_frames.max(frames.into());

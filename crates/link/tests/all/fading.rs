@@ -119,7 +119,7 @@ fn frame_errors_follow_the_curve() {
         ("11", 4.0, 11_000_000),
     ];
     for (rate, middle, bit_s) in cases {
-        let modulation = Modulation::of_rate(bit_s).expect("a rate of 802.11b");
+        let modulation = Modulation::from_rate(bit_s).expect("a rate of 802.11b");
         let mut partial = 0;
         for step in -8..=8 {
             let db = middle + 0.5 * f64::from(step);

@@ -106,5 +106,5 @@ fn pie_spares_a_short_queue() {
     // The probability has fallen by only 60·(0.001 − 0.0004)/2, but the previous delay is 0.4 ms.
     assert_eq!(refused(&mut state, 200_000_000, 10_000), 0);
     let queue::State::pie(pie) = &state else { panic!("{state:?}") };
-    assert!(pie.probability() > 0.05);
+    assert!(pie.drop_probability() > 0.05);
 }

@@ -241,7 +241,7 @@ proptest! {
         let more = [channel.clone(), vec![channel::Config::duplicate(never)]].concat();
         let [mut short, mut long] =
             [channel, more].map(|channel| Pipe::new(&losing(packets, channel), KEY, "link"));
-        prop_assert!(short.loses() && !long.loses());
+        prop_assert!(short.is_plain_but_lossy() && !long.is_plain_but_lossy());
         let found = drive(&mut short, &arrivals, &extra);
         prop_assert_eq!(found, drive(&mut long, &arrivals, &extra));
         let end = ns(u64::MAX - 1);

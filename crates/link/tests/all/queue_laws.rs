@@ -116,7 +116,7 @@ fn reds_average() {
         if id == 0 {
             assert!(state.dequeue(us(0), &mut actions).is_some());
         }
-        assert!((state.average() - average).abs() < 1e-12);
+        assert!((state.average_queue() - average).abs() < 1e-12);
     }
     assert!(average > 1.5);
     // All packets leave, and the link is idle from 10 ms on, so that three packets could have
@@ -124,7 +124,11 @@ fn reds_average() {
     while state.dequeue(us(10_000), &mut actions).is_some() {}
     state.enqueue(us(13_000), &packet(7, us(13_000)), &mut actions);
     average *= 0.75_f64.powi(3);
-    assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
+    assert!(
+        (state.average_queue() - average).abs() < 1e-12,
+        "{} for {average}",
+        state.average_queue()
+    );
 }
 
 /// A drop does not end the link's idle time, so that the average continues to fall. ns-2 and Linux
@@ -138,7 +142,7 @@ fn reds_average_after_a_drop_at_an_idle_link() {
     for id in 0..200 {
         state.enqueue(us(0), &packet(id, us(0)), &mut actions);
     }
-    let mut average = state.average();
+    let mut average = state.average_queue();
     assert!(average > 17.0, "{average}: above the upper threshold all are dropped");
     while state.dequeue(us(10_000), &mut actions).is_some() {}
     // One tenth of a packet could have passed until the first of these arrivals, and three packets
@@ -146,7 +150,11 @@ fn reds_average_after_a_drop_at_an_idle_link() {
     for (at, passed) in [(10_100, 0.1), (13_100, 3.0)] {
         let admitted = state.enqueue(us(at), &packet(200, us(at)), &mut actions);
         average *= 0.75_f64.powf(passed);
-        assert!((state.average() - average).abs() < 1e-9, "{} for {average}", state.average());
+        assert!(
+            (state.average_queue() - average).abs() < 1e-9,
+            "{} for {average}",
+            state.average_queue()
+        );
         assert_eq!(admitted, average < 15.0);
     }
 }
@@ -498,7 +506,7 @@ fn pies_probability() {
         let mut controller = pie::Controller::new(&config);
         controller.probability = probability;
         controller.old_delay = ms(before);
-        controller.update(&config, ms(delay));
+        controller.update_probability(&config, ms(delay));
         controller.probability
     };
     let holds = |found: f64, expected: f64| {
@@ -530,15 +538,15 @@ fn pies_burst_allowance() {
     let mut controller = pie::Controller::new(&config);
     let mut left = Vec::new();
     for delay in [30; 11] {
-        controller.update(&config, ms(delay));
+        controller.update_probability(&config, ms(delay));
         left.push(controller.burst);
     }
     let falls: Vec<Duration> = (0..=10).map(|n| ms(150_u64.saturating_sub(15 * (n + 1)))).collect();
     assert_eq!(left, falls);
     controller.probability = 0.0;
-    controller.update(&config, ms(5));
+    controller.update_probability(&config, ms(5));
     assert_eq!(controller.burst, ms(0), "the delay before was above half of the target");
-    controller.update(&config, ms(5));
+    controller.update_probability(&config, ms(5));
     assert_eq!(controller.burst, ms(150));
 }
 

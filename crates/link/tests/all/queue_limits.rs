@@ -92,7 +92,7 @@ fn half_of_the_target_is_too_long_for_pies_burst_allowance() {
     {
         let mut controller = pie::Controller::new(&config);
         controller.old_delay = before;
-        controller.update(&config, now);
+        controller.update_probability(&config, now);
         assert_eq!((controller.probability, controller.burst), (0.0, burst), "{before} {now}");
     }
 }
@@ -103,7 +103,7 @@ fn half_of_the_target_is_too_long_for_pies_burst_allowance() {
 fn pies_probability_stays_zero_without_packets() {
     let mut state = build(r#"{"discipline": "pie"}"#);
     let probability = |state: &queue::State| match state {
-        queue::State::pie(pie) => pie.probability(),
+        queue::State::pie(pie) => pie.drop_probability(),
         _ => panic!("{state:?}"),
     };
     assert!(probability(&state) <= 0.0);

@@ -38,7 +38,7 @@ impl Rig {
         let passing = PassingSegment { flow: 3, side: self.side, with_data, segment };
         let verdict = self.relay.handle_packet(self.now, &passing);
         if verdict == Verdict::Keep {
-            self.relay.keep((segment.seq.distance_from(ORIGIN) as u32 - 1) / BYTES);
+            self.relay.cache_copy((segment.seq.distance_from(ORIGIN) as u32 - 1) / BYTES);
         }
         self.actions.extend(std::iter::from_fn(|| self.relay.poll_action()));
         verdict
@@ -178,7 +178,7 @@ fn the_cache_is_bounded() {
     let _ = rig.ack(0);
     let verdicts: Vec<Verdict> = (0..5).map(|number| rig.data(number)).collect();
     assert_eq!(verdicts, [Keep, Keep, Keep, Pass, Pass]);
-    assert_eq!((rig.relay.held(), rig.relay.occupancy(rig.now).bytes), (3, 3 * 1040));
+    assert_eq!((rig.relay.copies_held(), rig.relay.occupancy(rig.now).bytes), (3, 3 * 1040));
     let _ = rig.ack(2);
     assert_eq!(rig.data(5), Keep);
     // A retransmission of a segment that is kept replaces the copy; a segment already acknowledged
@@ -214,7 +214,7 @@ fn connections_end() {
         let _ = rig.data(1);
         assert_eq!(rig.pass(true, &last), Pass);
         assert_eq!(rig.actions(), [Forget(0), Forget(1)]);
-        assert_eq!(rig.relay.held(), 0);
+        assert_eq!(rig.relay.copies_held(), 0);
     }
 }
 

@@ -295,7 +295,7 @@ impl CaptureBuffer {
     }
 
     /// Number of sightings: each packet is counted once for each place where it was seen.
-    pub fn sightings(&self) -> usize {
+    pub fn sighting_count(&self) -> usize {
         self.sightings.len()
     }
 
@@ -311,7 +311,7 @@ impl CaptureBuffer {
     }
 
     /// Headers of a packet.
-    pub(crate) fn packet(&self, id: PacketId, ecn: Ecn) -> Packet {
+    pub(crate) fn packet_headers(&self, id: PacketId, ecn: Ecn) -> Packet {
         let row = &self.rows[id.0 as usize];
         let options = &self.options[row.options_at as usize..][..usize::from(row.options_words)];
         let segment = Segment {
@@ -357,7 +357,7 @@ impl CaptureBuffer {
     }
 
     /// Comment of a packet: its fate, and whether a retransmission was necessary.
-    pub(crate) fn comment(&self, id: PacketId) -> String {
+    pub(crate) fn packet_comment(&self, id: PacketId) -> String {
         let row = &self.rows[id.0 as usize];
         let fate = match row.fate {
             Fate::UnderWay => "still under way when the run ended".to_owned(),

@@ -64,9 +64,9 @@ impl FlowRecord {
         self.end_episode(start.at, tables);
         let EpisodeStart { inference, trigger, .. } = start;
         let row = tables.episodes.as_ref().map(tables::Episodes::next_row);
-        let (cause, sub_cause) = self.truth_mut().episode(inference, trigger, row, receiver);
+        let (cause, sub_cause) = self.truth_mut().record_episode(inference, trigger, row, receiver);
         self.counters.episodes.add(inference, cause);
-        let episode = self.truth_mut().episodes();
+        let episode = self.truth_mut().episode_count();
         let reduction = Reduction {
             episode,
             cause,
@@ -74,7 +74,7 @@ impl FlowRecord {
             same_window_of_data: start.same_window_of_data,
             stale_timer: start.stale_timer,
         };
-        self.counters.limited_by.reduce(start.at, self.last_data, &reduction);
+        self.counters.limited_by.note_reduction(start.at, self.last_data, &reduction);
         if inference.kind == EpisodeKind::Rto {
             self.idle_end = IdleEnd::Rto;
             self.counters.max_backoff.note(start.backoff_now);

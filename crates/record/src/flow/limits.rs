@@ -155,7 +155,7 @@ impl Limits {
 
     /// Limit to report for the congestion window: slow start until the first reduction, then the
     /// window with the cause of the last reduction.
-    pub fn window(&self) -> FlowLimit {
+    pub fn window_limit(&self) -> FlowLimit {
         match self.claims.last() {
             Some(claim) => FlowLimit::Window(claim.cause),
             None => FlowLimit::SlowStart,
@@ -163,7 +163,7 @@ impl Limits {
     }
 
     /// Limit to report for fast recovery.
-    pub fn recovery(&self) -> FlowLimit {
+    pub fn recovery_limit(&self) -> FlowLimit {
         self.claims.last().map_or(FlowLimit::SlowStart, |claim| FlowLimit::Recovery(claim.cause))
     }
 
@@ -229,7 +229,7 @@ impl Limits {
 
     /// Subtracts time from a limit, in the sums and in the reduction that was in force then.
     fn take(&mut self, span: &Span, time: Duration) {
-        self.times.take(span.limit, time);
+        self.times.remove(span.limit, time);
         let claim = self.claims.iter_mut().find(|claim| claim.number == span.reduction);
         if let Some(place) = claim.and_then(|claim| claim.place(span.limit)) {
             *place = place.saturating_sub(time);
@@ -238,7 +238,7 @@ impl Limits {
 
     /// Records a reduction of the congestion window. If the retransmission timer has expired, the
     /// time since the last data is moved to the limit *timeout*.
-    pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
+    pub fn note_reduction(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
         let Reduction { by_timer, same_window_of_data, stale_timer, .. } = *reduction;
         let in_force = self.claims.last().map(|claim| (claim.episode, claim.cause));
@@ -264,7 +264,7 @@ impl Limits {
         // after the next acknowledgment.
         if self.limit.is_congestion_window() {
             let repairs = !by_timer && reduction.episode > 0;
-            self.limit = if repairs { self.recovery() } else { self.window() };
+            self.limit = if repairs { self.recovery_limit() } else { self.window_limit() };
         }
     }
 
@@ -282,14 +282,14 @@ impl Limits {
     /// Records that the sender has restored the congestion window. The reduction before the
     /// reverted ones, if any, is in force again. Times under the reverted reductions stay
     /// attributed to them; they can be corrected only if there was such an earlier reduction.
-    pub fn undo(&mut self, now: Time, last_data: Time) {
+    pub fn note_undo(&mut self, now: Time, last_data: Time) {
         self.close(now, last_data);
         match self.before {
             Some((episode, cause)) => self.put_in_force(episode, cause),
             None => self.claims.clear(),
         }
         if self.limit.is_congestion_window() {
-            self.limit = self.window();
+            self.limit = self.window_limit();
         }
     }
 
@@ -308,7 +308,7 @@ impl Limits {
     }
 
     /// Corrects the cause of an episode, and moves the time attributed to the previous cause.
-    pub fn correct(&mut self, episode: u64, cause: Cause) {
+    pub fn correct_cause(&mut self, episode: u64, cause: Cause) {
         if episode == 0 {
             return;
         }
@@ -335,7 +335,7 @@ impl Limits {
         ];
         for (limit, time) in moves {
             let time = time.min(self.times.time_under(limit(before.cause)));
-            self.times.take(limit(before.cause), time);
+            self.times.remove(limit(before.cause), time);
             self.times.add(limit(cause), time);
             if is_in_force && self.limit == limit(before.cause) {
                 self.limit = limit(cause);
@@ -354,7 +354,7 @@ impl Limits {
     }
 
     /// Ends the life of the flow.
-    pub fn end(&mut self, now: Time) {
+    pub fn end_life(&mut self, now: Time) {
         self.close(now, now);
         self.is_over = true;
     }
@@ -375,7 +375,7 @@ impl Limits {
     }
 
     /// Starts the statistics: times attributed so far are not corrected any more.
-    pub fn stop_correcting(&mut self) {
+    pub fn exclude_past_corrections(&mut self) {
         for claim in &mut self.claims {
             let [window, recovery, timeout] = [Duration::ZERO; 3];
             *claim = Claim { window, recovery, timeout, ..*claim };

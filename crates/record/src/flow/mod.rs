@@ -127,7 +127,7 @@ impl FlowRecord {
     /// Records that the receiving application has read the last byte.
     pub fn note_finish(&mut self, now: Time) {
         self.finish = self.finish.min(now);
-        self.counters.limited_by.end(now);
+        self.counters.limited_by.end_life(now);
     }
 
     /// Limit that keeps the sender from sending more now.
@@ -145,12 +145,12 @@ impl FlowRecord {
     pub fn note_ecn_reduction(&mut self, now: Time) {
         self.counters.ecn_reductions += 1;
         let reduction = Reduction::first_in_window(0, Cause::Congestion);
-        self.counters.limited_by.reduce(now, self.last_data, &reduction);
+        self.counters.limited_by.note_reduction(now, self.last_data, &reduction);
     }
 
     /// Records that the sender has undone its last reduction of the congestion window.
     pub fn note_undo(&mut self, now: Time) {
-        self.counters.limited_by.undo(now, self.last_data);
+        self.counters.limited_by.note_undo(now, self.last_data);
     }
 
     /// Records that a segment reaches the peer.
@@ -191,7 +191,7 @@ impl FlowRecord {
     #[inline(always)]
     pub fn on_arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {
-            self.truth_mut().delivered(copy());
+            self.truth_mut().on_delivered(copy());
         } else {
             debug_assert!(self.truth.as_ref().is_none_or(|truth| truth.exception_count() == 0));
         }
@@ -205,7 +205,7 @@ impl FlowRecord {
         tables: &mut Tables,
     ) -> NecessaryRetransmissions {
         let mut corrections = Vec::new();
-        self.truth_mut().refused(copy, &mut corrections);
+        self.truth_mut().on_discarded(copy, &mut corrections);
         self.correct(corrections, tables)
     }
 
@@ -229,13 +229,13 @@ impl FlowRecord {
         tables: &mut Tables,
     ) -> NecessaryRetransmissions {
         let mut corrections = Vec::new();
-        self.truth_mut().dropped(copy, cause, &mut corrections);
+        self.truth_mut().on_dropped(copy, cause, &mut corrections);
         self.correct(corrections, tables)
     }
 
     /// Records that an acknowledgment of everything before `position` was dropped.
     pub fn on_ack_dropped(&mut self, position: u64) {
-        self.truth_mut().ack_dropped(position);
+        self.truth_mut().on_ack_dropped(position);
     }
 
     /// Records that the sender knows everything before `snd_una` to have arrived. `open_probe` is
@@ -263,7 +263,7 @@ impl FlowRecord {
     #[inline(never)]
     fn forget_before(&mut self, position: u64) {
         let truth = self.truth_mut();
-        truth.advance(position);
+        truth.on_acknowledged(position);
         self.has_unresolved_losses = truth.exception_count() > 0;
     }
 
@@ -290,9 +290,9 @@ impl FlowRecord {
                 }
                 Correction::Cause { episode, number, inference, cause, counted } => {
                     if counted {
-                        self.counters.episodes.correct(inference, cause);
+                        self.counters.episodes.correct_cause(inference, cause);
                     }
-                    self.counters.limited_by.correct(number, cause);
+                    self.counters.limited_by.correct_cause(number, cause);
                     if let (Some(row), Some(episodes)) = (episode, &mut tables.episodes) {
                         let row = episodes.row_mut(row);
                         row.cause = cause;
@@ -308,7 +308,7 @@ impl FlowRecord {
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
         self.counters.advance_to(now);
         self.counters.restart_maxima();
-        self.counters.limited_by.stop_correcting();
+        self.counters.limited_by.exclude_past_corrections();
         if let Some(truth) = &mut self.truth {
             truth.exclude_past_verdicts();
         }

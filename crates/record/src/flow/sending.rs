@@ -74,7 +74,7 @@ impl FlowRecord {
         // Only data segments are counted, so a FIN alone is not.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
-        let unnecessary = self.truth_mut().retransmitted(again, receiver);
+        let unnecessary = self.truth_mut().on_retransmitted(again, receiver);
         if counted {
             self.counters.segments_retransmitted += 1;
             self.counters.retransmissions_unnecessary += u64::from(unnecessary);

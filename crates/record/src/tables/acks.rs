@@ -57,7 +57,7 @@ impl Acks {
     }
 
     /// Converts to a table: `flow sent_s ack window_bytes fate arrived_s`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let sent = &self.sent;
         let sent_at: Vec<Time> = sent.iter().map(|row| row.sent).collect();
         Table::new(

@@ -7,7 +7,7 @@ use retx_units::Time;
 
 /// Dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drop {
+pub struct DropRow {
     /// Time of the drop: the arrival at a full queue, the end of a lost transmission, or the time
     /// at which a queue or a link gave the packet up.
     pub time: Time,
@@ -27,12 +27,12 @@ pub struct Drop {
 /// All drops.
 #[derive(Debug, Clone, Default)]
 pub struct Drops {
-    rows: Vec<Drop>,
+    rows: Vec<DropRow>,
 }
 
 impl Drops {
     /// Appends a drop.
-    pub fn push(&mut self, drop: Drop) {
+    pub fn push(&mut self, drop: DropRow) {
         self.rows.push(drop);
     }
 
@@ -42,12 +42,12 @@ impl Drops {
     }
 
     /// All rows.
-    pub fn rows(&self) -> &[Drop] {
+    pub fn rows(&self) -> &[DropRow] {
         &self.rows
     }
 
     /// Converts to a table: `time_s place reason flow packet_number retransmission`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let times_of: Vec<Time> = rows.iter().map(|row| row.time).collect();
         use DropReason::{Channel, Queue, RetryLimit, Script, Suppressed};

@@ -75,7 +75,7 @@ impl Episodes {
     }
 
     /// Converts to a table, see the fields of [`Episode`].
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let time = |of: fn(&Episode) -> Time| times(&rows.iter().map(of).collect::<Vec<_>>());
         let integer = |of: fn(&Episode) -> u64| Column::Integer(rows.iter().map(of).collect());

@@ -40,7 +40,7 @@ impl Exchanges {
 
     /// Converts to a table: `flow number start_s finish_s response_time_s request_bytes
     /// response_bytes`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let rows = &self.rows;
         let start: Vec<Time> = rows.iter().map(|row| row.start).collect();
         let finish: Vec<Time> = rows.iter().map(|row| row.finish).collect();

@@ -23,7 +23,7 @@ impl LimitSpans {
     }
 
     /// Converts to a table: `flow start_s end_s limit`, where `limit` is a key of `limited_by`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let time = |of: fn(&LimitedSpan) -> Time| {
             times(&self.rows.iter().map(|(_, span)| of(span)).collect::<Vec<_>>())
         };

@@ -37,7 +37,7 @@ impl LinkSamples {
 
     /// Number of samples pushed.
     pub const fn len(&self) -> usize {
-        self.packed.rows()
+        self.packed.row_count()
     }
 
     /// True if no sample has been pushed.
@@ -71,7 +71,7 @@ impl LinkSamples {
     }
 
     /// Converts to a table: `time_s place queue_packets`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let rows = self.rows();
         Table::new(
             "link_samples",

@@ -11,7 +11,7 @@ mod segments;
 mod words;
 
 pub use acks::{Ack, Acks};
-pub use drops::{Drop, Drops};
+pub use drops::{DropRow, Drops};
 pub use episodes::{Episode, Episodes};
 pub use exchanges::{Exchange, Exchanges};
 pub use limits::LimitSpans;

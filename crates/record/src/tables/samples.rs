@@ -52,7 +52,7 @@ impl Samples {
 
     /// Number of rows.
     pub const fn len(&self) -> usize {
-        self.packed.rows()
+        self.packed.row_count()
     }
 
     /// True if the table has no rows.
@@ -62,14 +62,14 @@ impl Samples {
 
     /// All rows, unpacked.
     pub fn rows(&self) -> Vec<Sample> {
-        let mut rows = Vec::with_capacity(self.packed.rows());
+        let mut rows = Vec::with_capacity(self.packed.row_count());
         rows.extend(self.packed.iter());
         rows
     }
 
     /// Converts to a table, see the fields of [`Sample`].
-    pub fn table(&self, of: &Names) -> Table {
-        let count = self.packed.rows();
+    pub fn to_table(&self, of: &Names) -> Table {
+        let count = self.packed.row_count();
         let mut flows = Vec::with_capacity(count);
         let mut states = Vec::with_capacity(count);
         let [mut time, mut srtt, mut rttvar, mut rto] = [(); 4].map(|()| Vec::with_capacity(count));

@@ -99,7 +99,7 @@ impl Segments {
 
     /// Converts to a table: `flow sent_s seq length_bytes packet_number retransmission cause fate
     /// arrived_s acked_s`.
-    pub fn table(&self, of: &Names) -> Table {
+    pub fn to_table(&self, of: &Names) -> Table {
         let sent = &self.sent;
         let sent_at: Vec<Time> = sent.iter().map(|row| row.sent).collect();
         let integer = |of: fn(&Segment) -> u64| Column::Integer(sent.iter().map(of).collect());

@@ -1,7 +1,7 @@
 //! 32-bit words in which rows of samples are stored.
 
 /// Lower and upper half of a number.
-pub(super) const fn halves(long: u64) -> [u32; 2] {
+pub(super) const fn split_u64(long: u64) -> [u32; 2] {
     [long as u32, (long >> 32) as u32]
 }
 

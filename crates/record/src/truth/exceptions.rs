@@ -127,15 +127,15 @@ impl ExceptionalCopies {
         self.dropped.list.len() + self.retransmitted.list.len()
     }
 
-    pub fn dropped(&mut self, copy: SegmentCopy, cause: Option<Cause>) {
+    pub fn add_dropped(&mut self, copy: SegmentCopy, cause: Option<Cause>) {
         self.dropped.insert(Dropped { copy, cause });
     }
 
-    pub fn retransmitted(&mut self, copy: SegmentCopy) {
+    pub fn add_retransmitted(&mut self, copy: SegmentCopy) {
         self.retransmitted.insert(Retransmitted { copy, delivered: false });
     }
 
-    pub fn delivered(&mut self, copy: &SegmentCopy) {
+    pub fn add_delivered(&mut self, copy: &SegmentCopy) {
         let first = self.retransmitted.first(copy.from);
         let same = self.retransmitted.list.range_mut(first..);
         for item in same.take_while(|item| item.copy.from <= copy.from) {
@@ -155,7 +155,7 @@ impl ExceptionalCopies {
     }
 
     /// True if `part` has a byte of which all copies sent before copy number `before` were dropped.
-    pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
+    pub fn has_fully_dropped_byte(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
         let earlier = |copy: &SegmentCopy| copy.number < before;
         let mut drops = self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy));
@@ -198,7 +198,7 @@ impl ExceptionalCopies {
 
     /// Newest copy of the byte at `position`. If `probe` is true, the newest copy is already a
     /// repair of the loss, such as a tail loss probe, and the copy before it is returned.
-    pub fn newest(&self, position: u64, probe: bool) -> Newest {
+    pub fn newest_copy(&self, position: u64, probe: bool) -> Newest {
         let again = || self.retransmitted.overlapping(position, position + 1);
         let last = again().map(|item| item.copy.number).max();
         let probe = last.filter(|_| probe);

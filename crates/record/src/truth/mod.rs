@@ -87,7 +87,7 @@ pub enum Correction {
     Cause {
         /// Row of the episode in the table `episodes`.
         episode: EpisodeRow,
-        /// Number of the episode: the value of [`Truth::episodes`] right after its start.
+        /// Number of the episode: the value of [`Truth::episode_count`] right after its start.
         number: u64,
         /// Inference of the sender about the episode.
         inference: SenderInference,
@@ -138,26 +138,31 @@ pub struct Truth {
 
 impl Truth {
     /// Records a retransmission. Returns true if it is unnecessary, as far as is known now.
-    pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl ArrivedData) -> bool {
+    pub fn on_retransmitted(&mut self, again: Retransmission, arrived: &impl ArrivedData) -> bool {
         let Retransmission { copy, sent_to, episode, counted } = again;
         let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
         let necessary =
             // A segment with new bytes had to be sent in any case.
-            copy.to > sent_to || self.exceptions.all_dropped(&old, copy.number);
+            copy.to > sent_to || self.exceptions.has_fully_dropped_byte(&old, copy.number);
         if !necessary {
             let missing = missing(arrived, copy.from, copy.to);
             if !missing.is_empty() {
                 self.open.push(Open { copy, missing, episode, counted });
             }
         }
-        self.exceptions.retransmitted(old);
+        self.exceptions.add_retransmitted(old);
         !necessary
     }
 
     /// Records that a copy was dropped. Verdicts that assumed its arrival change, and the changes
     /// are appended to `corrections`; the episodes among them get the cause `cause`.
-    pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
-        self.exceptions.dropped(copy, Some(cause));
+    pub fn on_dropped(
+        &mut self,
+        copy: SegmentCopy,
+        cause: Cause,
+        corrections: &mut Vec<Correction>,
+    ) {
+        self.exceptions.add_dropped(copy, Some(cause));
         self.reopen(&copy, corrections);
         let exceptions = &self.exceptions;
         self.watched.retain(|watched| {
@@ -177,9 +182,9 @@ impl Truth {
 
     /// Records that the receiver has discarded a copy, for lack of buffer space or because of its
     /// old timestamp. The copy was not lost on the path, but its bytes must be sent again.
-    pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
+    pub fn on_discarded(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
         self.thrown_away.retain(|other| other.number != copy.number);
-        self.exceptions.dropped(copy, None);
+        self.exceptions.add_dropped(copy, None);
         self.reopen(&copy, corrections);
         let exceptions = &self.exceptions;
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
@@ -211,7 +216,8 @@ impl Truth {
                         from: from.max(copy.from),
                         to: to.min(copy.to),
                     };
-                    part.from < part.to && exceptions.all_dropped(&part, open.copy.number)
+                    part.from < part.to
+                        && exceptions.has_fully_dropped_byte(&part, open.copy.number)
                 });
             if lost {
                 let Open { copy: SegmentCopy { number, .. }, episode, counted, .. } = *open;
@@ -223,7 +229,7 @@ impl Truth {
 
     /// Records that the receiver has accepted a copy.
     #[inline]
-    pub fn delivered(&mut self, copy: SegmentCopy) {
+    pub fn on_delivered(&mut self, copy: SegmentCopy) {
         if !(self.open.is_empty()
             && self.watched.is_empty()
             && self.thrown_away.is_empty()
@@ -247,17 +253,17 @@ impl Truth {
         });
         let exceptions = &mut self.exceptions;
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
-        exceptions.delivered(&copy);
+        exceptions.add_delivered(&copy);
     }
 
     /// Records that an acknowledgment of everything before `ack` was dropped.
-    pub fn ack_dropped(&mut self, ack: u64) {
+    pub fn on_ack_dropped(&mut self, ack: u64) {
         self.ack_dropped = self.ack_dropped.max(ack);
     }
 
     /// Records an episode. Returns its cause as far as is known now, and the reason if the cause is
     /// [`Cause::Spurious`].
-    pub fn episode(
+    pub fn record_episode(
         &mut self,
         inference: SenderInference,
         trigger: Trigger,
@@ -266,7 +272,7 @@ impl Truth {
     ) -> (Cause, Option<SubCause>) {
         self.episodes += 1;
         let Trigger { position: trigger, repaired } = trigger;
-        let newest = self.exceptions.newest(trigger, repaired);
+        let newest = self.exceptions.newest_copy(trigger, repaired);
         if let Some(cause) = newest.dropped {
             return (cause, None);
         }
@@ -306,13 +312,13 @@ impl Truth {
     }
 
     /// Number of episodes so far; it is also the number of the newest episode.
-    pub const fn episodes(&self) -> u64 {
+    pub const fn episode_count(&self) -> u64 {
         self.episodes
     }
 
     /// Records that everything before `position` is acknowledged. State about the acknowledged
     /// range is then removed, unless a verdict still depends on it.
-    pub fn advance(&mut self, position: u64) {
+    pub fn on_acknowledged(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;
         }

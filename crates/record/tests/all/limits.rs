@@ -21,20 +21,20 @@ fn a_correction_moves_only_the_time_of_its_own_episode() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
-    limits.reduce(at(20), at(10), &reduction(1));
+    limits.note_reduction(at(20), at(10), &reduction(1));
     limits.set(at(20), FlowLimit::Recovery(Congestion), at(10));
     limits.set(at(30), FlowLimit::Window(Congestion), at(10));
-    limits.reduce(at(40), at(10), &reduction(2));
+    limits.note_reduction(at(40), at(10), &reduction(2));
     limits.set(at(40), FlowLimit::Recovery(Congestion), at(10));
-    limits.correct(2, Wireless);
+    limits.correct_cause(2, Wireless);
     limits.set(at(50), FlowLimit::Window(Wireless), at(10));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::Recovery(Wireless)), ms(10));
     assert_eq!(times.time_under(FlowLimit::Recovery(Congestion)), ms(10));
     assert_eq!(times.time_under(FlowLimit::Window(Congestion)), ms(10));
     // The timeout claims all the time since data were last sent.
-    limits.reduce(at(60), at(10), &Reduction { by_timer: true, ..reduction(3) });
-    limits.end(at(70));
+    limits.note_reduction(at(60), at(10), &Reduction { by_timer: true, ..reduction(3) });
+    limits.end_life(at(70));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::Timeout(Congestion)), ms(50));
     assert_eq!(times.total(), ms(70));
@@ -50,8 +50,8 @@ fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     limits.note_delayed_ack(at(20), at(60));
     limits.set(at(70), FlowLimit::SlowStart, at(70));
     let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Wireless) };
-    limits.reduce(at(1070), at(70), &timer);
-    limits.end(at(1070));
+    limits.note_reduction(at(1070), at(70), &timer);
+    limits.end_life(at(1070));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::DelayedAck), ms(40));
     assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(1000));
@@ -68,8 +68,8 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     limits.set(at(10), FlowLimit::SlowStart, at(10));
     limits.note_delayed_ack(at(30), at(70));
     let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Wireless) };
-    limits.reduce(at(1010), at(10), &timer);
-    limits.end(at(1010));
+    limits.note_reduction(at(1010), at(10), &timer);
+    limits.end_life(at(1010));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::DelayedAck), ms(40));
     assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(960));
@@ -84,20 +84,20 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(0));
-    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Congestion));
+    limits.note_reduction(at(10), at(10), &Reduction::first_in_window(1, Congestion));
     limits.set(at(10), FlowLimit::Window(Congestion), at(10));
     let timer =
         |episode| Reduction { by_timer: true, ..Reduction::first_in_window(episode, Spurious) };
-    limits.reduce(at(30), at(30), &timer(2));
+    limits.note_reduction(at(30), at(30), &timer(2));
     limits.set(at(30), FlowLimit::Window(Spurious), at(30));
     // The timer expires again for the same window: one undo reverts both timeouts.
-    limits.reduce(at(40), at(40), &Reduction { same_window_of_data: true, ..timer(3) });
-    limits.undo(at(50), at(50));
-    limits.set(at(50), limits.window(), at(50));
+    limits.note_reduction(at(40), at(40), &Reduction { same_window_of_data: true, ..timer(3) });
+    limits.note_undo(at(50), at(50));
+    limits.set(at(50), limits.window_limit(), at(50));
     assert_eq!(limits.limit(), FlowLimit::Window(Congestion));
     // A later correction of the first reduction's cause applies to the restored window, too.
-    limits.correct(1, Wireless);
-    limits.end(at(80));
+    limits.correct_cause(1, Wireless);
+    limits.end_life(at(80));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::Window(Wireless)), ms(50));
     assert_eq!(times.time_under(FlowLimit::Window(Spurious)), ms(20));
@@ -109,10 +109,10 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
 fn an_undo_of_the_first_reduction_brings_slow_start_back() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
-    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Spurious));
-    assert_eq!(limits.window(), FlowLimit::Window(Spurious));
-    limits.undo(at(20), at(20));
-    assert_eq!(limits.window(), FlowLimit::SlowStart);
+    limits.note_reduction(at(10), at(10), &Reduction::first_in_window(1, Spurious));
+    assert_eq!(limits.window_limit(), FlowLimit::Window(Spurious));
+    limits.note_undo(at(20), at(20));
+    assert_eq!(limits.window_limit(), FlowLimit::SlowStart);
 }
 
 /// The timer expires during a recovery from many losses, in which no partial ACK restarted it: its
@@ -122,13 +122,13 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(0));
-    limits.reduce(at(10), at(10), &Reduction::first_in_window(1, Congestion));
-    limits.set(at(10), limits.recovery(), at(10));
+    limits.note_reduction(at(10), at(10), &Reduction::first_in_window(1, Congestion));
+    limits.set(at(10), limits.recovery_limit(), at(10));
     let timer =
         Reduction { by_timer: true, stale_timer: true, ..Reduction::first_in_window(2, Spurious) };
-    limits.reduce(at(30), at(20), &timer);
-    limits.set(at(30), limits.window(), at(30));
-    limits.end(at(90));
+    limits.note_reduction(at(30), at(20), &timer);
+    limits.set(at(30), limits.window_limit(), at(30));
+    limits.end_life(at(90));
     let times = |cause| {
         let limits = limits.times();
         [FlowLimit::Recovery(cause), FlowLimit::Timeout(cause), FlowLimit::Window(cause)]
@@ -136,7 +136,7 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     };
     assert_eq!(times(Congestion), [ms(10), ms(10), ms(60)]);
     let mut later = limits.clone();
-    later.correct(1, Wireless);
+    later.correct_cause(1, Wireless);
     assert_eq!(later.times().time_under(FlowLimit::Window(Wireless)), ms(60));
     assert_eq!(later.times().time_under(FlowLimit::Window(Congestion)), ms(0));
 }
@@ -149,8 +149,8 @@ fn a_reduction_ends_slow_start_by_itself() {
     limits.begin_connection(at(0));
     limits.set(at(0), FlowLimit::SlowStart, at(10));
     let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Spurious) };
-    limits.reduce(at(30), at(10), &timer);
-    limits.end(at(70));
+    limits.note_reduction(at(30), at(10), &timer);
+    limits.end_life(at(70));
     let times = limits.times();
     assert_eq!(times.time_under(FlowLimit::SlowStart), ms(10));
     assert_eq!(times.time_under(FlowLimit::Timeout(Spurious)), ms(20));

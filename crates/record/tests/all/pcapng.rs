@@ -78,7 +78,7 @@ fn the_file_says_what_it_is() {
 fn packets_come_in_order_of_time_with_nothing_left_out() {
     let capture = both();
     let packets = packets(&bytes_of(&capture, SnapLength::Full));
-    assert_eq!(packets.len(), capture.sightings());
+    assert_eq!(packets.len(), capture.sighting_count());
     assert_eq!(packets.len(), 28);
     assert!(packets.is_sorted_by_key(|packet| packet.timestamp));
     assert_eq!(packets[0].timestamp.as_nanos(), 1_000_001);

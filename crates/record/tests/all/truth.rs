@@ -159,7 +159,7 @@ impl Run {
             let row = self.ledger.retransmissions.len() as u32;
             let sent_to = self.sent_to;
             let again = Retransmission { copy, sent_to, episode: Some(row), counted: true };
-            let verdict = self.truth.retransmitted(again, &self.ledger);
+            let verdict = self.truth.on_retransmitted(again, &self.ledger);
             self.unnecessary.insert(row, verdict);
             self.ledger.retransmissions.push(number as usize);
         }
@@ -189,9 +189,9 @@ impl Run {
             _ => Fate::Delivered,
         };
         match fate {
-            Fate::Dropped(cause) => self.truth.dropped(copy, cause, &mut corrections),
-            Fate::Refused => self.truth.refused(copy, &mut corrections),
-            _ => self.truth.delivered(copy),
+            Fate::Dropped(cause) => self.truth.on_dropped(copy, cause, &mut corrections),
+            Fate::Refused => self.truth.on_discarded(copy, &mut corrections),
+            _ => self.truth.on_delivered(copy),
         }
         self.ledger.copies[index].1 = fate;
         self.correct(&corrections);
@@ -246,26 +246,26 @@ impl Run {
                     let inference = inference_of(row);
                     let probe = self.ledger.probe(trigger).filter(|_| repaired);
                     let of = Trigger { position: trigger, repaired: probe.is_some() };
-                    let verdict = self.truth.episode(inference, of, Some(row), &self.ledger);
+                    let verdict = self.truth.record_episode(inference, of, Some(row), &self.ledger);
                     let before = probe.unwrap_or(self.ledger.copies.len());
                     let sub_cause = self.ledger.sub_cause(trigger, before, inference.kind);
                     let is_spurious = verdict.0 == Cause::Spurious;
                     assert_eq!(verdict.1, is_spurious.then_some(sub_cause));
                     self.causes.insert(row, verdict.0);
                     self.ledger.episodes.push((trigger, before));
-                    assert_eq!(self.truth.episodes(), self.ledger.episodes.len() as u64);
+                    assert_eq!(self.truth.episode_count(), self.ledger.episodes.len() as u64);
                 }
             }
             Step::Acknowledge => {
                 while self.snd_una < self.sent_to && self.ledger.has(self.snd_una) {
                     self.snd_una += 1;
                 }
-                self.truth.advance(self.snd_una);
+                self.truth.on_acknowledged(self.snd_una);
             }
             Step::LoseAck { behind } => {
                 let received = (0..).find(|position| !self.ledger.has(*position));
                 let ack = received.expect("the stream ends").saturating_sub(behind);
-                self.truth.ack_dropped(ack);
+                self.truth.on_ack_dropped(ack);
                 self.ledger.lost_ack = self.ledger.lost_ack.max(ack);
             }
             Step::Count => {
@@ -330,7 +330,7 @@ proptest! {
             run.resolve(0, 9);
             run.check()?;
         }
-        run.truth.advance(run.sent_to);
+        run.truth.on_acknowledged(run.sent_to);
         prop_assert_eq!(run.truth.exception_count(), 0);
     }
 }
@@ -347,11 +347,11 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
         run.send(1_000, 2_000);
         run.resolve(0, 9);
         run.resolve(0, 9);
-        run.truth.ack_dropped(lost_ack);
+        run.truth.on_ack_dropped(lost_ack);
         let inference =
             SenderInference { kind: EpisodeKind::Rto, inferred: InferredCause::Congestion };
         let trigger = Trigger { position: 1_000, repaired: false };
-        let verdict = run.truth.episode(inference, trigger, Some(0), &run.ledger);
+        let verdict = run.truth.record_episode(inference, trigger, Some(0), &run.ledger);
         assert_eq!(verdict, (Cause::Spurious, Some(sub_cause)), "{lost_ack}");
     }
 }
@@ -365,7 +365,7 @@ fn every_exception_is_kept_until_it_is_acknowledged() {
     run.send(0, 1_000);
     run.send(1_000, 2_000);
     run.send(2_000, 3_000);
-    run.truth.advance(0);
+    run.truth.on_acknowledged(0);
     assert_eq!(kept(&run), 0);
     // The original is dropped; its repair is not in doubt.
     run.resolve(0, 0);
@@ -384,10 +384,10 @@ fn every_exception_is_kept_until_it_is_acknowledged() {
     run.resolve(1, 9);
     assert_eq!(kept(&run), 4);
     run.resolve(1, 9);
-    run.truth.advance(1_000);
+    run.truth.on_acknowledged(1_000);
     assert_eq!(kept(&run), 2, "of 1_000 … 2_000");
     run.resolve(0, 9);
     assert_eq!(kept(&run), 1, "a retransmission");
-    run.truth.advance(2_000);
+    run.truth.on_acknowledged(2_000);
     assert_eq!(kept(&run), 0);
 }

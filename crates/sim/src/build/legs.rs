@@ -1,6 +1,6 @@
 //! Legs of a flow: the first one, and one more after each proxy.
 
-use super::{Nodes, hop};
+use super::{Nodes, plan_hop};
 use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
 use retx_link::relay;
 use retx_scenario::{Flow, Relay, RelayPosition, Scenario, Side, Split};
@@ -34,7 +34,7 @@ struct Cut<'a> {
 
 /// Legs of a flow, from its sender to its receiver. Adds their routes to the plan, and the TCP
 /// configurations that proxies need.
-pub(super) fn legs(
+pub(super) fn plan_legs(
     scenario: &Scenario,
     (flow, tcp): (&Flow, usize),
     (nodes, plan): (&Nodes<'_>, &mut Plan),
@@ -91,7 +91,7 @@ pub(super) fn legs(
 }
 
 /// Stage for a relay that inspects segments; `None` for other relays.
-pub(super) fn agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
+pub(super) fn plan_agent(index: u32, relay: &Relay) -> Option<AgentPlan> {
     let config = match relay {
         Relay::Split(_) => return None,
         Relay::Snoop(snoop) => relay::Config::Snoop(snoop.config()),
@@ -123,7 +123,7 @@ fn path(
     for (before, next) in hops[part.clone()].iter().enumerate() {
         let here = agents.iter().filter(|(at, _)| *at == part.start + before);
         path.extend(here.map(|(_, port)| plan::Hop::Stage(*port)));
-        path.push(hop(next));
+        path.push(plan_hop(next));
     }
     path
 }

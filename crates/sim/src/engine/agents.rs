@@ -2,7 +2,7 @@
 //! them, and sends these copies when a relay orders a retransmission.
 
 use super::Engine;
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::packet::OtherCopies;
 use crate::plan::Port;
 use crate::stage::Stage;
@@ -40,7 +40,7 @@ impl Engine<'_> {
         if verdict == Verdict::Keep {
             // The copy is made before the packet moves on, because the packet may be freed at once.
             let copy = self.copy_packet(id);
-            self.relay(port.stage).expect("a relay").keep(copy);
+            self.relay(port.stage).expect("a relay").cache_copy(copy);
         }
         self.execute_relay_actions(port.stage);
         self.rearm_stage(port.stage);
@@ -82,7 +82,7 @@ impl Engine<'_> {
         // An acknowledgment that a relay absorbs does not arrive. It is counted as dropped, because
         // `check_conservation` compares sums of these counters.
         self.counts.dropped += 1;
-        let drop = Drop::by_relay(self.now, place);
+        let drop = PacketDrop::by_relay(self.now, place);
         let packet = self.packets.get(id);
         let Some(flow) = self.flows.get(packet.flow() as usize) else {
             return self.drop_non_tcp(id, &drop);
@@ -116,7 +116,7 @@ impl Engine<'_> {
     /// lost as well. If a queue drops the packet and the hop before this one is a relay, that relay
     /// is informed.
     #[cold]
-    pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn prepare_drop(&mut self, id: u32, drop: &PacketDrop) {
         self.packets.note_drop(id, drop);
         let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::owners::Owner;
 use crate::datagram::{Datagram, ROW_NOT_ARRIVED};
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
 impl Engine<'_> {
@@ -13,7 +13,7 @@ impl Engine<'_> {
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
             self.counts.sent += 1;
             let id = self.insert_datagram(index, datagram);
-            self.enter_first_hop(self.stored_step(id));
+            self.enter_first_hop(self.entering_stored(id));
         }
         self.rearm_datagrams(index);
     }
@@ -63,7 +63,7 @@ impl Engine<'_> {
             self.datagrams[index as usize].on_left_first_hop(packet);
             self.rearm_datagrams(index);
         }
-        if let Some((id, to)) = self.take_step(self.stored_step(id)) {
+        if let Some((id, to)) = self.move_to_hop(self.entering_stored(id)) {
             self.deliver_out_of_line(id, to);
         }
     }
@@ -85,7 +85,7 @@ impl Engine<'_> {
     }
 
     /// Handles the drop of a datagram.
-    pub(super) fn drop_datagram(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn drop_datagram(&mut self, id: u32, drop: &PacketDrop) {
         let index = self.datagrams_of(id);
         let packet = self.packets.get(id);
         self.recorder.on_datagram_dropped(packet, drop);

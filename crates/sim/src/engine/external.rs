@@ -6,7 +6,7 @@
 //! reused once it has left, so the caller must empty the queue before the next packet enters.
 
 use super::{Engine, RouteBuilder};
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::options::{Options, RunError};
 use crate::packet::{NONE, OtherCopies, Transmission};
 use crate::plan::{Plan, Side};
@@ -81,7 +81,7 @@ pub enum ExternalEvent {
         /// Id of the packet.
         id: u32,
         /// Place and reason.
-        drop: Drop,
+        drop: PacketDrop,
         /// True if no copy of the packet, made by the network, has arrived or is in flight.
         lost: bool,
         /// True if it was dropped in the first hop of its route.
@@ -92,7 +92,7 @@ pub enum ExternalEvent {
         /// Id of the packet.
         id: u32,
         /// Place and reason of the drop of the last other copy.
-        drop: Drop,
+        drop: PacketDrop,
     },
     /// The packet has left the first hop of its route and is still in the network. Reported only
     /// for sources that keep a number of packets in that hop.
@@ -163,7 +163,7 @@ impl<'a> Engine<'a> {
         packet.connection = arriving.connection;
         packet.set_transmission(arriving.transmission);
         packet.set_table_row(arriving.table_row.unwrap_or(NONE));
-        self.enter_first_hop(self.stored_step(id));
+        self.enter_first_hop(self.entering_stored(id));
         id
     }
 
@@ -234,7 +234,7 @@ impl<'a> Engine<'a> {
 
     /// Handles the drop of an external packet.
     #[cold]
-    pub(super) fn drop_external(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn drop_external(&mut self, id: u32, drop: &PacketDrop) {
         let packet = self.packets.get(id);
         let external = self.external.as_mut().expect("a packet that belongs to no flow");
         let flow = packet.flow() as usize;
@@ -255,7 +255,7 @@ impl<'a> Engine<'a> {
 
     /// Reports an external packet as lost: a relay has freed the last copy of it.
     #[cold]
-    pub(super) fn report_external_loss(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn report_external_loss(&mut self, id: u32, drop: &PacketDrop) {
         let Some(external) = self.external.as_mut() else { return };
         self.recorder.record_loss(self.packets.get(id), drop);
         external.events.push_back(ExternalEvent::GivenUp { id, drop: *drop });
@@ -292,7 +292,7 @@ impl<'a> Engine<'a> {
 
     /// Handles the drop of a packet that belongs to no TCP flow.
     #[inline(never)]
-    pub(super) fn drop_non_tcp(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn drop_non_tcp(&mut self, id: u32, drop: &PacketDrop) {
         if self.external.is_some() {
             self.drop_external(id, drop);
         } else {

@@ -1,8 +1,8 @@
 //! Hops: how a packet enters a hop, leaves it, or is dropped in it.
 
 use super::Engine;
-use super::routes::{Step, pipe_of_entry};
-use crate::drop::Drop;
+use super::routes::{EnteringPacket, pipe_of_entry};
+use crate::drop::PacketDrop;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Departure, Entry, Packet};
@@ -15,20 +15,20 @@ impl Engine<'_> {
         let departure = pipe.poll_transmit(self.now);
         self.agenda.wake(index, pipe.poll_timeout());
         if let Some(departure) = departure {
-            self.depart(index, &departure);
+            self.handle_departure(index, &departure);
         }
     }
 
     /// Handles a packet that leaves a pipe or another stage; `index` is the place at which it
     /// entered.
-    pub(super) fn depart(&mut self, index: u32, departure: &Departure) {
+    pub(super) fn handle_departure(&mut self, index: u32, departure: &Departure) {
         match *departure {
             Departure::Delivered { id } => self.move_to_next_hop(index, id),
             Departure::Lost { id, at, reason } => {
-                self.drop(id, &Drop::by_channel(at, index, reason));
+                self.drop(id, &PacketDrop::by_channel(at, index, reason));
             }
-            Departure::Dropped { id, at } => self.drop(id, &Drop::by_queue(at, index)),
-            Departure::Marked { id } => self.packets.get_mut(id).mark(),
+            Departure::Dropped { id, at } => self.drop(id, &PacketDrop::by_queue(at, index)),
+            Departure::Marked { id } => self.packets.get_mut(id).set_ce(),
             Departure::Copied { id } => self.create_duplicate(index, id),
         }
     }
@@ -39,37 +39,37 @@ impl Engine<'_> {
     pub(super) fn move_to_next_hop(&mut self, from: u32, id: u32) {
         self.recorder.on_left(self.now, from, id, &mut self.packets);
         let packet = PlainPacket { id, bytes: self.packets.get(id).bytes() };
-        if let Some((id, to)) = self.take_step(self.step_from(from, packet)) {
+        if let Some((id, to)) = self.move_to_hop(self.entering_from(from, packet)) {
             self.deliver_out_of_line(id, to);
         }
     }
 
     /// Enters a packet into this hop of its route.
     #[inline(always)]
-    pub(super) fn enter(&mut self, word: u32, step: Step) {
+    pub(super) fn flush_and_enter(&mut self, word: u32, entering: EnteringPacket) {
         let pipe = self.pipes.get(pipe_of_entry(word) as usize);
         // Packets that wait in the funnel before this pipe arrive first.
         if let Some(funnel) = pipe.and_then(Pipe::source) {
             self.flush_funnel(funnel);
         }
-        self.enter_in_order(word, step);
+        self.enter_in_order(word, entering);
     }
 
     /// Enters a packet into this hop. The caller ensures that no earlier arrival at the hop is
     /// still waiting elsewhere.
     #[inline(always)]
-    pub(super) fn enter_in_order(&mut self, word: u32, step: Step) {
+    pub(super) fn enter_in_order(&mut self, word: u32, entering: EnteringPacket) {
         if self.uses_fast_paths {
-            self.enter_fast(word, step);
+            self.enter_fast(word, entering);
         } else {
-            self.enter_hop(word, step);
+            self.enter_hop(word, entering);
         }
     }
 
     #[inline(never)]
-    fn enter_hop(&mut self, index: u32, step: Step) {
-        let id = step.packet.id;
-        self.packets.set_hop(id, step.hop);
+    fn enter_hop(&mut self, index: u32, entering: EnteringPacket) {
+        let id = entering.packet.id;
+        self.packets.set_hop(id, entering.hop);
         // Entries that are not pipes are ports of other stages, or `SOURCE_ENTRY`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
@@ -88,21 +88,21 @@ impl Engine<'_> {
 
     /// Enters a packet sent by a host into the first hop of its route.
     #[inline(never)]
-    pub(super) fn enter_first_hop(&mut self, step: Step) {
-        let word = self.routes[step.hop as usize];
+    pub(super) fn enter_first_hop(&mut self, entering: EnteringPacket) {
+        let word = self.routes[entering.hop as usize];
         let pipe = self.pipes.get(pipe_of_entry(word) as usize);
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
         // by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::sink) {
-            return self.enter_funnel(number, step);
+            return self.enter_funnel(number, entering);
         }
-        self.enter(word, step);
+        self.flush_and_enter(word, entering);
     }
 
     /// Drops a packet because a pipe's queue is full.
     #[inline(never)]
     pub(super) fn drop_at_full_queue(&mut self, index: u32, id: u32) {
-        self.drop(id, &Drop::by_queue(self.now, index));
+        self.drop(id, &PacketDrop::by_queue(self.now, index));
     }
 
     /// Creates the copy of a packet that a channel has duplicated.

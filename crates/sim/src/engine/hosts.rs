@@ -124,7 +124,7 @@ impl Engine<'_> {
         let (id, mut packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];
         flow.note_sent(self.now, (side, transmit), &mut packet, &mut self.recorder);
-        self.enter_first_hop(self.stored_step(id));
+        self.enter_first_hop(self.entering_stored(id));
     }
 
     #[inline]

@@ -16,7 +16,7 @@ pub(crate) struct PlacedStage {
 }
 
 /// Creates the stages of a plan (all stages but pipes) and numbers their places.
-pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
+pub(super) fn create_stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
         let stage = PlacedStage { stage: Stage::new(plan, key), first_place: first };
@@ -27,7 +27,7 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
 }
 
 /// UDP flows, each with a route of its own.
-pub(super) fn datagrams(
+pub(super) fn create_datagram_flows(
     plan: &Plan,
     key: StreamKey,
     builder: &mut RouteBuilder,

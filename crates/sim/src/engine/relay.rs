@@ -17,7 +17,7 @@ pub struct LegChain {
 }
 
 /// Creates the chains of legs of a plan, and records in each leg the chain that it belongs to.
-pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<LegChain> {
+pub(super) fn create_leg_chains(plan: &Plan, flows: &mut [Flow]) -> Vec<LegChain> {
     let mut chains: Vec<LegChain> = Vec::new();
     for (index, proxy) in plan.proxies.iter().enumerate() {
         let [from, to] = proxy.legs;

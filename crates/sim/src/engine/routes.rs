@@ -32,12 +32,12 @@ const PRIVATE: u32 = 1 << 30;
 /// Position stored for a pipe that is not private.
 const ANY: u32 = u32::MAX;
 
-/// Next step of a packet.
+/// Packet that enters a hop.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    /// Packet that takes the step.
+pub(super) struct EnteringPacket {
+    /// The packet.
     pub packet: PlainPacket,
-    /// Next position: an index into the engine's routes.
+    /// Position of the hop: an index into the engine's routes.
     pub hop: u32,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             routes[at] = user.unwrap_or(HOST_ENTRY);
         }
     }
-    let simple = |pipe: &Pipe| pipe.is_plain() || pipe.loses() && !pipe.leads();
+    let simple = |pipe: &Pipe| pipe.is_plain() || pipe.is_plain_but_lossy() && !pipe.leads();
     let private = found
         .into_iter()
         .zip(pipes)
@@ -121,31 +121,31 @@ pub(super) fn unmark_private(routes: &mut [u32], places: &mut [u32]) {
 }
 
 impl Engine<'_> {
-    /// Next step of a packet that leaves a pipe or another hop.
+    /// Packet that leaves a pipe or another hop, and enters the next one.
     #[inline(always)]
-    pub(super) fn step_from(&self, from: u32, packet: PlainPacket) -> Step {
+    pub(super) fn entering_from(&self, from: u32, packet: PlainPacket) -> EnteringPacket {
         match self.places.get(from as usize) {
             // The position follows from the pipe, without a read of the packet.
-            Some(&place) if place != ANY => Step { packet, hop: place + 1 },
+            Some(&place) if place != ANY => EnteringPacket { packet, hop: place + 1 },
             _ => {
-                let step = self.stored_step(packet.id);
-                Step { hop: step.hop + 1, ..step }
+                let entering = self.entering_stored(packet.id);
+                EnteringPacket { hop: entering.hop + 1, ..entering }
             }
         }
     }
 
-    /// Step of a packet to the position stored in it.
+    /// Packet that enters the hop whose position is stored in it.
     #[inline(always)]
-    pub(super) fn stored_step(&self, id: u32) -> Step {
+    pub(super) fn entering_stored(&self, id: u32) -> EnteringPacket {
         let packet = self.packets.get(id);
-        Step { packet: PlainPacket { id, bytes: packet.bytes() }, hop: packet.hop() }
+        EnteringPacket { packet: PlainPacket { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
-    /// Moves a packet to its next hop. If it has reached its destination instead, returns the
+    /// Lets a packet enter its next hop. If it has reached its destination instead, returns the
     /// packet and the endpoint.
     #[inline(always)]
-    pub(super) fn take_step(&mut self, step: Step) -> Option<(u32, u32)> {
-        let (word, id) = (self.routes[step.hop as usize], step.packet.id);
+    pub(super) fn move_to_hop(&mut self, entering: EnteringPacket) -> Option<(u32, u32)> {
+        let (word, id) = (self.routes[entering.hop as usize], entering.packet.id);
         if let Some(to) = destination_of_entry(word) {
             debug_assert_eq!(to, self.packets.get(id).destination);
             return Some((id, to));
@@ -153,14 +153,14 @@ impl Engine<'_> {
         if word == HOST_ENTRY {
             return Some((id, self.packets.get(id).destination));
         }
-        self.enter(word, step);
+        self.flush_and_enter(word, entering);
         None
     }
 
     /// Stores a packet's position in the packet.
     #[inline(always)]
-    pub(super) fn store_hop(&mut self, step: Step) {
-        self.packets.set_hop(step.packet.id, step.hop);
+    pub(super) fn store_hop(&mut self, entering: EnteringPacket) {
+        self.packets.set_hop(entering.packet.id, entering.hop);
     }
 
     /// Position of the last hop on the route to this endpoint, if only one flow takes that route.

@@ -83,12 +83,12 @@ impl Engine<'_> {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let time = self.now;
         for (place, pipe) in (0..).zip(&self.pipes) {
-            let queue_packets = pipe.queued(time);
+            let queue_packets = pipe.queue_length(time);
             samples.push(LinkSample { time, place, queue_packets });
         }
         for placed in &self.stages {
             for port in 0..placed.stage.entry_count() {
-                let queue_packets = placed.stage.queued(time, port);
+                let queue_packets = placed.stage.queue_length(time, port);
                 let place = placed.first_place + u32::from(port);
                 samples.push(LinkSample { time, place, queue_packets });
             }

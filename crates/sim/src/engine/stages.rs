@@ -5,7 +5,7 @@ use super::Engine;
 use super::layout::PlacedStage;
 use super::owners::Owner;
 use super::routes::SOURCE_ENTRY;
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::plan::Port;
 use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
@@ -27,7 +27,7 @@ impl Engine<'_> {
                 Departure::Delivered { id } => {
                     self.move_to_next_hop(first + u32::from(port.exit), id)
                 }
-                other => self.depart(first + u32::from(port.entry), &other),
+                other => self.handle_departure(first + u32::from(port.entry), &other),
             }
         }
         self.rearm_stage(index);
@@ -61,7 +61,7 @@ impl Engine<'_> {
         match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.rearm_stage(port.stage),
             Entry::AcceptedTwice => unreachable!("only pipes copy"),
-            Entry::QueueFull => self.drop(id, &Drop::by_queue(self.now, place)),
+            Entry::QueueFull => self.drop(id, &PacketDrop::by_queue(self.now, place)),
         }
     }
 }

@@ -48,13 +48,13 @@ impl EventNodes {
 
     /// Next wake-up of this target.
     #[inline]
-    pub fn wake_of(&self, target: Target) -> Time {
+    pub fn wake_time(&self, target: Target) -> Time {
         self.nodes[target as usize].wake
     }
 
     /// Mutable next wake-up of this target.
     #[inline(always)]
-    pub fn wake_mut(&mut self, target: Target) -> &mut Time {
+    pub fn wake_time_mut(&mut self, target: Target) -> &mut Time {
         &mut self.nodes[target as usize].wake
     }
 

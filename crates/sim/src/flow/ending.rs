@@ -1,7 +1,7 @@
 //! Close and reset of connections, and their consequences for a flow.
 
 use super::{Flow, Phase, RECEIVER};
-use crate::plan::{Side, Work};
+use crate::plan::{AppPlan, Side};
 use crate::recorder::Recorder;
 use retx_tcp::Event;
 use retx_units::Time;
@@ -83,12 +83,12 @@ impl Flow {
         self.record.end_episode(now, &mut recorder.tables);
         self.record.counters.cwnd.unset(now);
         self.connected = false;
-        self.earlier_bytes = match self.app.work() {
+        self.earlier_bytes = match self.app.plan() {
             // All data that were read count as delivered, even if the last acknowledgment was lost.
-            work @ Work::Files { .. } if !self.reset => {
-                self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
+            work @ AppPlan::Files { .. } if !self.reset => {
+                self.earlier_bytes + work.file_bytes(self.app.file_number()).unwrap_or(0)
             }
-            Work::Exchanges(_) if !self.reset && self.app.has_read_file() => {
+            AppPlan::Exchanges(_) if !self.reset && self.app.has_read_file() => {
                 self.earlier_bytes
                     + self.exchanges.as_ref().map_or(0, |all| all.response_bytes_written)
             }
@@ -96,10 +96,10 @@ impl Flow {
         };
         let next = !self.reset && self.app.next_file();
         let opened_by_proxy = self.leg.as_ref().is_some_and(|leg| leg.opened_by_proxy());
-        let opens = match self.app.work() {
-            Work::Files { .. } if next && opened_by_proxy => Some(Time::NEVER),
-            Work::Files { pause, .. } if next => Some(now + *pause),
-            Work::Exchanges(_) if next => {
+        let opens = match self.app.plan() {
+            AppPlan::Files { .. } if next && opened_by_proxy => Some(Time::NEVER),
+            AppPlan::Files { pause, .. } if next => Some(now + *pause),
+            AppPlan::Exchanges(_) if next => {
                 let think = self.exchanges.as_mut().map(|exchanges| exchanges.draw_think_time());
                 Some(now + think.unwrap_or_default())
             }

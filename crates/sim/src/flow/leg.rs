@@ -169,7 +169,7 @@ impl Flow {
     /// waiting data. Returns the number of bytes read.
     pub fn read_into_proxy(&mut self, now: Time, bytes: u64) -> u64 {
         self.app.set_read_limit(bytes);
-        let read = self.app.receive(&mut self.ends[RECEIVER]);
+        let read = self.app.read_from(&mut self.ends[RECEIVER]);
         self.record.counters.bytes_delivered += read;
         if read > 0 && self.app.is_complete() {
             self.record.note_finish(now);

@@ -67,8 +67,8 @@ impl Flow {
             Limit::Data | Limit::Nagle => FlowLimit::SendBuffer,
             Limit::ReceiveWindow => FlowLimit::ReceiveWindow,
             _ if load.filled_with_others => FlowLimit::Bottleneck,
-            Limit::CongestionWindow | Limit::Deferral => limits.window(),
-            Limit::Recovery => limits.recovery(),
+            Limit::CongestionWindow | Limit::Deferral => limits.window_limit(),
+            Limit::Recovery => limits.recovery_limit(),
             Limit::Pacing => FlowLimit::Pacing,
         }
     }

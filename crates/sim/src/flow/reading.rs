@@ -42,7 +42,7 @@ impl Flow {
     /// Lets the receiving program read as much as its rate permits now.
     #[inline(always)]
     pub(super) fn read(&mut self, now: Time, recorder: &mut Recorder) {
-        let read = self.app.receive(&mut self.ends[RECEIVER]);
+        let read = self.app.read_from(&mut self.ends[RECEIVER]);
         if read == 0 {
             return;
         }

@@ -2,7 +2,7 @@
 //! between them.
 
 use super::{Flow, RECEIVER, SENDER};
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use crate::packet::{OtherCopies, Packet, PacketMut, PacketRef};
 use crate::recorder::Recorder;
 use retx_record::capture::Transmission;
@@ -102,7 +102,7 @@ impl Flow {
         recorder: &mut Recorder,
     ) {
         self.record.note_arrival(now);
-        let (receiver, end) = (&self.ends[RECEIVER], packet.end());
+        let (receiver, end) = (&self.ends[RECEIVER], packet.end_position());
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.record_refusal(packet.for_rare_call(), recorder);
         } else {
@@ -153,14 +153,24 @@ impl Flow {
     }
 
     /// Records that a packet of this flow was dropped.
-    pub fn record_dropped(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+    pub fn record_dropped(
+        &mut self,
+        packet: PacketRef<'_>,
+        drop: &PacketDrop,
+        recorder: &mut Recorder,
+    ) {
         let smss = self.ends[SENDER].window().smss;
         recorder.on_dropped(packet, smss, drop);
         self.record_loss(packet, drop, recorder);
     }
 
     /// Records that a relay has absorbed an acknowledgment of this flow.
-    pub fn record_absorbed(&self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+    pub fn record_absorbed(
+        &self,
+        packet: PacketRef<'_>,
+        drop: &PacketDrop,
+        recorder: &mut Recorder,
+    ) {
         recorder.on_dropped(packet, self.ends[SENDER].window().smss, drop);
     }
 
@@ -168,7 +178,7 @@ impl Flow {
     pub fn record_lost_with_last_copy(
         &mut self,
         packet: PacketRef<'_>,
-        drop: &Drop,
+        drop: &PacketDrop,
         recorder: &mut Recorder,
     ) {
         recorder.record_loss(packet, drop);
@@ -189,7 +199,7 @@ impl Flow {
         }
     }
 
-    fn record_loss(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
+    fn record_loss(&mut self, packet: PacketRef<'_>, drop: &PacketDrop, recorder: &mut Recorder) {
         if !self.is_of_this_connection(packet) || self.is_delivered_by_copy(packet) {
             return;
         }
@@ -237,7 +247,7 @@ impl Flow {
 }
 
 fn copy_of(packet: &Packet, number: u64) -> SegmentCopy {
-    SegmentCopy { number, from: packet.position, to: packet.end() }
+    SegmentCopy { number, from: packet.position, to: packet.end_position() }
 }
 
 fn sent_segment(packet: &Packet, number: u64) -> SentSegment {

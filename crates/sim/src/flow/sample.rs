@@ -41,7 +41,7 @@ impl Flow {
         if self.phase != Phase::Open {
             return self.earlier_bytes;
         }
-        let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
+        let file = self.app.plan().file_bytes(self.app.file_number()).unwrap_or(0);
         let file =
             self.exchanges.as_ref().map_or(file, |exchanges| exchanges.response_bytes_written);
         // SYN and FIN occupy positions, but are not bytes of data.

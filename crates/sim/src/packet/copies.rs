@@ -2,7 +2,7 @@
 
 use super::fields::RareFields;
 use super::{NONE, Packets};
-use crate::drop::Drop;
+use crate::drop::PacketDrop;
 use retx_wire::Ecn;
 
 /// State of the copies of one packet.
@@ -13,7 +13,7 @@ pub(super) struct Copies {
     /// True once a copy has reached the host.
     arrived: bool,
     /// Most recent drop of a copy.
-    last_drop: Option<Drop>,
+    last_drop: Option<PacketDrop>,
     /// Id in the capture of the first copy that a capture point saw, or [`NONE`].
     captured: u32,
 }
@@ -58,7 +58,7 @@ impl Packets {
     }
 
     /// Records the drop of a packet, in case its other copies are lost as well.
-    pub fn note_drop(&mut self, id: u32, drop: &Drop) {
+    pub fn note_drop(&mut self, id: u32, drop: &PacketDrop) {
         let group = self.get(id).copy_group();
         if group != NONE {
             self.copies[group as usize].last_drop = Some(*drop);
@@ -67,7 +67,7 @@ impl Packets {
 
     /// Ends a copy that a relay held. If it was the last copy and none has arrived, the packet is
     /// lost, and the last drop of another copy is returned.
-    pub fn end_held_copy(&mut self, id: u32) -> Option<Drop> {
+    pub fn end_held_copy(&mut self, id: u32) -> Option<PacketDrop> {
         let group = self.get(id).copy_group() as usize;
         let last_drop = self.copies[group].last_drop;
         self.end_among_copies(id, false);

@@ -4,7 +4,7 @@
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, tcp};
 use crate::random;
 use retx_record::tables::{LinkSamples, Tables};
-use retx_sim::plan::{FlowPlan, Hop, PipePlan, Plan, Sampling, Work};
+use retx_sim::plan::{AppPlan, FlowPlan, Hop, PipePlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, RandomStream, StreamKey, Time};
 
@@ -104,7 +104,8 @@ fn chain(seed: u64) -> Plan {
             link
         })
         .collect();
-    let mut plan = one_flow(&links, tcp(["sack", "linux"][stream.below(2) as usize]), Work::Bulk);
+    let mut plan =
+        one_flow(&links, tcp(["sack", "linux"][stream.below(2) as usize]), AppPlan::Bulk);
     cut(&mut plan, &mut stream);
     plan
 }
@@ -152,7 +153,7 @@ fn tree(seed: u64, star: bool) -> Plan {
             middle.delay = Duration::from_nanos(100_000_000 + stream.below(200_000_000));
         }
     }
-    let mut plan = one_flow(&[middle], preset, Work::Bulk);
+    let mut plan = one_flow(&[middle], preset, AppPlan::Bulk);
     let flow = plan.flows.remove(0);
     plan.routes.clear();
     plan.runs_to_end = stream.below(2) == 0;
@@ -191,9 +192,9 @@ fn tree(seed: u64, star: bool) -> Plan {
             // Flows of opposite directions that begin at the same time would stay in step, so each
             // begins at a time of its own.
             start: Time::from_nanos(stream.below(4) * 10_000_000 + 1009 * index as u64),
-            work: match stream.below(3) {
-                0 => Work::transfer(1 + stream.below(1_000_000)).into(),
-                _ => Work::Bulk.into(),
+            app: match stream.below(3) {
+                0 => AppPlan::transfer(1 + stream.below(1_000_000)).into(),
+                _ => AppPlan::Bulk.into(),
             },
             ..flow.clone()
         });

@@ -2,7 +2,7 @@
 //! product is 32.5 packets.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
-use retx_sim::plan::{Plan, Sampling, Work};
+use retx_sim::plan::{AppPlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, Time};
 
@@ -25,7 +25,7 @@ fn path(preset: &str, mbit_s: u64, loss: f64) -> Plan {
     if loss > 0.0 {
         link.forward = vec![bernoulli(loss)];
     }
-    one_flow(&[link], tcp(preset), Work::Bulk)
+    one_flow(&[link], tcp(preset), AppPlan::Bulk)
 }
 
 fn run(plan: &Plan) -> Outcome {

@@ -8,7 +8,7 @@ use retx_link::{channel, pipe, queue, wlan};
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, EpisodeKind, SubCause};
 use retx_record::tables::Episode;
-use retx_sim::plan::{PipePlan, Plan, StagePlan, Work};
+use retx_sim::plan::{AppPlan, PipePlan, Plan, StagePlan};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Rate, Time};
@@ -60,7 +60,7 @@ fn plan(path: Path) -> Plan {
     let mut links = vec![LinkOf::new("one", ["a", "b"]), LinkOf::new("two", ["b", "c"])];
     links.truncate(path.links);
     links.iter_mut().for_each(|link| link.delay = Duration::from_millis(20));
-    let mut plan = one_flow(&links, tcp("newreno"), Work::transfer(100 * 1460));
+    let mut plan = one_flow(&links, tcp("newreno"), AppPlan::transfer(100 * 1460));
     plan.tcps[0].config.receive_buffer = Size::Mss(16);
     if path.cell {
         insert_cell(&mut plan, path.links, cell(2));
@@ -314,7 +314,7 @@ fn losses_alone_are_never_taken_for_spurious() {
         link.delay = Duration::from_millis(300);
         link.packets = Some(500);
         link.forward = vec![bernoulli(0.01)];
-        let mut plan = one_flow(&[link], tcp(preset), Work::transfer(4_000_000));
+        let mut plan = one_flow(&[link], tcp(preset), AppPlan::transfer(4_000_000));
         let mut repeated = 0;
         for seed in 0..60 {
             plan.seed = seed;

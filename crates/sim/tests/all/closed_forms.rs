@@ -11,7 +11,7 @@
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_link::channel;
 use retx_record::reason::EpisodeKind;
-use retx_sim::plan::{Plan, Work};
+use retx_sim::plan::{AppPlan, Plan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, Time};
 
@@ -35,7 +35,7 @@ fn run(setting: &Setting, seed: u64) -> Outcome {
     tcp.config.delayed_ack.segments = setting.segments_per_ack;
     let warmup = Time::ZERO + WARMUP;
     let end = warmup + Duration::from_secs(setting.seconds);
-    let plan = Plan { seed, warmup, end, ..one_flow(&[link], tcp, Work::Bulk) };
+    let plan = Plan { seed, warmup, end, ..one_flow(&[link], tcp, AppPlan::Bulk) };
     let options = Options { record_episodes: true, ..Options::default() };
     run_plan(&plan, &options, &Control::default()).expect("a sound plan")
 }

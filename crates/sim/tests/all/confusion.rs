@@ -4,7 +4,7 @@
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_record::reason::{Cause, EpisodeKind, InferredCause};
 use retx_record::summary::{CauseSummary, FlowSummary};
-use retx_sim::plan::{Plan, Work};
+use retx_sim::plan::{AppPlan, Plan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::{congestion_control, loss_cause, loss_detection};
 use retx_units::{Duration, Time};
@@ -18,7 +18,7 @@ fn path(rule: &str, p: f64, packets: u64) -> Plan {
     link.delay = Duration::from_millis(20);
     link.packets = Some(packets);
     link.forward = vec![bernoulli(p)];
-    let mut plan = one_flow(&[link], tcp("sack"), Work::transfer(4_000_000));
+    let mut plan = one_flow(&[link], tcp("sack"), AppPlan::transfer(4_000_000));
     plan.tcps[0].config.loss_cause = serde_json::from_value(rule.into()).expect(DEFAULTS);
     plan.end = Time::ZERO + Duration::from_secs(600);
     plan
@@ -83,7 +83,7 @@ fn any_rule_under_any_congestion_control() {
             let detections = &loss_detection::Config::NAMES[1..];
             let detection = detections[index % detections.len()];
             let mut plan = path(rule, 0.01, 60);
-            plan.flows[0].work = Work::transfer(1_000_000).into();
+            plan.flows[0].app = AppPlan::transfer(1_000_000).into();
             let config = &mut plan.tcps[0].config;
             config.congestion_control = serde_json::from_value((*control).into()).expect(DEFAULTS);
             config.loss_detection = serde_json::from_value(detection.into()).expect(DEFAULTS);

@@ -329,5 +329,5 @@ app = "cbr"
     let outcome = run(&scenario, &options, &Control::default()).expect("it runs");
     assert_eq!(only(&outcome).datagrams.delivered, 100);
     assert_eq!(outcome.wlans[0].counts.packets_delivered, 100);
-    assert_eq!(outcome.capture.expect("asked for").sightings(), 100);
+    assert_eq!(outcome.capture.expect("asked for").sighting_count(), 100);
 }

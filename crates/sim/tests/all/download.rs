@@ -3,7 +3,7 @@
 
 use crate::plans::{LinkOf, high_ber, one_flow, script, tcp};
 use retx_record::reason::{Cause, EpisodeKind, SegmentFate, SubCause};
-use retx_sim::plan::{Plan, Work};
+use retx_sim::plan::{AppPlan, Plan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Time};
@@ -152,7 +152,7 @@ fn lost_acks_make_a_spurious_timeout() {
 fn a_delayed_ack_makes_a_spurious_timeout() {
     let mut link = LinkOf::new("link", ["server", "client"]);
     link.delay = Duration::from_millis(10);
-    let mut plan = one_flow(&[link], tcp("reno"), Work::transfer(401 * 1460));
+    let mut plan = one_flow(&[link], tcp("reno"), AppPlan::transfer(401 * 1460));
     plan.tcps[0].config.min_rto = Duration::from_millis(1);
     plan.tcps[0].config.receive_buffer = Size::Mss(4);
     let outcome = run(&plan);

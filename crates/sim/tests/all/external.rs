@@ -28,7 +28,9 @@ fn plan(link: &str) -> Plan {
 }
 
 fn plan_of(text: &str) -> Plan {
-    build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
+    build::plan_from_scenario(
+        &parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"),
+    )
 }
 
 fn engine<'p>(plan: &'p Plan, options: &Options) -> Engine<'p> {

@@ -9,7 +9,9 @@
 
 use retx_link::{channel, pipe, queue};
 use retx_record::reason::EpisodeKind;
-use retx_sim::plan::{CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan, Work};
+use retx_sim::plan::{
+    AppPlan, CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Sampling, Side, TcpPlan,
+};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Rate, Time};
@@ -87,7 +89,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
             name: "data".into(),
             tcp: 0,
             receiver_tcp: 0,
-            work: Work::Bulk.into(),
+            app: AppPlan::Bulk.into(),
             start: Time::ZERO + Duration::from_secs(1),
             initiator: Side::Sender,
             routes: [0, 1],

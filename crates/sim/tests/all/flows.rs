@@ -1,7 +1,7 @@
 //! Applications, starts and ends of flows, and statistics over a part of a run.
 
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, script, tcp};
-use retx_sim::plan::{FileSizes, FlowPlan, Plan, READ_BLOCK, Sampling, Side, Work};
+use retx_sim::plan::{AppPlan, FileSizes, FlowPlan, Plan, READ_BLOCK, Sampling, Side};
 use retx_sim::{Control, Options, Outcome, RunError, run_plan};
 use retx_units::{Duration, Rate, Time};
 
@@ -19,13 +19,13 @@ fn short_link() -> LinkOf {
     link
 }
 
-fn files(sizes: &[u64], pause: Duration) -> Work {
-    Work::Files { sizes: FileSizes::Each(sizes.into()), pause }
+fn files(sizes: &[u64], pause: Duration) -> AppPlan {
+    AppPlan::Files { sizes: FileSizes::Each(sizes.into()), pause }
 }
 
 #[test]
 fn files_follow_one_another_over_connections_of_their_own() {
-    let one = run(&one_flow(&[short_link()], tcp("reno"), Work::transfer(50_000)));
+    let one = run(&one_flow(&[short_link()], tcp("reno"), AppPlan::transfer(50_000)));
     let pause = Duration::from_secs(3);
     let mut plan = one_flow(&[short_link()], tcp("reno"), files(&[50_000; 3], pause));
     plan.sampling = Sampling::Every(Duration::from_millis(10));
@@ -117,7 +117,7 @@ fn clone(link: &LinkOf) -> LinkOf {
 #[test]
 fn nothing_to_send_is_a_handshake_and_a_close() {
     for initiator in [Side::Sender, Side::Receiver] {
-        let mut plan = one_flow(&[short_link()], tcp("reno"), Work::transfer(0));
+        let mut plan = one_flow(&[short_link()], tcp("reno"), AppPlan::transfer(0));
         plan.flows[0].initiator = initiator;
         let outcome = run(&plan);
         let flow = &outcome.flows[0];
@@ -139,8 +139,8 @@ fn no_time_is_an_empty_result() {
 #[test]
 fn a_run_ends_when_its_finite_flows_have_closed() {
     let link = LinkOf { packets: Some(20), ..short_link() };
-    let mut plan = one_flow(&[link], tcp("reno"), Work::transfer(100_000));
-    let bulk = FlowPlan { name: "bulk".into(), work: Work::Bulk.into(), ..plan.flows[0].clone() };
+    let mut plan = one_flow(&[link], tcp("reno"), AppPlan::transfer(100_000));
+    let bulk = FlowPlan { name: "bulk".into(), app: AppPlan::Bulk.into(), ..plan.flows[0].clone() };
     plan.flows.push(bulk);
     let outcome = run(&plan);
     let finish = outcome.flows[0].finish_s.expect("it is complete");
@@ -160,7 +160,7 @@ fn a_reset_ends_a_flow_unfinished() {
     let mut link = short_link();
     let all: Vec<u64> = (40..4000).collect();
     link.forward = vec![script(&all, &[])];
-    let mut plan = one_flow(&[link], tcp("reno"), Work::transfer(1_000_000));
+    let mut plan = one_flow(&[link], tcp("reno"), AppPlan::transfer(1_000_000));
     plan.tcps[0].config.max_retransmissions = Some(3);
     let outcome = run(&plan);
     let flow = &outcome.flows[0];
@@ -172,7 +172,7 @@ fn a_reset_ends_a_flow_unfinished() {
 
 #[test]
 fn flows_start_when_they_are_to() {
-    let mut plan = one_flow(&[short_link()], tcp("reno"), Work::transfer(10_000));
+    let mut plan = one_flow(&[short_link()], tcp("reno"), AppPlan::transfer(10_000));
     plan.flows[0].start = at(5.0);
     let late = FlowPlan { name: "late".into(), start: at(7.5), ..plan.flows[0].clone() };
     plan.flows.push(late);
@@ -194,7 +194,7 @@ fn statistics_begin_with_the_warmup() {
     let plan = |end: f64, warmup: f64| Plan {
         end: at(end),
         warmup: at(warmup),
-        ..one_flow(&[clone(&link)], tcp("newreno"), Work::Bulk)
+        ..one_flow(&[clone(&link)], tcp("newreno"), AppPlan::Bulk)
     };
     let (whole, before, after) =
         (run(&plan(60.0, 0.0)), run(&plan(20.0, 0.0)), run(&plan(60.0, 20.0)));
@@ -229,7 +229,7 @@ fn statistics_begin_with_the_warmup() {
 fn maxima_begin_with_the_warmup() {
     let mut link = short_link();
     link.forward = vec![bernoulli(0.1)];
-    let work = Work::transfer(500_000);
+    let work = AppPlan::transfer(500_000);
     let plan = Plan { end: at(200.0), ..one_flow(&[link], tcp("reno"), work) };
     let plan = Plan { runs_to_end: true, ..plan };
     let whole = run(&plan);
@@ -324,7 +324,7 @@ fn a_dumbbell_shares_its_bottleneck() {
 /// A plan may have very many flows; those that have not begun only cost memory.
 #[test]
 fn a_hundred_thousand_flows() {
-    let mut plan = one_flow(&[short_link()], tcp("reno"), Work::transfer(100));
+    let mut plan = one_flow(&[short_link()], tcp("reno"), AppPlan::transfer(100));
     let first = plan.flows.remove(0);
     plan.flows = (0..100_000)
         .map(|index| FlowPlan {

@@ -5,7 +5,7 @@ use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use crate::random;
 use retx_link::queue;
 use retx_record::tables::LinkSample;
-use retx_sim::plan::{Plan, Sampling, StagePlan, Work};
+use retx_sim::plan::{AppPlan, Plan, Sampling, StagePlan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, StreamKey, Time};
 
@@ -93,7 +93,7 @@ fn a_queue_behind_a_host_is_told_whatever_its_tcp_sends_by() {
         let mut link = LinkOf::new("link", ["server", "client"]);
         link.delay = Duration::from_millis(10);
         (link.packets, link.forward) = (Some(25), vec![bernoulli(0.003)]);
-        let mut plan = one_flow(&[link], tcp(preset), Work::Bulk);
+        let mut plan = one_flow(&[link], tcp(preset), AppPlan::Bulk);
         plan.end = Time::ZERO + Duration::from_secs(20);
         plan.sampling = Sampling::EveryAck;
         assert!(check(&plan, preset) > 1000, "{preset}");

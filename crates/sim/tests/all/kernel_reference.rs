@@ -11,7 +11,7 @@
 
 use crate::plans::{LinkOf, bernoulli, one_flow, script, tcp};
 use retx_link::channel;
-use retx_sim::plan::{Plan, TcpPlan, Work};
+use retx_sim::plan::{AppPlan, Plan, TcpPlan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, StreamKey};
@@ -41,7 +41,7 @@ fn path(path: Path, tcp: TcpPlan) -> Plan {
     link.delay = Duration::from_millis(20) + lateness(replication);
     link.packets = mbit_s.map(|_| 100);
     link.forward = channel;
-    let mut plan = one_flow(&[link], tcp, Work::transfer(10_000_000));
+    let mut plan = one_flow(&[link], tcp, AppPlan::transfer(10_000_000));
     for pipe in &mut plan.pipes {
         pipe.config.overhead = 0;
     }
@@ -185,7 +185,7 @@ fn bbr_on_a_long_fat_path() {
         link.mbit_s = Some(20);
         link.delay = Duration::from_millis(300) + lateness(replication);
         link.packets = Some(100);
-        let mut plan = one_flow(&[link], tcp("linux_bbr"), Work::transfer(15_000_000));
+        let mut plan = one_flow(&[link], tcp("linux_bbr"), AppPlan::transfer(15_000_000));
         plan.pipes.iter_mut().for_each(|pipe| pipe.config.overhead = 0);
         plan
     };
@@ -208,7 +208,7 @@ fn reno_in_a_queue_of_five() {
     let mut link = LinkOf::new("path", ["server", "client"]);
     link.delay = Duration::from_millis(20);
     link.packets = Some(5);
-    let mut plan = one_flow(&[link], tcp("linux_reno"), Work::transfer(8_000_000));
+    let mut plan = one_flow(&[link], tcp("linux_reno"), AppPlan::transfer(8_000_000));
     plan.pipes.iter_mut().for_each(|pipe| pipe.config.overhead = 0);
     let flow = run(&plan, 0).flows.remove(0);
     let seconds = flow.response_time_s.expect("complete");

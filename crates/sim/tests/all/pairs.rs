@@ -5,7 +5,7 @@
 //! `cargo test -p retx-sim --test all pairs -- --nocapture` prints the mean times.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
-use retx_sim::plan::Work;
+use retx_sim::plan::AppPlan;
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{Config, Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Time};
@@ -87,7 +87,7 @@ fn times(control: &str, column: &str, p: f64) -> Vec<f64> {
     link.delay = Duration::from_millis(20);
     link.packets = Some(100);
     link.forward = vec![bernoulli(p)];
-    let mut plan = one_flow(&[link], tcp("sack"), Work::transfer(1_000_000));
+    let mut plan = one_flow(&[link], tcp("sack"), AppPlan::transfer(1_000_000));
     plan.end = Time::ZERO + Duration::from_secs(3600);
     plan.tcps[0].config = config(control, column);
     let seconds = |replication| {

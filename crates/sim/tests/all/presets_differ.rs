@@ -2,7 +2,7 @@
 //! configurations: a choice without any effect would not have been connected to the code.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
-use retx_sim::plan::{Plan, TcpPlan, Work};
+use retx_sim::plan::{AppPlan, Plan, TcpPlan};
 use retx_sim::{Control, Options, run_plan};
 use retx_tcp::{congestion_control, presets};
 use retx_units::{Duration, Time};
@@ -22,7 +22,10 @@ fn lossy(tcp: TcpPlan) -> Plan {
     bottleneck.packets = Some(15);
     bottleneck.forward = vec![bernoulli(0.01)];
     bottleneck.reverse = vec![bernoulli(0.005)];
-    Plan { end: Time::ZERO + Duration::from_secs(60), ..one_flow(&[bottleneck], tcp, Work::Bulk) }
+    Plan {
+        end: Time::ZERO + Duration::from_secs(60),
+        ..one_flow(&[bottleneck], tcp, AppPlan::Bulk)
+    }
 }
 
 /// Every segment sent: its time, first sequence number and length.

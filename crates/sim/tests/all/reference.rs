@@ -93,7 +93,7 @@ fn shipped_scenarios_are_as_in_the_reference() {
             let text = std::fs::read_to_string(&path).expect("it can be read");
             let source = Source { name: &name, text: &text, overrides: &[] };
             let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
-            let mut plan = build::plan(&scenario);
+            let mut plan = build::plan_from_scenario(&scenario);
             plan.end = plan.end.min(Time::ZERO + Duration::from_secs(20));
             check(&plan, &name);
             count += 1;

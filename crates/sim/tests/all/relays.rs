@@ -24,7 +24,7 @@ fn last_hop(kind: &str, changes: &[(&str, &str)], replication: u64) -> Outcome {
     let scenario = parse(&Source { name: &name, text: &text, overrides: &overrides })
         .unwrap_or_else(|error| panic!("{error}"));
     let options = Options { replication, ..TABLES };
-    run_plan(&build::plan(&scenario), &options, &Control::default())
+    run_plan(&build::plan_from_scenario(&scenario), &options, &Control::default())
         .unwrap_or_else(|error| panic!("{name} {changes:?} {replication}: {error}"))
 }
 

@@ -2,7 +2,7 @@
 
 use retx_record::tables::Tables;
 use retx_scenario::{SampleInterval, Scenario, Source, Stop, parse};
-use retx_sim::build::plan;
+use retx_sim::build::plan_from_scenario;
 use retx_sim::plan::Plan;
 use retx_sim::{Batch, CapturePoint, Control, Options, Outcome, RunError, run, run_many, run_plan};
 use retx_units::Duration;
@@ -151,29 +151,29 @@ fn tables_have_the_columns_of_the_contract() {
     let outcome = run_of(&scenario(TWO_HOPS), 0);
     let tables = &outcome.tables;
     let columns = |table: retx_record::Table| {
-        assert!(table.rows() > 0, "{}", table.name);
+        assert!(table.row_count() > 0, "{}", table.name);
         table.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
     };
     let names = &outcome.names;
     assert_eq!(
-        tables.samples.as_ref().map(|it| columns(it.table(names))).as_deref(),
+        tables.samples.as_ref().map(|it| columns(it.to_table(names))).as_deref(),
         Some(
             "flow time_s cwnd_bytes ssthresh_bytes flight_size_bytes rwnd_bytes srtt_s rttvar_s \
              rto_s backoff state ack_bytes"
         )
     );
     assert_eq!(
-        tables.segments.as_ref().map(|it| columns(it.table(names))).as_deref(),
+        tables.segments.as_ref().map(|it| columns(it.to_table(names))).as_deref(),
         Some(
             "flow sent_s seq length_bytes packet_number retransmission cause fate arrived_s acked_s"
         )
     );
     assert_eq!(
-        tables.drops.as_ref().map(|it| columns(it.table(names))).as_deref(),
+        tables.drops.as_ref().map(|it| columns(it.to_table(names))).as_deref(),
         Some("time_s place reason flow packet_number retransmission")
     );
     assert_eq!(
-        tables.episodes.as_ref().map(|it| columns(it.table(names))).as_deref(),
+        tables.episodes.as_ref().map(|it| columns(it.to_table(names))).as_deref(),
         Some(
             "flow kind start_s end_s trigger_packet cause sub_cause inferred_cause \
              cwnd_before_bytes cwnd_after_bytes rto_s backoff retransmitted unnecessary"
@@ -243,7 +243,7 @@ fn a_cancelled_batch_has_no_outcome() {
 fn samples_too_many_to_keep_are_an_error_and_no_end_of_memory() {
     let scenario = scenario(&TWO_HOPS.replace("\"100 ms\"\n\n[tcp", "\"1 us\"\n\n[tcp"));
     let tried = |scenario: &Scenario, samples_max| {
-        let plan = Plan { samples_max, ..plan(scenario) };
+        let plan = Plan { samples_max, ..plan_from_scenario(scenario) };
         run_plan(&plan, &Options::default(), &Control::default()).map(|outcome| outcome.tables)
     };
     // This run may end early, so it starts, and stops once it has too many rows.

@@ -2,7 +2,7 @@
 
 use crate::plans::{LinkOf, bernoulli, one_flow, script, split, tcp};
 use retx_record::summary::FlowSummary;
-use retx_sim::plan::{FileSizes, Plan, Side, Work};
+use retx_sim::plan::{AppPlan, FileSizes, Plan, Side};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, Time};
@@ -23,7 +23,7 @@ fn two_links(mbit_s: u64) -> [LinkOf; 2] {
     [near, far]
 }
 
-fn download(mbit_s: u64, work: Work) -> Plan {
+fn download(mbit_s: u64, work: AppPlan) -> Plan {
     let mut plan = one_flow(&two_links(mbit_s), tcp("newreno"), work);
     let config = &mut plan.tcps[0].config;
     config.receive_buffer = Size::Bytes(60_000);
@@ -34,7 +34,7 @@ fn download(mbit_s: u64, work: Work) -> Plan {
 /// Response time in seconds of one leg alone, as a connection of its own.
 fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
     let link = two_links(mbit_s).into_iter().nth(which).expect("there are two");
-    let mut plan = download(mbit_s, Work::transfer(bytes));
+    let mut plan = download(mbit_s, AppPlan::transfer(bytes));
     plan.pipes = link.pipes().to_vec();
     plan.routes = [0, 1].map(|pipe| vec![retx_sim::plan::Hop::Pipe(pipe)]).to_vec();
     run(&plan).flows[0].response_time_s.expect("it ends")
@@ -46,7 +46,7 @@ fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
 #[test]
 fn without_loss_the_time_is_that_of_the_slower_leg() {
     for mbit_s in [1, 4, 100] {
-        let mut plan = download(mbit_s, Work::transfer(2 * MB));
+        let mut plan = download(mbit_s, AppPlan::transfer(2 * MB));
         split(&mut plan, 1, 100_000);
         let outcome = run(&plan);
         let time = outcome.flows[0].response_time_s.expect("it ends");
@@ -65,7 +65,7 @@ fn without_loss_the_time_is_that_of_the_slower_leg() {
 /// client are those held by the proxy and in the receive buffer of its near connection.
 #[test]
 fn a_slow_far_leg_holds_the_sender_back() {
-    let mut plan = download(1, Work::Bulk);
+    let mut plan = download(1, AppPlan::Bulk);
     plan.end = Time::ZERO + Duration::from_secs(20);
     split(&mut plan, 1, 50_000);
     let outcome = run(&plan);
@@ -85,7 +85,7 @@ fn a_slow_far_leg_holds_the_sender_back() {
 /// Losses on the far link are repaired by the proxy alone, and recorded there with their causes.
 #[test]
 fn each_leg_repairs_its_own_losses() {
-    let mut plan = download(4, Work::transfer(2 * MB));
+    let mut plan = download(4, AppPlan::transfer(2 * MB));
     plan.pipes[2].config.channel = vec![bernoulli(0.01)];
     split(&mut plan, 1, 100_000);
     let outcome = run(&plan);
@@ -104,7 +104,7 @@ fn files_follow_each_other_whoever_opens() {
     for initiator in [Side::Sender, Side::Receiver] {
         for proxies in 1..3 {
             let sizes = FileSizes::Each([30_000, 0, 1, 50_000].as_slice().into());
-            let work = Work::Files { sizes, pause: Duration::from_millis(300) };
+            let work = AppPlan::Files { sizes, pause: Duration::from_millis(300) };
             let mut links: Vec<LinkOf> = two_links(4).into();
             links.push(LinkOf::new("third", ["client", "further"]));
             let mut plan = one_flow(&links, tcp("newreno"), work);
@@ -132,7 +132,7 @@ fn files_follow_each_other_whoever_opens() {
 /// that it had acknowledged are lost.
 #[test]
 fn a_far_leg_that_dies_takes_the_near_one_along() {
-    let mut plan = download(4, Work::transfer(20 * MB));
+    let mut plan = download(4, AppPlan::transfer(20 * MB));
     plan.tcps[0].config.max_retransmissions = Some(3);
     plan.pipes[2].config.channel = vec![script(&(500..5000).collect::<Vec<u64>>(), &[])];
     split(&mut plan, 1, 50_000);
@@ -150,7 +150,7 @@ fn a_far_leg_that_dies_takes_the_near_one_along() {
 #[test]
 fn a_near_leg_that_dies_takes_the_far_one_along() {
     for initiator in [Side::Sender, Side::Receiver] {
-        let mut plan = download(4, Work::transfer(20 * MB));
+        let mut plan = download(4, AppPlan::transfer(20 * MB));
         plan.tcps[0].config.max_retransmissions = Some(3);
         plan.flows[0].initiator = initiator;
         let pipe = 0;
@@ -166,7 +166,7 @@ fn a_near_leg_that_dies_takes_the_far_one_along() {
 #[test]
 fn buffers_are_bounded_whatever_is_lost() {
     for seed in 0..60 {
-        let mut plan = download(1 + seed % 9, Work::transfer(200_000));
+        let mut plan = download(1 + seed % 9, AppPlan::transfer(200_000));
         plan.seed = seed;
         for (pipe, p) in [(0, 0.02), (1, 0.05), (2, 0.1), (3, 0.05)] {
             plan.pipes[pipe].config.channel = vec![bernoulli(p * (seed % 4) as f64 / 3.0)];
@@ -187,7 +187,7 @@ fn buffers_are_bounded_whatever_is_lost() {
 
 #[test]
 fn a_relay_of_a_run_that_ends_in_its_warmup_has_no_mean() {
-    let mut plan = download(1, Work::transfer(20_000));
+    let mut plan = download(1, AppPlan::transfer(20_000));
     (plan.warmup, plan.end) = (Time::from_nanos(60_000_000_000), Time::from_nanos(99_000_000_000));
     split(&mut plan, 1, 50_000);
     let outcome = run(&plan);

@@ -9,7 +9,7 @@ use retx_record::flow::{FlowLimit, FlowSummary, LimitCauses, LimitedSpan};
 use retx_record::reason::EpisodeKind;
 use retx_record::summary::{WlanCounts, WlanSummary};
 use retx_record::tables::LimitSpans;
-use retx_sim::plan::{Plan, Sampling, Work};
+use retx_sim::plan::{AppPlan, Plan, Sampling};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
 use retx_units::{Duration, StreamKey};
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn put_relays(plan: &mut Plan) {
         let at = 1 + stream.below(2) as usize;
         let buffer = pick(&mut stream, &[20_000, 100_000]);
         // Scenarios may not split a connection that carries requests.
-        if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
+        if !plan.flows.iter().any(|flow| flow.app.sends_requests()) {
             split(plan, at, buffer);
         }
     }
@@ -45,7 +45,7 @@ fn put_relays(plan: &mut Plan) {
     }
 }
 
-fn bytes_of(work: &Work) -> u64 {
+fn bytes_of(work: &AppPlan) -> u64 {
     (0..).map_while(|file| work.file_bytes(file)).sum()
 }
 
@@ -55,7 +55,7 @@ fn check_exchanges(plan: &Plan, outcome: &Outcome) {
     let rows = outcome.tables.exchanges.as_ref().map_or(&[][..], |table| table.rows());
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
         let own: Vec<_> = rows.iter().filter(|row| row.flow as usize == index).collect();
-        let Work::Exchanges(exchanges) = &*planned.work else {
+        let AppPlan::Exchanges(exchanges) = &*planned.app else {
             assert!(own.is_empty());
             continue;
         };
@@ -149,8 +149,8 @@ fn check(plan: &Plan, outcome: &Outcome) {
     let drops = tables.drops.as_ref().expect("asked for").rows();
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
         assert!(flow.finish_s.is_some(), "{flow:?}");
-        if !matches!(*planned.work, Work::Exchanges(_)) {
-            assert_eq!(flow.bytes_delivered, bytes_of(&planned.work));
+        if !matches!(*planned.app, AppPlan::Exchanges(_)) {
+            assert_eq!(flow.bytes_delivered, bytes_of(&planned.app));
         }
         let own = || episodes.iter().filter(|row| row.flow as usize == index);
         let count = |kind| own().filter(|row| row.kind == kind).count() as u64;

@@ -10,7 +10,7 @@ use retx_link::relay::{self, snoop};
 use retx_record::reason::{Cause, EpisodeKind, InferredCause, SegmentFate};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Segment};
-use retx_sim::plan::{FlowPlan, Hop, Plan, Work};
+use retx_sim::plan::{AppPlan, FlowPlan, Hop, Plan};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Size, loss_cause};
@@ -207,7 +207,7 @@ fn lossy(seed: u64, preset: &str) -> Plan {
     let loss = [0.0, 0.01, 0.05, 0.2][seed as usize % 4];
     link.forward = vec![bernoulli(loss)];
     link.reverse = vec![bernoulli([0.0, 0.1, 0.4][seed as usize % 3])];
-    let mut plan = one_flow(&[link], tcp(preset), Work::transfer(300_000 + seed % 1460));
+    let mut plan = one_flow(&[link], tcp(preset), AppPlan::transfer(300_000 + seed % 1460));
     plan.seed = seed;
     plan.end = Time::ZERO + Duration::from_secs(300);
     let second = FlowPlan {
@@ -283,7 +283,7 @@ fn verdicts_hold_in_the_swarm() {
         let plan = random::plan(seed);
         // Flows with several connections are left out, because rows do not say to which connection
         // they belong.
-        let is_one = |flow: &FlowPlan| flow.work.file_bytes(1).is_none();
+        let is_one = |flow: &FlowPlan| flow.app.file_bytes(1).is_none();
         if !plan.flows.iter().all(is_one) {
             continue;
         }

@@ -246,7 +246,7 @@ impl CongestionControl for State {
         bbr.rate.on_connected(start.now, start.rtt);
         bbr.least_rtt = MinRtt::new(start.rtt, start.now);
         bbr.aggregation.restart(start.now);
-        bbr.init_pacing_rate(segments::cwnd(window), start.rtt);
+        bbr.init_pacing_rate(segments::cwnd_segments(window), start.rtt);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -268,7 +268,9 @@ impl CongestionControl for State {
         bbr.aggregation.restart(now);
         match bbr.mode {
             // Restarts at the estimated bandwidth, without the gain of the current phase.
-            Mode::ProbeBandwidth => bbr.set_pacing_rate(UNIT, segments::cwnd(window), None),
+            Mode::ProbeBandwidth => {
+                bbr.set_pacing_rate(UNIT, segments::cwnd_segments(window), None)
+            }
             Mode::ProbeRtt => bbr.check_probe_end(window, now),
             Mode::Startup | Mode::Drain => {}
         }
@@ -278,7 +280,7 @@ impl CongestionControl for State {
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let bbr = &mut *self.0;
         bbr.update(window, delivery);
-        bbr.set_pacing_rate(bbr.pacing_gain, segments::cwnd(window), delivery.srtt);
+        bbr.set_pacing_rate(bbr.pacing_gain, segments::cwnd_segments(window), delivery.srtt);
         bbr.set_cwnd(window, delivery);
     }
 

@@ -167,27 +167,27 @@ impl CongestionControl for State {
         if !ack.cwnd_limited {
             return;
         }
-        let mut acked = segments::delivered(window, ack);
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
-            acked = segments::slow_start(window, acked);
+            acked = segments::grow_in_slow_start(window, acked);
             if acked == 0 {
                 return;
             }
         }
-        self.compute(segments::cwnd(window), jiffies::from_time(ack.now));
-        self.segments.additive(window, self.per, acked);
+        self.compute(segments::cwnd_segments(window), jiffies::from_time(ack.now));
+        self.segments.grow_additively(window, self.per, acked);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let ssthresh = self.ssthresh(segments::cwnd(window));
+        let ssthresh = self.ssthresh(segments::cwnd_segments(window));
         self.segments.reduce(window, loss, ssthresh);
         self.samples.on_reduction(loss);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let ssthresh = self.ssthresh(segments::cwnd(window)).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        let ssthresh = self.ssthresh(segments::cwnd_segments(window)).max(2);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.samples.on_reduction(loss);
         // `bictcp_reset`: after a timeout the path counts as unknown.

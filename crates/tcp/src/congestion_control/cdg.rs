@@ -260,7 +260,7 @@ impl CongestionControl for State {
 
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         self.samples.on_connected(start);
-        self.delay.shadow = segments::cwnd(window);
+        self.delay.shadow = segments::cwnd_segments(window);
         self.draws = draws(start.identity);
     }
 
@@ -287,7 +287,7 @@ impl CongestionControl for State {
         if window.in_slow_start() && self.delay.ends_slow_start(ack) {
             window.ssthresh = window.cwnd;
         }
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         if ack.snd_una > self.delay.round_end && self.delay.rtt != MinMax::NONE {
             let gradient = self.delay.end_round(ack.snd_nxt);
             if self.backs_off(gradient, cwnd) {
@@ -299,8 +299,8 @@ impl CongestionControl for State {
             self.delay.shadow = self.delay.shadow.min(cwnd);
             return;
         }
-        self.segments.reno(window, ack);
-        let increase = segments::cwnd(window) - cwnd;
+        self.segments.grow_like_reno(window, ack);
+        let increase = segments::cwnd_segments(window) - cwnd;
         self.delay.shadow = self.delay.shadow.saturating_add(increase);
     }
 
@@ -309,16 +309,16 @@ impl CongestionControl for State {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let ssthresh = self.delay.ssthresh(segments::cwnd(window));
+        let ssthresh = self.delay.ssthresh(segments::cwnd_segments(window));
         self.segments.reduce(window, loss, ssthresh);
         self.samples.on_reduction(loss);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let cwnd = segments::cwnd(window);
-        if !self.segments.timed_out(window, loss, repeated) {
+        let cwnd = segments::cwnd_segments(window);
+        if !self.segments.on_timeout(window, loss, repeated) {
             let ssthresh = self.delay.ssthresh(cwnd).max(2);
-            window.ssthresh = segments::bytes(window, ssthresh);
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.samples.on_reduction(loss);
     }
@@ -332,8 +332,11 @@ impl CongestionControl for State {
     }
 
     fn on_idle_restart(&mut self, window: &Window) {
-        self.delay =
-            Delay { round_end: self.snd_nxt, shadow: segments::cwnd(window), ..Delay::default() };
+        self.delay = Delay {
+            round_end: self.snd_nxt,
+            shadow: segments::cwnd_segments(window),
+            ..Delay::default()
+        };
     }
 
     fn on_undo(&mut self, _: &mut Window) {

@@ -146,7 +146,10 @@ impl State {
             Start::Hystart(_) => {
                 // As in `tcp_slow_start`, the segments beyond ssthresh count for congestion
                 // avoidance.
-                return segments::slow_start(window, segments::delivered(window, ack));
+                return segments::grow_in_slow_start(
+                    window,
+                    segments::delivered_segments(window, ack),
+                );
             }
             Start::PlusPlus(hystart) if hystart.is_active() => {
                 // RFC 9406 §4.2 allows eight segments per ACK, RFC 5681 one.
@@ -244,7 +247,7 @@ impl CongestionControl for State {
             }
             return;
         }
-        let mut acked = segments::delivered(window, ack);
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
             acked = self.slow_start(window, ack);
             if acked == 0 {

@@ -97,7 +97,7 @@ impl CongestionControl for State {
     }
 
     fn on_echo(&mut self, window: &mut Window, loss: &Loss) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         // The decrease is half of the marked share: with every packet marked, DCTCP halves the
         // window as Reno does.
         let decrease = (u128::from(cwnd) * u128::from(self.alpha)) >> (ALPHA_SHIFT + 1);
@@ -105,19 +105,19 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.segments.reno(window, ack);
+        self.segments.grow_like_reno(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
     }
 
     /// `dctcp_react_to_loss`: the recovery sets its own target, from the window to which ECN-Echo
     /// has reduced cwnd so far.
     fn on_loss_during_reduction(&mut self, window: &mut Window, _: &Loss) {
-        let half = (segments::cwnd(window) / 2).max(2);
-        window.ssthresh = segments::bytes(window, half);
+        let half = (segments::cwnd_segments(window) / 2).max(2);
+        window.ssthresh = segments::segments_to_bytes(window, half);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {

@@ -61,7 +61,7 @@ impl State {
     }
 
     fn avoid_congestion(&mut self, window: &mut Window) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         self.index = WINDOWS.partition_point(|most| *most < cwnd).min(WINDOWS.len() - 1);
         // The increase is counted per ACK, as in the kernel and in the RFC: delayed ACKs halve the
         // growth.
@@ -73,7 +73,7 @@ impl State {
     }
 
     fn ssthresh(&self, window: &Window) -> u64 {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         // The index is not updated here: as in the kernel, only growth updates it.
         cwnd - (u128::from(cwnd) * u128::from(DECREASES[self.index]) / 256) as u64
     }
@@ -89,7 +89,7 @@ impl CongestionControl for State {
             return;
         }
         if window.in_slow_start() {
-            segments::slow_start(window, segments::delivered(window, ack));
+            segments::grow_in_slow_start(window, segments::delivered_segments(window, ack));
         } else {
             self.avoid_congestion(window);
         }
@@ -102,8 +102,8 @@ impl CongestionControl for State {
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = self.ssthresh(window).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
     }
 

@@ -211,7 +211,9 @@ impl State {
     }
 
     fn avoid_congestion(&mut self, window: &mut Window, now: u64) {
-        if self.segments.acked_segments.saturating_mul(self.alpha) / ONE >= segments::cwnd(window) {
+        if self.segments.acked_segments.saturating_mul(self.alpha) / ONE
+            >= segments::cwnd_segments(window)
+        {
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
             self.segments.acked_segments = 0;
             self.update_alpha(now);
@@ -256,7 +258,7 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         let now = jiffies::from_time(ack.now);
-        self.measure_throughput(now, segments::cwnd(window));
+        self.measure_throughput(now, segments::cwnd_segments(window));
         // `htcp_state`: Δ counts from the return to Open.
         if !self.samples.is_reduced() && self.undo.take().is_some() {
             self.last_congestion = now;
@@ -265,23 +267,23 @@ impl CongestionControl for State {
             return;
         }
         if window.in_slow_start() {
-            segments::slow_start(window, segments::delivered(window, ack));
+            segments::grow_in_slow_start(window, segments::delivered_segments(window, ack));
         } else {
             self.avoid_congestion(window, now);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let ssthresh = self.ssthresh(loss.now, segments::cwnd(window));
+        let ssthresh = self.ssthresh(loss.now, segments::cwnd_segments(window));
         self.segments.reduce(window, loss, ssthresh);
         self.begin_congestion(loss);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let cwnd = segments::cwnd(window);
-        if !self.segments.timed_out(window, loss, repeated) {
+        let cwnd = segments::cwnd_segments(window);
+        if !self.segments.on_timeout(window, loss, repeated) {
             let ssthresh = self.ssthresh(loss.now, cwnd).max(2);
-            window.ssthresh = segments::bytes(window, ssthresh);
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.begin_congestion(loss);
     }

@@ -79,7 +79,7 @@ impl State {
             return (FRACTIONS[(rho % 8) as usize] << (rho / 8).min(EXPONENT_MAX)) - SEGMENT;
         }
         // 128·ρ² for ρ in eighths: 128/64 is 2.
-        2 * rho * rho / segments::cwnd(window)
+        2 * rho * rho / segments::cwnd_segments(window)
     }
 }
 
@@ -90,7 +90,7 @@ impl CongestionControl for State {
 
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         self.take(start.rtt.unwrap_or_default());
-        window.cwnd = segments::bytes(window, self.rho_eighths / 8);
+        window.cwnd = segments::segments_to_bytes(window, self.rho_eighths / 8);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
@@ -101,7 +101,7 @@ impl CongestionControl for State {
             return;
         }
         if ack.in_recovery {
-            self.segments.reno(window, ack);
+            self.segments.grow_like_reno(window, ack);
             return;
         }
         let in_slow_start = window.in_slow_start();
@@ -117,26 +117,27 @@ impl CongestionControl for State {
             grown += 1;
         }
         // Increments of 0 would never add up to a segment, so ACKs are counted instead.
-        if increment == 0 && self.segments.acked_segments >= segments::cwnd(window) {
+        if increment == 0 && self.segments.acked_segments >= segments::cwnd_segments(window) {
             self.segments.acked_segments = 0;
             grown += 1;
         }
-        let mut cwnd = window.cwnd.saturating_add(segments::bytes(window, grown));
+        let mut cwnd = window.cwnd.saturating_add(segments::segments_to_bytes(window, grown));
         if in_slow_start {
             cwnd = cwnd.min(window.ssthresh);
         }
-        window.cwnd = cwnd.min(segments::bytes(window, CWND_MAX)).max(window.smss.into());
+        window.cwnd =
+            cwnd.min(segments::segments_to_bytes(window, CWND_MAX)).max(window.smss.into());
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let half = (segments::cwnd(window) / 2).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, half);
+        let half = (segments::cwnd_segments(window) / 2).max(2);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, half);
         }
     }
 }

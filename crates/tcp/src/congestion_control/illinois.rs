@@ -128,20 +128,20 @@ impl State {
     }
 
     fn avoid_congestion(&mut self, window: &mut Window) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         self.segments.acked_segments = self.segments.acked_segments.saturating_add(self.acked);
         // An ACK that is not passed to `pkts_acked` before the next growth counts as one segment.
         self.acked = 1;
         let increase = self.segments.acked_segments.saturating_mul(self.alpha) / ALPHA_ONE;
         if increase >= cwnd {
-            let grown = segments::bytes(window, increase / cwnd);
+            let grown = segments::segments_to_bytes(window, increase / cwnd);
             window.cwnd = window.cwnd.saturating_add(grown);
             self.segments.acked_segments = 0;
         }
     }
 
     fn ssthresh(&self, window: &Window) -> u64 {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         cwnd - (u128::from(cwnd) * u128::from(self.beta) / u128::from(BETA_ONE)) as u64
     }
 }
@@ -187,14 +187,14 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.snd_una > self.round_end {
-            self.update(segments::cwnd(window));
+            self.update(segments::cwnd_segments(window));
             self.begin_round(ack.snd_nxt);
         }
         if !ack.cwnd_limited {
             return;
         }
         if window.in_slow_start() {
-            segments::slow_start(window, segments::delivered(window, ack));
+            segments::grow_in_slow_start(window, segments::delivered_segments(window, ack));
         } else {
             self.avoid_congestion(window);
         }
@@ -208,8 +208,8 @@ impl CongestionControl for State {
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = self.ssthresh(window).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.samples.on_reduction(loss);
         // The threshold above is computed with the old β, because `tcp_enter_loss` sets the state

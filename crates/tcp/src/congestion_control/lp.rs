@@ -198,8 +198,8 @@ impl State {
         }
         self.delay.forget_extremes();
         // Early congestion again within the inference phase means that another flow needs the link.
-        let left = if self.rests { 1 } else { (segments::cwnd(window) / 2).max(1) };
-        window.cwnd = segments::bytes(window, left).min(window.cwnd);
+        let left = if self.rests { 1 } else { (segments::cwnd_segments(window) / 2).max(1) };
+        window.cwnd = segments::segments_to_bytes(window, left).min(window.cwnd);
         self.last_drop = now;
     }
 }
@@ -240,12 +240,12 @@ impl CongestionControl for State {
             self.on_sample(window, ack.rtt);
         }
         if !self.rests {
-            self.segments.reno(window, ack);
+            self.segments.grow_like_reno(window, ack);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
     }
 

@@ -217,10 +217,10 @@ impl State {
         round.end = ack.snd_nxt;
         round.rounds += 1;
         // A single ACK in a round trip means that the window is as small as one burst.
-        let burst = segments::bytes(window, self.burst - 1);
+        let burst = segments::segments_to_bytes(window, self.burst - 1);
         if round.samples == 1 && bytes_acked >= burst && self.burst < BURST_MOST {
             self.burst = (self.burst + BURST_STEP).min(BURST_MOST);
-            round.end = ack.snd_nxt.saturating_add(segments::bytes(window, self.burst));
+            round.end = ack.snd_nxt.saturating_add(segments::segments_to_bytes(window, self.burst));
             round.samples = 0;
             self.may_grow = true;
             return;
@@ -236,7 +236,7 @@ impl State {
     /// Reduces the window or permits its growth, if there are enough samples for such a decision.
     /// Returns true if a decision was made.
     fn decides(&mut self, window: &mut Window, most: u64) -> bool {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let Round { rounds, samples, .. } = self.round;
         if cwnd > most {
             let is_first = window.ssthresh > INFINITE;
@@ -248,12 +248,13 @@ impl State {
                 return false;
             }
             self.may_grow = false;
-            window.ssthresh = segments::bytes(window, most);
+            window.ssthresh = segments::segments_to_bytes(window, most);
             // Only a part of the excess is removed: all flows see the same queue, and would
             // together remove more than the queue contains.
             let excess = cwnd - most;
             let decrease = if excess > 2 { (excess * DECREASE / 128).max(2) } else { excess };
-            window.cwnd = segments::bytes(window, (cwnd - decrease).max(CWND_MIN)).min(window.cwnd);
+            window.cwnd = segments::segments_to_bytes(window, (cwnd - decrease).max(CWND_MIN))
+                .min(window.cwnd);
             self.round.calm = 0;
             return true;
         }
@@ -320,28 +321,28 @@ impl CongestionControl for State {
         if !ack.cwnd_limited || !self.may_grow {
             return;
         }
-        let mut acked = segments::delivered(window, ack);
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
-            acked = segments::slow_start(window, acked);
+            acked = segments::grow_in_slow_start(window, acked);
             if acked == 0 {
                 return;
             }
         }
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let per = if self.slowness > 0 { cwnd << self.slowness } else { cwnd.max(4) };
-        self.segments.additive(window, per, acked);
+        self.segments.grow_additively(window, per, acked);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let ssthresh = Self::ssthresh(segments::cwnd(window));
+        let ssthresh = Self::ssthresh(segments::cwnd_segments(window));
         self.segments.reduce(window, loss, ssthresh);
         self.stop_growth(loss);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let cwnd = segments::cwnd(window);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, Self::ssthresh(cwnd).max(2));
+        let cwnd = segments::cwnd_segments(window);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, Self::ssthresh(cwnd).max(2));
         }
         self.stop_growth(loss);
         self.slowness = (self.slowness + 1).min(SLOWEST);

@@ -68,8 +68,11 @@ impl State {
 impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, smss: u32) {
         // The acknowledgment of a FIN alone must not create an instance.
-        let instance =
-            if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
+        let instance = if ack.bytes_acked > 0 {
+            self.caught_up()
+        } else {
+            self.instance.running_instance_mut()
+        };
         if let Some(running) = instance {
             running.observe(ack, smss);
         }
@@ -117,7 +120,7 @@ impl CongestionControl for State {
     }
 
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
-        if let Some(running) = self.instance.running() {
+        if let Some(running) = self.instance.running_instance() {
             return running.pacing_rate(window, srtt);
         }
         // There is no instance before the first data. The caller then uses the rate only to learn
@@ -126,18 +129,18 @@ impl CongestionControl for State {
     }
 
     fn bandwidth_delay_bytes(&self) -> Option<u64> {
-        self.instance.running()?.bandwidth_delay_bytes()
+        self.instance.running_instance()?.bandwidth_delay_bytes()
     }
 
     fn is_overdue(&self, now: Time) -> bool {
-        self.instance.running().is_some_and(|running| running.is_overdue(now))
+        self.instance.running_instance().is_some_and(|running| running.is_overdue(now))
     }
 
     fn repeats_window(&self) -> bool {
-        self.instance.running().is_some_and(CongestionControl::repeats_window)
+        self.instance.running_instance().is_some_and(CongestionControl::repeats_window)
     }
 
     fn holds_rto(&self) -> bool {
-        self.instance.running().is_some_and(CongestionControl::holds_rto)
+        self.instance.running_instance().is_some_and(CongestionControl::holds_rto)
     }
 }

@@ -42,11 +42,11 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.segments.reno(window, ack);
+        self.segments.grow_like_reno(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
     }
 

@@ -38,7 +38,7 @@ impl State {
 }
 
 fn ssthresh(window: &Window) -> u64 {
-    let cwnd = segments::cwnd(window);
+    let cwnd = segments::cwnd_segments(window);
     cwnd - cwnd / 8
 }
 
@@ -51,15 +51,15 @@ impl CongestionControl for State {
         if !ack.cwnd_limited {
             return;
         }
-        let mut acked = segments::delivered(window, ack);
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
-            acked = segments::slow_start(window, acked);
+            acked = segments::grow_in_slow_start(window, acked);
             if acked == 0 {
                 return;
             }
         }
         // A large window grows by one segment per hundred acknowledged, a small one like Reno's.
-        self.segments.additive(window, segments::cwnd(window).min(PER_MOST), acked);
+        self.segments.grow_additively(window, segments::cwnd_segments(window).min(PER_MOST), acked);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
@@ -69,8 +69,8 @@ impl CongestionControl for State {
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = ssthresh(window).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
     }
 

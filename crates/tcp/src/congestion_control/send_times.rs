@@ -67,7 +67,7 @@ impl SendTimes {
     }
 
     /// Like [`Self::on_ack`], but returns the transmission time of the oldest segment.
-    pub fn take(&mut self, snd_una: u64) -> Option<Time> {
+    pub fn take_acked(&mut self, snd_una: u64) -> Option<Time> {
         let mut oldest = None;
         let mut ambiguous = false;
         while let Some(segment) = self.segments.front().filter(|it| it.end <= snd_una) {
@@ -155,8 +155,8 @@ mod tests {
             if let Some(position) = again {
                 times.on_sent(&sent(50, position, 1000, true));
             }
-            assert_eq!(times.take(1000), None, "nothing is covered");
-            assert_eq!(times.take(2001), expected, "{again:?}");
+            assert_eq!(times.take_acked(1000), None, "nothing is covered");
+            assert_eq!(times.take_acked(2001), expected, "{again:?}");
             assert_eq!(times.oldest(), None);
         }
     }

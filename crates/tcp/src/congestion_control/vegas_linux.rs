@@ -81,7 +81,7 @@ impl State {
     }
 
     fn decide(&mut self, window: &mut Window, acked: u64) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let (base, rtt) = (self.base.as_nanos().max(1), self.least.as_nanos().max(1));
         let share = |part: u64, whole: u64| {
             u64::try_from(u128::from(cwnd) * u128::from(part) / u128::from(whole))
@@ -91,18 +91,19 @@ impl State {
         let diff = share(rtt.saturating_sub(base), base);
         if window.in_slow_start() {
             if diff > self.config.gamma {
-                window.cwnd = segments::bytes(window, cwnd.min(target.saturating_add(1)));
+                window.cwnd =
+                    segments::segments_to_bytes(window, cwnd.min(target.saturating_add(1)));
                 window.ssthresh = window.ssthresh.min(window.cwnd);
             } else {
-                segments::slow_start(window, acked);
+                segments::grow_in_slow_start(window, acked);
             }
         } else if diff > self.config.beta {
-            window.cwnd = segments::bytes(window, cwnd - 1);
+            window.cwnd = segments::segments_to_bytes(window, cwnd - 1);
             window.ssthresh = window.ssthresh.min(window.cwnd);
         } else if diff < self.config.alpha {
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
-        window.cwnd = window.cwnd.max(segments::bytes(window, 2));
+        window.cwnd = window.cwnd.max(segments::segments_to_bytes(window, 2));
         // `tcp_current_ssthresh`, with which `tcp_vegas_cong_avoid` ends.
         window.ssthresh = window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4);
     }
@@ -134,37 +135,37 @@ impl CongestionControl for State {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if ack.in_recovery {
             self.enabled = false;
-            self.segments.reno(window, ack);
+            self.segments.grow_like_reno(window, ack);
             return;
         }
         if !self.enabled {
             self.enabled = true;
             self.begin_round(ack.snd_nxt);
         }
-        let acked = segments::delivered(window, ack);
+        let acked = segments::delivered_segments(window, ack);
         if ack.snd_una > self.round_end {
             // At least one of three samples is not that of a delayed ACK.
             if self.samples > 2 {
                 self.decide(window, acked);
             } else {
-                self.segments.reno(window, ack);
+                self.segments.grow_like_reno(window, ack);
             }
             self.begin_round(ack.snd_nxt);
         } else if window.in_slow_start() {
-            segments::slow_start(window, acked);
+            segments::grow_in_slow_start(window, acked);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
         self.enabled = false;
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let half = (segments::cwnd(window) / 2).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, half);
+        let half = (segments::cwnd_segments(window) / 2).max(2);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, half);
         }
         self.enabled = false;
     }

@@ -79,9 +79,9 @@ impl State {
     }
 
     fn avoid_congestion(&mut self, window: &mut Window, acked: u64) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         if self.is_random() {
-            self.segments.additive(window, cwnd, acked);
+            self.segments.grow_additively(window, cwnd, acked);
         } else if self.segments.acked_segments >= cwnd {
             if self.increase {
                 window.cwnd = window.cwnd.saturating_add(window.smss.into());
@@ -94,7 +94,7 @@ impl State {
     }
 
     fn ssthresh(&self, window: &Window) -> u64 {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         if self.is_random() { cwnd.saturating_mul(4) / 5 } else { cwnd / 2 }
     }
 }
@@ -121,21 +121,21 @@ impl CongestionControl for State {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         // At least one of three samples is not that of a delayed ACK.
         if ack.in_recovery || self.samples <= 2 {
-            self.segments.reno(window, ack);
+            self.segments.grow_like_reno(window, ack);
             return;
         }
         if !ack.cwnd_limited {
             return;
         }
-        self.measure(segments::cwnd(window));
-        let mut acked = segments::delivered(window, ack);
+        self.measure(segments::cwnd_segments(window));
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
-            acked = segments::slow_start(window, acked);
+            acked = segments::grow_in_slow_start(window, acked);
         }
         if acked > 0 {
             self.avoid_congestion(window, acked);
         }
-        window.cwnd = window.cwnd.max(segments::bytes(window, 2));
+        window.cwnd = window.cwnd.max(segments::segments_to_bytes(window, 2));
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
@@ -146,8 +146,8 @@ impl CongestionControl for State {
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = self.ssthresh(window).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.least = None;
     }

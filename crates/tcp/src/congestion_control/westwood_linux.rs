@@ -120,7 +120,7 @@ impl State {
     /// Threshold: bandwidth times minimum RTT, at least two segments (`tcp_westwood_bw_rttmin`).
     fn set_ssthresh(&self, window: &mut Window) {
         let carried = self.bandwidth.saturating_mul(self.least_rtt) / u64::from(window.smss);
-        window.ssthresh = segments::bytes(window, carried.max(2));
+        window.ssthresh = segments::segments_to_bytes(window, carried.max(2));
     }
 }
 
@@ -147,17 +147,17 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        self.segments.reno(window, ack);
+        self.segments.grow_like_reno(window, ack);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let half = segments::cwnd(window) / 2;
+        let half = segments::cwnd_segments(window) / 2;
         self.segments.reduce(window, loss, half);
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         // `CA_EVENT_LOSS`: sets the threshold, and lets the minimum RTT begin anew.
-        if !self.segments.timed_out(window, loss, repeated) {
+        if !self.segments.on_timeout(window, loss, repeated) {
             self.set_ssthresh(window);
             self.renew_least_rtt = true;
         }

@@ -90,7 +90,7 @@ impl State {
     }
 
     fn decide(&mut self, window: &mut Window) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let (base, rtt) = (self.base.as_nanos(), self.least.as_nanos().max(1));
         let delay = rtt.saturating_sub(base);
         self.queue = (u128::from(cwnd) * u128::from(delay) / u128::from(rtt)) as u64;
@@ -106,26 +106,27 @@ impl State {
         // less, that flow would take the rest of the bottleneck.
         if self.queue > QUEUE_MOST && cwnd > self.reno {
             let left = (cwnd - self.queue.min(cwnd / 2)).max(self.reno);
-            window.cwnd = segments::bytes(window, left);
+            window.cwnd = segments::segments_to_bytes(window, left);
             window.ssthresh = window.cwnd;
         }
         // The window of a Reno flow is estimated as half of this window at first, and one segment
         // more per round.
-        self.reno = if self.reno <= 2 { half(segments::cwnd(window)) } else { self.reno + 1 };
+        self.reno =
+            if self.reno <= 2 { half(segments::cwnd_segments(window)) } else { self.reno + 1 };
         self.slow_rounds += 1;
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        let mut acked = segments::delivered(window, ack);
+        let mut acked = segments::delivered_segments(window, ack);
         if window.in_slow_start() {
-            acked = segments::slow_start(window, acked);
+            acked = segments::grow_in_slow_start(window, acked);
             if acked == 0 {
                 return;
             }
         }
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let per = if self.slow_rounds == 0 { cwnd.min(PER_MOST) } else { cwnd };
-        self.segments.additive(window, per, acked);
+        self.segments.grow_additively(window, per, acked);
     }
 
     /// Threshold after a loss, in segments (`tcp_yeah_ssthresh`).
@@ -194,17 +195,17 @@ impl CongestionControl for State {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        let ssthresh = self.ssthresh(segments::cwnd(window));
+        let ssthresh = self.ssthresh(segments::cwnd_segments(window));
         self.segments.reduce(window, loss, ssthresh);
         self.samples.on_reduction(loss);
         self.is_disturbed = true;
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let cwnd = segments::cwnd(window);
-        if !self.segments.timed_out(window, loss, repeated) {
+        let cwnd = segments::cwnd_segments(window);
+        if !self.segments.on_timeout(window, loss, repeated) {
             let ssthresh = self.ssthresh(cwnd);
-            window.ssthresh = segments::bytes(window, ssthresh);
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         self.samples.on_reduction(loss);
         self.is_disturbed = true;

@@ -89,7 +89,7 @@ impl Connection {
                 self.sample_sack_rtt(now, delivered);
             }
             self.detect_spurious(segment, self.sender.snd_una, selective);
-            let is_old = segment.ack.distance_from(self.sequence(self.sender.snd_una)) < 0;
+            let is_old = segment.ack.distance_from(self.seq_at(self.sender.snd_una)) < 0;
             self.on_duplicate_ack(now, selective, is_old);
         }
     }
@@ -231,7 +231,7 @@ impl Connection {
             has_rtt_sample: rtt.is_some(),
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
-        let delivered = sender.delivered(bytes_acked, selective);
+        let delivered = sender.delivered_data(bytes_acked, selective);
         // The struct is filled in place: copying values that were just written would cost more than
         // computing them.
         let mut ack = sender.ack_summary(now, rtt);
@@ -256,7 +256,7 @@ impl Connection {
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
         sender.dupacks += 1;
-        let delivered = sender.delivered(0, selective);
+        let delivered = sender.delivered_data(0, selective);
         let is_ignored = is_old && sender.loss_detection.as_linux();
         let delivered = if is_ignored { 0 } else { delivered };
         let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
@@ -320,7 +320,7 @@ impl Connection {
             let sacked = selective.is_some_and(|delivered| delivered.sacked > 0);
             self.sender.grow(ack, sacked);
         }
-        self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
+        self.apply_rate_reduction(progress, self.sender.board.lost_bytes() <= lost_before);
         if self.sender.congestion_control.asks_for_reduction() {
             self.begin_reduction(now);
         }

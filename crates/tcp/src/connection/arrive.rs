@@ -149,7 +149,7 @@ impl Connection {
                     return;
                 }
                 self.process_ecn_field(now, segment);
-                self.receive(now, segment, position);
+                self.process_data_and_fin(now, segment, position);
             } else {
                 self.receiver.ack_now = true;
             }
@@ -209,7 +209,7 @@ impl Connection {
             if end <= next && position > 0 {
                 let right = position + i64::from(segment.payload_bytes);
                 self.receiver.note_duplicate(position as u64, right as u64);
-                let known = self.receiver.advertised();
+                let known = self.receiver.advertised_window();
                 self.receiver.pending.on_repeated_data(known);
             }
             // RFC 9293 §3.10.7.4 restarts TIME-WAIT at a repeated FIN; data before it also show
@@ -298,12 +298,12 @@ impl Connection {
         sender.max_snd_wnd = sender.snd_wnd;
         self.check_spurious_syn(segment);
         let sender = &mut self.sender;
-        sender.open_window(&self.parameters);
+        sender.initialize_cwnd(&self.parameters);
         sender.consecutive_timeouts = 0;
         sender.timeout_recovery_end = 0;
         sender.reset_backoff();
         self.timers.retransmit = Time::NEVER;
-        sender.send_times.allocated_mut().map(|times| times.take(1));
+        sender.send_times.allocated_mut().map(|times| times.take_acked(1));
         let timed = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
         // Linux `tcp_ack_update_rtt`: a SYN that was sent twice is timed by the echoed timestamp.
         let every = self.parameters.rtt_samples == RttSamples::EveryAck;
@@ -319,7 +319,7 @@ impl Connection {
             }
         }
         self.start_congestion_control(now, rtt);
-        let known = self.receiver.advertised();
+        let known = self.receiver.advertised_window();
         self.receiver.pending.on_open(self.sender.window.smss, known);
         if let Some(memory) = &mut self.receiver.memory {
             memory.on_open(now, self.timestamps, known);
@@ -368,8 +368,8 @@ impl Connection {
         let echo = self.receiver.ts_recent;
         let timestamps = self.timestamps.then_some(Timestamps { value: 0, echo });
         Segment {
-            seq: self.sequence(self.sender.snd_nxt),
-            ack: self.acknowledgment(),
+            seq: self.seq_at(self.sender.snd_nxt),
+            ack: self.rcv_nxt_seq(),
             flags: Flags::RST.with(Flags::ACK),
             options: Options { timestamps, ..Options::default() },
             ..Segment::default()
@@ -377,12 +377,12 @@ impl Connection {
     }
 
     /// Sequence number of a position in the stream of this end.
-    pub(super) fn sequence(&self, position: u64) -> SeqNr {
+    pub(super) fn seq_at(&self, position: u64) -> SeqNr {
         self.sender.iss.add(position as u32)
     }
 
     /// Sequence number of `RCV.NXT`.
-    pub(super) fn acknowledgment(&self) -> SeqNr {
+    pub(super) fn rcv_nxt_seq(&self) -> SeqNr {
         self.receiver.irs.add(self.receiver.rcv_nxt as u32)
     }
 }

@@ -16,14 +16,14 @@ impl Sender {
     /// Memory of the bytes written and not acknowledged (`sk_wmem_queued`).
     pub fn memory_taken(&self) -> u64 {
         let bytes = self.written - self.snd_una.max(1).min(self.written);
-        let blocks = self.board.bursts_in_flight() + self.unsent().div_ceil(self.block());
+        let blocks = self.board.bursts_in_flight() + self.unsent().div_ceil(self.block_size());
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
     /// Bytes of new data that the windows allow.
     pub fn usable_window(&self) -> u64 {
         let offered = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
-        self.cwnd_room().min(offered)
+        self.available_cwnd().min(offered)
     }
 }
 
@@ -144,7 +144,7 @@ impl Connection {
             pushed: memory.pushed.max(sender.bursts.pushed),
             holds_short: parameters.nagle && last_short > sender.snd_una,
             nagle: parameters.nagle,
-            block: sender.block(),
+            block: sender.block_size(),
             burst: self.tso_goal_bytes(),
             smss: sender.bounded_smss(),
             half_window: sender.max_snd_wnd / 2,
@@ -233,13 +233,13 @@ impl Connection {
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
         if sender.bursts.memory.is_some_and(grows) {
             let leaves = sender.unsent().min(self.sendable_now(now));
-            if leaves + u64::from(sender.window.smss) <= sender.cwnd_room() {
+            if leaves + u64::from(sender.window.smss) <= sender.available_cwnd() {
                 self.expand_send_memory();
             }
         }
         let taken = self.sender.memory_taken();
         if let Some(memory) = &mut self.sender.bursts.memory {
-            memory.wake(now, taken);
+            memory.wake_writer(now, taken);
         }
     }
 
@@ -259,7 +259,7 @@ impl Connection {
     /// Time during which the send buffer alone limited the sender (Linux `tcpi_sndbuf_limited`). It
     /// is counted only with `buffers = "linux"`.
     pub fn send_buffer_limited(&self, now: Time) -> Duration {
-        self.sender.bursts.memory.map_or(Duration::ZERO, |memory| memory.limited(now))
+        self.sender.bursts.memory.map_or(Duration::ZERO, |memory| memory.limited_time(now))
     }
 }
 

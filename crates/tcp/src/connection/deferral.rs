@@ -121,7 +121,7 @@ struct Room {
 
 impl Connection {
     /// True if `length` bytes of new data, which could be sent, wait until the windows permit more.
-    pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
+    pub(super) fn defers_transmission(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
@@ -166,7 +166,7 @@ impl Connection {
     fn room(&self, most: u64) -> Room {
         let (sender, smss) = (&self.sender, self.segment_size());
         let queued = sender.written.saturating_sub(sender.snd_nxt);
-        let block = sender.block();
+        let block = sender.block_size();
         let rest = block - sender.snd_nxt.saturating_sub(1) % block;
         // The room is counted in whole segments, as in the kernel.
         let congestion = sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss;

@@ -7,7 +7,7 @@ use crate::scoreboard::Delivered;
 impl Sender {
     /// `DeliveredData` of an acknowledgment. Without SACK each duplicate ACK counts for a segment,
     /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
-    pub fn delivered(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
+    pub fn delivered_data(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
             // `tcp_dsack_seen`: an unnecessary retransmission has been delivered.
@@ -73,13 +73,16 @@ mod tests {
     #[test]
     fn duplicate_acks_are_counted_once() {
         let mut sender = open(&config("newreno"))[0].sender.clone();
-        assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
+        assert_eq!([0, 0, 0].map(|acked| sender.delivered_data(acked, None)), [1_000; 3]);
         // The duplicate ACKs have counted three of the six segments that are now acknowledged.
-        assert_eq!(sender.delivered(6_000, None), 3_000);
-        assert_eq!((sender.delivered_by_dupacks, sender.delivered(2_000, None)), (0, 2_000));
-        assert_eq!([0, 0, 0].map(|acked| sender.delivered(acked, None)), [1_000; 3]);
-        assert_eq!((sender.delivered(2_000, None), sender.delivered_by_dupacks), (1_000, 2_000));
-        assert_eq!((sender.delivered(700, None), sender.delivered_by_dupacks), (700, 2_000));
+        assert_eq!(sender.delivered_data(6_000, None), 3_000);
+        assert_eq!((sender.delivered_by_dupacks, sender.delivered_data(2_000, None)), (0, 2_000));
+        assert_eq!([0, 0, 0].map(|acked| sender.delivered_data(acked, None)), [1_000; 3]);
+        assert_eq!(
+            (sender.delivered_data(2_000, None), sender.delivered_by_dupacks),
+            (1_000, 2_000)
+        );
+        assert_eq!((sender.delivered_data(700, None), sender.delivered_by_dupacks), (700, 2_000));
     }
 
     /// `tcp_dsack_seen`: in Linux the segments of a DSACK count as delivered.
@@ -88,7 +91,8 @@ mod tests {
         let delivered = |name: &str, dsack| {
             let mut sender = open(&config(name))[0].sender.clone();
             sender.window.smss = 1_000;
-            sender.delivered(700, Some(&Delivered { bytes: 700, dsack, ..Delivered::default() }))
+            sender
+                .delivered_data(700, Some(&Delivered { bytes: 700, dsack, ..Delivered::default() }))
         };
         for (dsack, expected) in [
             (None, 700),
@@ -129,6 +133,6 @@ mod tests {
         config.sack = false;
         let mut near = open(&config)[0].clone();
         assert!(near.sender.uses_scoreboard && !near.sender.selective);
-        assert_eq!(near.sender.delivered(700, None), 0, "nothing has advanced");
+        assert_eq!(near.sender.delivered_data(700, None), 0, "nothing has advanced");
     }
 }

@@ -144,7 +144,7 @@ impl EcnState {
 
     /// ECN field of all packets except SYNs and new data: SYN/ACKs, pure ACKs, retransmissions and
     /// probes of a closed window (RFC 3168 §6.1.5 and §6.1.6).
-    pub const fn field(&self) -> Ecn {
+    pub const fn ecn_field(&self) -> Ecn {
         if self.enabled && self.is_needed() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
@@ -158,7 +158,7 @@ impl EcnState {
     }
 
     /// ECN-Echo, which is set on every acknowledgment until the sender has confirmed its reduction.
-    pub const fn echo(&self) -> Flags {
+    pub const fn echo_flags(&self) -> Flags {
         if self.echoes { Flags::ECE } else { Flags(0) }
     }
 
@@ -186,7 +186,7 @@ impl EcnState {
     }
 
     /// Handles the expiry of the retransmission timer. Returns true if new data waited for it.
-    pub const fn release(&mut self) -> bool {
+    pub const fn on_rto(&mut self) -> bool {
         std::mem::replace(&mut self.waits_for_rto, false)
     }
 
@@ -327,7 +327,7 @@ impl Connection {
         }
         let cwnd_before = sender.window.cwnd;
         if !sender.congestion_control.models_path() {
-            let loss = sender.loss(now);
+            let loss = sender.loss_summary(now);
             sender.congestion_control.on_echo(&mut sender.window, &loss);
             // ssthresh is two segments at least, which may exceed the window: an echo must not
             // raise it.

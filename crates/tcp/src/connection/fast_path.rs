@@ -13,7 +13,7 @@
 //! - to send: everything up to SND.NXT was sent only once, nothing is known to have arrived out of
 //!   order or to be lost, and no duplicate ACK is being counted. No recovery, probe or FIN is under
 //!   way, no option is to be sent, and loss detection ignores an acknowledgment of new data
-//!   ([`LossDetection::is_at_rest`]);
+//!   ([`LossDetection::ignores_new_data_ack`]);
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
 //! - with a gap (`beyond_gap`): as to receive, except that data are stored beyond a gap;
@@ -85,7 +85,7 @@ impl Sender {
     /// True if everything up to SND.NXT was sent only once, nothing indicates a loss, and loss
     /// detection ignores acknowledgments of new data.
     fn is_calm(&self) -> bool {
-        self.has_no_trouble() && self.loss_detection.is_at_rest()
+        self.has_no_trouble() && self.loss_detection.ignores_new_data_ack()
     }
 
     /// True if everything up to SND.NXT was sent only once, and nothing indicates a loss.
@@ -103,7 +103,7 @@ impl Sender {
         // While a recovery may turn out to be spurious, acknowledgments are still examined, so that
         // the recovery can be undone.
         let has_nothing_to_undo =
-            |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
+            |repair: &Repair| repair.undo.is_none() || self.spurious.ignores_new_data_ack();
         let is_repaired = |repair: &Repair| {
             repair.reduction.is_none() && !repair.defers_marking && has_nothing_to_undo(repair)
         };
@@ -130,7 +130,7 @@ impl Connection {
             return false;
         }
         // The segment is not the next in order: it lies beyond a gap, or needs the general path.
-        if segment.seq != self.acknowledgment() {
+        if segment.seq != self.rcv_nxt_seq() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
             return self.fast_paths.receiving == Receiving::BeyondGap
                 && self.handle_beyond_gap((seq, payload_bytes), ack, window);
@@ -161,7 +161,7 @@ impl Connection {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         // An end that also has data in flight would have to process the acknowledgment as well.
-        let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.seq_at(sender.snd_una);
         if right > receiver.right_edge || !idle {
             return false;
         }
@@ -179,7 +179,7 @@ impl Connection {
     fn take_next_ack(&mut self, now: Time, number: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
-        let next = self.sequence(sender.snd_una);
+        let next = self.seq_at(sender.snd_una);
         // The difference is modulo 2^32: an old acknowledgment becomes a large number, which
         // exceeds the data in flight.
         let bytes_acked = u64::from(number.0.wrapping_sub(next.0));
@@ -207,7 +207,7 @@ impl Connection {
         });
         let delivered = match &taken {
             Some(taken) => taken.bytes,
-            None => sender.delivered(bytes_acked, None),
+            None => sender.delivered_data(bytes_acked, None),
         };
         let mut ack = Ack {
             now,
@@ -259,7 +259,7 @@ impl Connection {
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
         let bare = matches!(self.fast_paths.sending, Sending::Plain | Sending::Repair);
-        if bare { Some(self.timers.next_usual()) } else { None }
+        if bare { Some(self.timers.next_usual_deadline()) } else { None }
     }
 
     /// Sends a full segment if the windows allow it, otherwise an acknowledgment if one is due.
@@ -379,15 +379,15 @@ impl Connection {
             (field, Some(edge))
         };
         let segment = PlainSegment {
-            seq: self.sequence(position),
-            ack: self.acknowledgment(),
+            seq: self.seq_at(position),
+            ack: self.rcv_nxt_seq(),
             window,
             flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
             payload_bytes: length,
         };
         if let Some(edge) = edge {
             self.receiver.pending.on_ack_sent(now, length > 0);
-            self.receiver.acknowledged(&mut self.timers, edge);
+            self.receiver.on_ack_sent(&mut self.timers, edge);
         }
         PlainTransmit { segment, position, may_send_more: true }
     }

@@ -71,7 +71,8 @@ impl Connection {
 
     /// True outside a recovery if the congestion window has no room for the next segment.
     pub fn waits_for_cwnd(&self) -> bool {
-        !self.sender.loss_detection.in_recovery() && self.sender.cwnd_room() < self.max_payload()
+        !self.sender.loss_detection.in_recovery()
+            && self.sender.available_cwnd() < self.max_payload()
     }
 
     /// Limit now in force; valid after [`Self::poll_transmit`] has returned nothing.
@@ -115,7 +116,7 @@ impl Connection {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery();
         let repairs = if recovers { Limit::Recovery } else { Limit::CongestionWindow };
-        let queued = sender.end().saturating_sub(sender.snd_nxt);
+        let queued = sender.write_seq().saturating_sub(sender.snd_nxt);
         if queued == 0 {
             let is_repairing = recovers || sender.timeout_recovery_end > 0;
             return if is_repairing { repairs } else { Limit::Data };
@@ -131,7 +132,7 @@ impl Connection {
             return Limit::ReceiveWindow;
         }
         let held = sender.withholds_new_data() || self.ecn.waits_for_rto();
-        if held || sender.cwnd_room() < needed {
+        if held || sender.available_cwnd() < needed {
             return repairs;
         }
         let gate = sender.pacer.as_ref().and_then(|pacer| pacer.closed_until(now));
@@ -154,7 +155,7 @@ impl Connection {
             && sender.board.lost_bytes() > 0
             && !sender.spurious.is_waiting()
             && !sender.repair.defers_marking
-            && sender.cwnd_room() < u64::from(sender.window.smss)
+            && sender.available_cwnd() < u64::from(sender.window.smss)
     }
 
     /// Bytes estimated to be in the network: in flight, and neither selectively acknowledged nor

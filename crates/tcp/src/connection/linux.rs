@@ -128,7 +128,7 @@ impl Sender {
 
     /// Size of the blocks in which the application's data wait: whole segments, at most half of the
     /// peer's largest window.
-    pub fn block(&self) -> u64 {
+    pub fn block_size(&self) -> u64 {
         let smss = self.bounded_smss();
         ((self.max_snd_wnd / 2).min(BLOCK_MAX) / smss).max(1) * smss
     }
@@ -146,7 +146,7 @@ impl Sender {
         // The kernel tests `forced_push` only at the ends of full blocks (`tcp_sendmsg_locked`):
         // PSH is set at the first of these ends that is more than half of the peer's largest window
         // after the last PSH.
-        let block = self.block();
+        let block = self.block_size();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {
             self.bursts.pushed = end;
@@ -208,7 +208,7 @@ mod tests {
     /// bytes, but at least one segment.
     #[test]
     fn blocks_are_whole_segments() {
-        let block = |largest| sender(largest).block();
+        let block = |largest| sender(largest).block_size();
         assert_eq!([200_000, 131_000, 20_000].map(block), [65_000, 65_000, 10_000]);
         assert_eq!([19_999, 2_500, 1_998].map(block), [9_000, 1_000, 999]);
     }

@@ -232,7 +232,7 @@ impl Connection {
             return usual;
         }
         if self.fast_paths.sending == Sending::Detailed {
-            return self.timers.next_detailed();
+            return self.timers.next_deadline_detailed();
         }
         self.next_timer()
     }

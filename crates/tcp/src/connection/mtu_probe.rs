@@ -39,8 +39,8 @@ pub(crate) struct MtuProbe {
 impl Connection {
     /// Starts the search for the largest segment at `base` bytes. To be called before the
     /// handshake.
-    pub fn probe_mtu(&mut self, base: u32) {
-        self.requests().mtu = Some(MtuProbe { low: base, high: 0, flight: None });
+    pub fn enable_mtu_probing(&mut self, base: u32) {
+        self.requests_mut().mtu = Some(MtuProbe { low: base, high: 0, flight: None });
     }
 
     /// Sets the peer's MSS, and the part of it that options occupy.
@@ -132,7 +132,7 @@ mod tests {
     fn ready() -> Connection {
         let config = (crate::presets::find("reno").expect("a preset").config)();
         let mut connection = Connection::connect(&config, SeqNr(0));
-        connection.probe_mtu(1_024);
+        connection.enable_mtu_probing(1_024);
         connection.bound_mtu_probe(1_460, 12);
         connection.state = State::Established;
         let sender = &mut connection.sender;
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn the_search_ends_when_the_sizes_are_close() {
         let bounds = |low, high| {
-            size_after(|it| it.requests().mtu = Some(MtuProbe { low, high, flight: None }))
+            size_after(|it| it.requests_mut().mtu = Some(MtuProbe { low, high, flight: None }))
         };
         assert_eq!([bounds(1_000, 1_008), bounds(1_000, 1_007)], [Some(1_004), None]);
     }

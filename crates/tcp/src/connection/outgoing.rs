@@ -151,7 +151,7 @@ impl Connection {
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
         // This is the usual case at the end that receives the data.
-        if is_silent && self.state == State::Established && self.sender.is_at_rest() {
+        if is_silent && self.state == State::Established && self.sender.is_quiescent() {
             return Outcome::Nothing;
         }
         let sent = self.next_transmit(now, to);

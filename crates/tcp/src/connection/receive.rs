@@ -109,7 +109,7 @@ impl Receiver {
     }
 
     /// Bytes that occupy the buffer: those in order and not read yet, and those beyond a gap.
-    pub fn waiting(&self) -> u64 {
+    pub fn buffered_bytes(&self) -> u64 {
         let beyond = self.memory.as_ref().map_or(0, |memory| memory.beyond_gap);
         self.readable() + beyond
     }
@@ -122,7 +122,7 @@ impl Receiver {
             self.note_duplicate(left, right);
         }
         let old_nxt = self.rcv_nxt;
-        self.rcv_nxt = self.out_of_order.receive(old_nxt, left, right);
+        self.rcv_nxt = self.out_of_order.insert_and_advance(old_nxt, left, right);
         let has_gap = self.has_gap();
         if let Some(memory) = &mut self.memory {
             let again = overlap.map_or(0, |(left, right)| right - left);
@@ -225,7 +225,7 @@ impl Receiver {
     }
 
     /// Records that everything received has been acknowledged.
-    pub fn acknowledged(&mut self, timers: &mut Timers, edge: u64) {
+    pub fn on_ack_sent(&mut self, timers: &mut Timers, edge: u64) {
         self.ack_now = false;
         self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
@@ -268,7 +268,7 @@ impl Connection {
 
     /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
     /// §3.10.7.4, seventh and eighth step). Data beyond the receive window are cut off.
-    pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
+    pub(super) fn process_data_and_fin(&mut self, now: Time, segment: &Segment, position: i64) {
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         self.update_receive_rtt(now, segment.payload_bytes, echo);
         let receiver = &mut self.receiver;
@@ -321,7 +321,7 @@ impl Connection {
         let receiver = &mut self.receiver;
         receiver.pending.on_gap();
         let duplicate = receiver.rcv_nxt == old_nxt && receiver.sack;
-        if !duplicate || !receiver.pending.compresses() {
+        if !duplicate || !receiver.pending.may_compress_acks() {
             receiver.ack_now = true;
             return;
         }
@@ -368,7 +368,7 @@ impl Connection {
             return;
         }
         let position = self.receiver.position();
-        let waiting = self.receiver.waiting().saturating_sub(uncounted);
+        let waiting = self.receiver.buffered_bytes().saturating_sub(uncounted);
         let Some(memory) = &mut self.receiver.memory else { return };
         if continues {
             memory.on_data_in_order(now, &position);

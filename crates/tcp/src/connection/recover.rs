@@ -168,11 +168,11 @@ impl Connection {
         let sender = &mut self.sender;
         let inferred_cause = sender.infer_loss_cause(now, false);
         if inferred_cause == Cause::Congestion && !reduced {
-            let loss = sender.loss(now);
+            let loss = sender.loss_summary(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             self.ecn.on_reduction(sender.snd_max);
         } else if inferred_cause == Cause::Congestion && self.ecn.is_reducing() {
-            let loss = sender.loss(now);
+            let loss = sender.loss_summary(now);
             sender.congestion_control.on_loss_during_reduction(&mut sender.window, &loss);
             sender.repair.cwnd_after_recovery = sender.window.ssthresh;
         }
@@ -211,7 +211,7 @@ impl Connection {
 
     /// Sets the window in a recovery with proportional rate reduction, at each ACK and when the
     /// timer detects a loss.
-    pub(super) fn reduce(&mut self, progress: Progress, nothing_newly_lost: bool) {
+    pub(super) fn apply_rate_reduction(&mut self, progress: Progress, nothing_newly_lost: bool) {
         let sender = &mut self.sender;
         let pipe = sender.pipe();
         let Some(repair) = sender.repair.allocated_mut() else { return };
@@ -259,9 +259,9 @@ mod tests {
     #[test]
     fn an_ack_that_delivers_nothing_keeps_the_window() {
         let mut connection = recovering(1_000);
-        connection.reduce(Progress { bytes_acked: 1_000, delivered: 1_000 }, true);
+        connection.apply_rate_reduction(Progress { bytes_acked: 1_000, delivered: 1_000 }, true);
         assert_eq!(connection.sender.window.cwnd, 5_000 + 2_000);
-        connection.reduce(Progress::default(), true);
+        connection.apply_rate_reduction(Progress::default(), true);
         assert_eq!(connection.sender.window.cwnd, 7_000);
     }
 
@@ -271,7 +271,10 @@ mod tests {
     fn a_safe_ack_advances_and_finds_no_loss() {
         let window = |bytes_acked, nothing_newly_lost| {
             let mut connection = recovering(1_000);
-            connection.reduce(Progress { bytes_acked, delivered: 1_000 }, nothing_newly_lost);
+            connection.apply_rate_reduction(
+                Progress { bytes_acked, delivered: 1_000 },
+                nothing_newly_lost,
+            );
             connection.sender.window.cwnd
         };
         assert_eq!([window(1, true), window(1, false)], [7_000, 6_000]);
@@ -283,7 +286,7 @@ mod tests {
     #[test]
     fn a_timer_that_begins_a_recovery_allows_its_retransmission() {
         let mut connection = recovering(0);
-        connection.reduce(Progress::default(), false);
+        connection.apply_rate_reduction(Progress::default(), false);
         assert_eq!(connection.sender.window.cwnd, 6_000);
     }
 }

@@ -137,7 +137,7 @@ impl Sender {
 impl Connection {
     /// Mutable reference to the requests of the application. Closes the fast paths, which do not
     /// handle requests.
-    pub(super) fn requests(&mut self) -> &mut Requests {
+    pub(super) fn requests_mut(&mut self) -> &mut Requests {
         self.fast_paths.plain = false;
         self.fast_paths.detailed = false;
         self.recompute_fast_paths();
@@ -149,7 +149,7 @@ impl Connection {
     pub fn set_cork(&mut self, on: bool) {
         let written = self.sender.written;
         let nagle = self.parameters.nagle;
-        let requests = self.requests();
+        let requests = self.requests_mut();
         requests.cork = on;
         // `__tcp_sock_set_cork`: the end of the cork pushes a short segment only with
         // `TCP_NODELAY`; otherwise Nagle's algorithm applies to it.
@@ -172,14 +172,14 @@ impl Connection {
     pub fn write_with_more(&mut self, now: Time, bytes: u64) -> u64 {
         // Set after `write`, which clears it.
         let taken = self.write(now, bytes);
-        self.requests().more = true;
+        self.requests_mut().more = true;
         taken
     }
 
     /// Ends a record: no later byte shares a segment with data written so far (`MSG_EOR`).
     pub fn end_record(&mut self) {
         let (written, snd_una) = (self.sender.written, self.sender.snd_una);
-        let records = &mut self.requests().records;
+        let records = &mut self.requests_mut().records;
         while records.front().is_some_and(|end| *end <= snd_una) {
             records.pop_front();
         }
@@ -192,20 +192,20 @@ impl Connection {
     /// acknowledgment, or the window has been closed this long (RFC 9293 §3.8.3, RFC 5482;
     /// `TCP_USER_TIMEOUT`).
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
-        self.requests().user_timeout = timeout;
+        self.requests_mut().user_timeout = timeout;
     }
 
     /// Sets whether the device refuses transmissions.
     pub fn set_device_closed(&mut self, closed: bool) {
         if closed || self.sender.repair.requests.get().is_some() {
-            self.requests().device_closed = closed;
+            self.requests_mut().device_closed = closed;
         }
     }
 
     /// Size of the blocks that hold the application's data: whole segments, up to 64 KiB and to
     /// half of the peer's largest window.
     pub fn block_bytes(&self) -> u64 {
-        self.sender.block()
+        self.sender.block_size()
     }
 
     /// Handles the arrival of a segment: an acknowledgment releases data held back by `MSG_MORE`.
@@ -245,7 +245,7 @@ impl Connection {
             }
             return;
         }
-        if sender.snd_nxt >= sender.end() {
+        if sender.snd_nxt >= sender.write_seq() {
             return;
         }
         if std::mem::take(&mut self.sender.zero_window_probe_due) {
@@ -278,9 +278,9 @@ impl Connection {
         if keepalive.is_none() && self.sender.repair.requests.get().is_none() {
             return;
         }
-        let heard = &mut self.requests().last_segment_arrival;
+        let heard = &mut self.requests_mut().last_segment_arrival;
         *heard = (*heard).max(now);
-        self.requests().keepalive = keepalive;
+        self.requests_mut().keepalive = keepalive;
         let deadline = keepalive.map_or(Time::NEVER, |it| now + it.idle);
         self.timers.set(|rare| &mut rare.keepalive, deadline);
     }
@@ -291,7 +291,7 @@ impl Connection {
         if matches!(self.state, State::Closed | State::Listen) {
             return;
         }
-        let busy = self.sender.snd_una < self.sender.end();
+        let busy = self.sender.snd_una < self.sender.write_seq();
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
         let silent = now.since(self.sender.repair.requests.last_segment_arrival);
         // With data or a SYN outstanding, another timer already probes the peer.

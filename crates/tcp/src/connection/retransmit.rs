@@ -20,7 +20,7 @@ impl Connection {
                 return None;
             }
             // RFC 6675 §5, step C: one segment, if the pipe is at least a segment below cwnd.
-            if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
+            if !forced && sender.available_cwnd() < u64::from(sender.window.smss) {
                 return None;
             }
             // RFC 6675 §4, `NextSeg`, rule 1: lost segments come first.
@@ -64,7 +64,7 @@ impl Connection {
         let possible = sender.selective
             && sender.loss_detection.in_recovery()
             && sender.loss_detection.guesses()
-            && sender.cwnd_room() >= u64::from(sender.window.smss);
+            && sender.available_cwnd() >= u64::from(sender.window.smss);
         if !possible {
             return None;
         }

@@ -68,7 +68,7 @@ impl Connection {
             (RttSamples::Timed, _) => return self.rtt_of_timed(now, ack),
             (RttSamples::EveryAck, Some(taken)) => taken.first_sent,
             (RttSamples::EveryAck, None) => {
-                self.sender.send_times.allocated_mut().and_then(|times| times.take(ack))
+                self.sender.send_times.allocated_mut().and_then(|times| times.take_acked(ack))
             }
         };
         sent.map(|sent| self.measured_rtt(now, sent))
@@ -92,7 +92,7 @@ impl Connection {
     ) -> Option<Duration> {
         let sent = match selective {
             Some(delivered) => delivered.rtt_sent(),
-            None => self.sender.send_times.allocated_mut().and_then(|times| times.take(ack)),
+            None => self.sender.send_times.allocated_mut().and_then(|times| times.take_acked(ack)),
         };
         sent.map(|sent| self.measured_rtt(now, sent))
     }

@@ -230,17 +230,17 @@ impl Sender {
     }
 
     /// Position after everything to send: data, and the FIN once it is queued.
-    pub fn end(&self) -> u64 {
+    pub fn write_seq(&self) -> u64 {
         self.written + u64::from(self.fin_queued)
     }
 
     /// True if there is nothing to send: all written data are acknowledged, and no probe is
     /// requested. False for a paced sender that has sent data, because the time from which pacing
     /// permits the next segment has to be checked first.
-    pub fn is_at_rest(&self) -> bool {
+    pub fn is_quiescent(&self) -> bool {
         let asked = self.tail_probe_due | self.retransmit_first;
         let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.open_time().is_none());
-        self.snd_una == self.end() && !asked && is_unpaced() && !self.keepalive_due()
+        self.snd_una == self.write_seq() && !asked && is_unpaced() && !self.keepalive_due()
     }
 
     /// True if the peer has acknowledged our FIN.
@@ -275,7 +275,7 @@ impl Sender {
     }
 
     /// Bytes that `cwnd` still permits; limited transmit permits more new data (RFC 3042 §2).
-    pub fn cwnd_room(&self) -> u64 {
+    pub fn available_cwnd(&self) -> u64 {
         let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
         let credit = u64::from(segments) * u64::from(self.window.smss);
         // F-RTO tests a timeout with new data even if the reduced window is full.
@@ -326,7 +326,7 @@ impl Sender {
     /// includes selectively acknowledged data, and may be many times cwnd while SACK repairs a
     /// loss. Half of FlightSize would then be no reduction. RFC 5681 §3.1 requires an ssthresh of
     /// at most half of FlightSize; Linux takes half of cwnd.
-    pub fn loss(&self, now: Time) -> congestion_control::Loss {
+    pub fn loss_summary(&self, now: Time) -> congestion_control::Loss {
         let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {
             now,
@@ -376,7 +376,7 @@ impl Sender {
 
     /// Sets the congestion window at the start of the connection: the initial window, or one
     /// segment if the SYN was lost.
-    pub fn open_window(&mut self, parameters: &Parameters) {
+    pub fn initialize_cwnd(&mut self, parameters: &Parameters) {
         let smss = self.window.smss;
         let narrow = match parameters.lost_syn {
             LostSyn::First => self.syn_retransmissions > 0,

@@ -39,8 +39,8 @@ impl Connection {
         let window = self.receiver.first_window(parameters, answering && timestamps).min(65_535);
         let edge = self.receiver.rcv_nxt.max(1) + window;
         let segment = Segment {
-            seq: self.sequence(0),
-            ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
+            seq: self.seq_at(0),
+            ack: if answering { self.rcv_nxt_seq() } else { retx_units::SeqNr(0) },
             window: window as u16,
             flags: if answering {
                 self.ecn.syn_ack_flags()
@@ -60,8 +60,8 @@ impl Connection {
                 sack: SackBlocks::default(),
             },
         };
-        self.receiver.acknowledged(&mut self.timers, edge);
-        let ecn = if answering { self.ecn.field() } else { self.ecn.field_of_syn() };
+        self.receiver.on_ack_sent(&mut self.timers, edge);
+        let ecn = if answering { self.ecn.ecn_field() } else { self.ecn.field_of_syn() };
         Transmit { segment, ecn, position: 0, retransmission }
     }
 }

@@ -142,9 +142,9 @@ fn accessors_report_the_state() {
     assert_eq!((near.unacknowledged(), near.flight_size(), near.pipe()), (100_000, 10_000, 10_000));
     assert!(
         near.is_established()
-            && !Connection::connect(&config("sack"), far.sequence(0)).is_established()
+            && !Connection::connect(&config("sack"), far.seq_at(0)).is_established()
     );
-    assert_eq!(Connection::connect(&config("sack"), far.sequence(0)).unacknowledged(), 0);
+    assert_eq!(Connection::connect(&config("sack"), far.seq_at(0)).unacknowledged(), 0);
     // The second and third of four segments are missing at the other end.
     for index in [0, 3] {
         far.handle_packet(at(50), &sent[index].segment, sent[index].ecn);
@@ -181,7 +181,7 @@ fn events_are_announced() {
 fn a_closed_endpoint_refuses() {
     let mut near = open(&config("sack"))[0].clone();
     near.state = State::Closed;
-    let seq = near.acknowledgment();
+    let seq = near.rcv_nxt_seq();
     let answer = |flags, payload_bytes| {
         let mut near = near.clone();
         let ack = seq.add(77);
@@ -207,7 +207,7 @@ fn an_abort_sends_a_reset() {
         far.abort();
         let reset = far.poll_transmit(at(60)).expect("a reset").segment;
         assert_eq!(reset.flags, Flags::RST.with(Flags::ACK));
-        assert_eq!((reset.seq, reset.ack), (far.sequence(1), sent[1].segment.seq));
+        assert_eq!((reset.seq, reset.ack), (far.seq_at(1), sent[1].segment.seq));
     }
 }
 
@@ -218,7 +218,7 @@ fn a_sender_at_rest_has_nothing_to_send() {
     let rests = |change: fn(&mut Connection)| {
         let mut near = base.clone();
         change(&mut near);
-        near.sender.is_at_rest()
+        near.sender.is_quiescent()
     };
     assert!(rests(|_| ()));
     assert!(rests(|it| it.sender.pacer = Some(Box::default())), "paced, but nothing was sent");
@@ -243,7 +243,7 @@ fn a_lost_syn_narrows_the_window() {
         near.parameters = Parameters { lost_syn, ..*near.parameters }.into();
         near.sender.syn_retransmissions = retransmissions;
         near.sender.repair.syn_timed_out = timed_out;
-        near.sender.open_window(&near.parameters);
+        near.sender.initialize_cwnd(&near.parameters);
         near.cwnd()
     };
     use crate::LostSyn::{First, Second};
@@ -259,7 +259,7 @@ fn credit_adds_to_the_window() {
     let room = |change: fn(&mut Connection)| {
         let mut near = sender(9_000, 5_000, 90_000, 5_300);
         change(&mut near);
-        near.sender.cwnd_room()
+        near.sender.available_cwnd()
     };
     assert_eq!(room(|_| ()), 300);
     assert_eq!(room(|it| it.sender.limited_credit = 2), 2_300);

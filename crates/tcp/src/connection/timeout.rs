@@ -37,7 +37,7 @@ impl Connection {
                 reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
             let delivered = if begins { sender.window.smss.into() } else { 0 };
             self.react_with_model(now, reaction, Progress::default());
-            self.reduce(Progress { delivered, ..Progress::default() }, false);
+            self.apply_rate_reduction(Progress { delivered, ..Progress::default() }, false);
             self.schedule_loss_detection(now, false);
         }
         if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
@@ -47,7 +47,7 @@ impl Connection {
             self.restart_retransmit_timer(now);
         }
         if Timers::expire(&mut self.timers.retransmit, now) {
-            let held = self.ecn.release();
+            let held = self.ecn.on_rto();
             if !held || self.sender.snd_una < self.sender.snd_max {
                 self.on_retransmit_timeout(now);
             }
@@ -57,7 +57,7 @@ impl Connection {
                 self.enter_closed(Event::Reset);
                 return;
             }
-            self.sender.zero_window_probe_due = self.sender.snd_nxt < self.sender.end();
+            self.sender.zero_window_probe_due = self.sender.snd_nxt < self.sender.write_seq();
         }
         if self.timers.expire_rare(|rare| &mut rare.keepalive, now) {
             self.on_keepalive_timer(now);
@@ -112,7 +112,7 @@ impl Connection {
         });
         let inferred_cause = sender.infer_loss_cause(now, true);
         if inferred_cause == Cause::Congestion {
-            let loss = sender.loss(now);
+            let loss = sender.loss_summary(now);
             let reduced = repeated || after_echo;
             sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
             self.ecn.on_reduction(sender.snd_max);

@@ -33,7 +33,7 @@ impl Connection {
             }
             *to = Transmit {
                 segment: *segment,
-                ecn: self.ecn.field(),
+                ecn: self.ecn.ecn_field(),
                 position: self.sender.snd_nxt,
                 retransmission: false,
             };
@@ -49,7 +49,7 @@ impl Connection {
                 return due;
             }
             State::TimeWait | State::FinWait2 if !self.sender.keepalive_due() => {}
-            _ if self.sender.is_at_rest() => {}
+            _ if self.sender.is_quiescent() => {}
             _ => {
                 if self.send_data(now, to) {
                     return true;
@@ -87,9 +87,9 @@ impl Connection {
             self.on_mtu_probe_sent(to.position, size);
             return true;
         }
-        if self.sender.snd_nxt < self.sender.end() {
+        if self.sender.snd_nxt < self.sender.write_seq() {
             if let Some(length) = self.sendable_after_idle(now)
-                && !self.defers(now, length)
+                && !self.defers_transmission(now, length)
             {
                 self.send_next(now, length, to);
                 return true;
@@ -161,7 +161,7 @@ impl Connection {
         let record = requests.to_end_of_record(sender.snd_nxt, sender.written);
         let most = record.map_or(most, |bytes| most.min(bytes));
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
-        let usable = sender.cwnd_room().min(offered);
+        let usable = sender.available_cwnd().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let length = queued.min(usable).min(most);
         // RFC 9293 §3.8.6.2.1 (SWS avoidance of the sender). Case (1): a full segment.
@@ -263,7 +263,7 @@ impl Connection {
     /// Builds the segment of a chunk and records that it has been sent.
     fn send(&mut self, now: Time, chunk: Chunk, to: &mut Transmit) {
         let Chunk { position, length, fin } = chunk;
-        let mut flags = Flags::ACK.with(self.ecn.echo());
+        let mut flags = Flags::ACK.with(self.ecn.echo_flags());
         if fin {
             flags = flags.with(Flags::FIN);
             match self.state {
@@ -283,7 +283,7 @@ impl Connection {
         }
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
-        let mut ecn = self.ecn.field();
+        let mut ecn = self.ecn.ecn_field();
         let inside = end <= self.sender.snd_una + self.sender.snd_wnd;
         if self.ecn.is_enabled() && length > 0 && !retransmission && inside {
             let (bits, field) = self.ecn.on_new_data();
@@ -298,8 +298,8 @@ impl Connection {
         let (window, edge) = self.window_field_and_shortage();
         *to = Transmit {
             segment: Segment {
-                seq: self.sequence(position),
-                ack: self.acknowledgment(),
+                seq: self.seq_at(position),
+                ack: self.rcv_nxt_seq(),
                 window,
                 flags,
                 payload_bytes: length,
@@ -315,7 +315,7 @@ impl Connection {
             to.segment.options = self.options(now);
         }
         self.receiver.pending.on_ack_sent(now, length > 0);
-        self.receiver.acknowledged(&mut self.timers, edge);
+        self.receiver.on_ack_sent(&mut self.timers, edge);
     }
 
     /// Records a transmission on the scoreboard.

@@ -34,7 +34,7 @@ impl LazyDefault for Usage {
 impl Usage {
     /// Records the use of the window; `limited` is true if the window is too small for another
     /// segment.
-    pub fn note(&mut self, now: &FlightState, limited: bool) {
+    pub fn record_use(&mut self, now: &FlightState, limited: bool) {
         // `packets_out`, unlike the pipe, includes segments that are lost or selectively
         // acknowledged.
         let flight = now.snd_max - now.snd_una;
@@ -60,7 +60,7 @@ mod tests {
     fn sent(usage: &mut Usage, una: u64, max: u64, window: &Window) {
         let pipe = 1_000 * (max - una);
         let flight_state = FlightState { snd_una: 1_000 * una, snd_max: 1_000 * max, pipe };
-        usage.note(&flight_state, pipe + 1_000 > window.cwnd);
+        usage.record_use(&flight_state, pipe + 1_000 > window.cwnd);
     }
 
     /// In slow start, half of the window is enough: six segments in flight for a window of up to

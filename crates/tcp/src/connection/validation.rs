@@ -78,14 +78,14 @@ impl Validation {
             CwndValidation::Rfc7661 => self.full |= full,
             // `tcp_write_xmit` evaluates the window if it has sent something, or if the window is
             // full.
-            CwndValidation::Linux if full || sent => self.past.usage.note(flight_state, full),
+            CwndValidation::Linux if full || sent => self.past.usage.record_use(flight_state, full),
             CwndValidation::Linux => {}
         }
     }
 
     /// Records a deferral: the window is too small for a burst, and counts as full.
     pub fn on_deferral(&mut self, flight_state: &FlightState) {
-        self.past.usage.note(flight_state, true);
+        self.past.usage.record_use(flight_state, true);
     }
 
     /// Handles an acknowledgment of new data.

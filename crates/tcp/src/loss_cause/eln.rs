@@ -43,7 +43,7 @@ impl LossCause for State {
 
     fn cause(&mut self, loss: &Loss) -> Cause {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
-        Cause::corruption_if(judged && loss.notified)
+        Cause::from_is_corruption(judged && loss.notified)
     }
 }
 

@@ -100,7 +100,7 @@ impl LossCause for State {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let queued = self.newly_queued(loss.window.smss);
         let few = queued.is_some_and(|queued| queued <= self.config.k.value());
-        Cause::corruption_if(judged && few)
+        Cause::from_is_corruption(judged && few)
     }
 }
 

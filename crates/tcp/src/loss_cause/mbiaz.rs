@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Delay after the expected arrival, in smallest spacings, below which a segment counts as on
-    /// time.
+    /// Delay after the expected arrival below which a segment counts as on time, as a multiple of
+    /// the minimum interarrival time.
     pub upper: NotNegative,
     /// Apply the rule to timeouts, too, while there is a gap; otherwise they count as congestion.
     #[serde(rename = "timeouts")]
@@ -66,7 +66,7 @@ impl LossCause for State {
         };
         let expected = (loss.lost_segments.max(1) as f64 + 1.0) * min;
         let latest = expected + self.config.upper.value() * min;
-        Cause::corruption_if(expected <= gap && gap < latest)
+        Cause::from_is_corruption(expected <= gap && gap < latest)
     }
 }
 

@@ -54,7 +54,7 @@ pub enum Cause {
 
 impl Cause {
     /// Corruption if `so`, otherwise congestion.
-    pub(crate) const fn corruption_if(so: bool) -> Self {
+    pub(crate) const fn from_is_corruption(so: bool) -> Self {
         if so { Self::Corruption } else { Self::Congestion }
     }
 }

@@ -58,8 +58,11 @@ impl LossCause for State {
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) {
         // The acknowledgment of a FIN alone must not create an instance.
-        let instance =
-            if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
+        let instance = if ack.bytes_acked > 0 {
+            self.caught_up()
+        } else {
+            self.instance.running_instance_mut()
+        };
         if let Some(running) = instance {
             running.on_ack(ack, window);
         }

@@ -96,7 +96,7 @@ impl LossCause for State {
 
     fn cause(&mut self, loss: &Loss) -> Cause {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
-        Cause::corruption_if(judged && self.range.is_some() && !self.in_spike)
+        Cause::from_is_corruption(judged && self.range.is_some() && !self.in_spike)
     }
 }
 

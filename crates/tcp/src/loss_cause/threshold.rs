@@ -98,7 +98,7 @@ impl LossCause for State {
             Origin::Zero => Duration::ZERO,
             Origin::BaseRtt => base,
         };
-        Cause::corruption_if(last.saturating_sub(origin) < self.config.threshold)
+        Cause::from_is_corruption(last.saturating_sub(origin) < self.config.threshold)
     }
 }
 

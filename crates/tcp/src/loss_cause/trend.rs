@@ -73,7 +73,7 @@ impl LossCause for State {
     fn cause(&mut self, loss: &Loss) -> Cause {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let rising = self.rising > self.config.threshold.value();
-        Cause::corruption_if(judged && self.last.is_some() && !rising)
+        Cause::from_is_corruption(judged && self.last.is_some() && !rising)
     }
 }
 

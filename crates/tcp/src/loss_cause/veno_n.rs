@@ -79,7 +79,7 @@ impl LossCause for State {
     fn cause(&mut self, loss: &Loss) -> Cause {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let few = self.backlog < self.config.beta.value();
-        let said = Cause::corruption_if(judged && self.samples >= SAMPLES && few);
+        let said = Cause::from_is_corruption(judged && self.samples >= SAMPLES && few);
         if self.config.reset_base_rtt {
             self.base = None;
         }

@@ -102,7 +102,7 @@ impl LossCause for State {
         let judged = self.config.applies_to_timeouts || !loss.by_timeout;
         let deviations = self.config.thresholds[loss.lost_segments.clamp(1, 4) as usize - 1];
         let threshold = self.mean + deviations * self.deviation;
-        Cause::corruption_if(judged && self.last.is_some_and(|rtt| rtt < threshold))
+        Cause::from_is_corruption(judged && self.last.is_some_and(|rtt| rtt < threshold))
     }
 }
 

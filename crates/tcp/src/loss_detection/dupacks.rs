@@ -17,7 +17,7 @@ impl Dupacks {
     }
 
     /// True if no duplicate ACK has arrived since the last acknowledgment of new data.
-    pub fn is_none(&self) -> bool {
+    pub fn has_no_dupacks(&self) -> bool {
         self.count == 0
     }
 

@@ -140,18 +140,18 @@ pub trait LossDetection {
     /// True if an acknowledgment of new data would neither change the state nor cause a reaction,
     /// provided that nothing is selectively acknowledged or lost. No duplicate is counted then,
     /// nothing is being repaired, and transmission times are not used.
-    fn is_at_rest(&self) -> bool {
+    fn ignores_new_data_ack(&self) -> bool {
         false
     }
 
     /// True if an acknowledgment of the first segments in flight would cause no reaction, provided
     /// that everything was sent once: [`Self::on_next_ack`] then replaces [`Self::on_ack`].
-    fn is_at_rest_in_order(&self) -> bool {
-        self.is_at_rest()
+    fn ignores_data_acked_in_order(&self) -> bool {
+        self.ignores_new_data_ack()
     }
 
     /// Handles an acknowledgment of the first segments in flight, while
-    /// [`Self::is_at_rest_in_order`].
+    /// [`Self::ignores_data_acked_in_order`].
     fn on_next_ack(&mut self, ack: &NextAck) {
         let _ = ack;
     }
@@ -265,12 +265,12 @@ impl LossDetection for State {
         dispatch!(self, it => it.on_ack(ack, board))
     }
 
-    fn is_at_rest(&self) -> bool {
-        dispatch!(self, it => it.is_at_rest())
+    fn ignores_new_data_ack(&self) -> bool {
+        dispatch!(self, it => it.ignores_new_data_ack())
     }
 
-    fn is_at_rest_in_order(&self) -> bool {
-        dispatch!(self, it => it.is_at_rest_in_order())
+    fn ignores_data_acked_in_order(&self) -> bool {
+        dispatch!(self, it => it.ignores_data_acked_in_order())
     }
 
     #[inline]

@@ -217,7 +217,7 @@ impl LossDetection for State {
         }
     }
 
-    fn is_at_rest_in_order(&self) -> bool {
+    fn ignores_data_acked_in_order(&self) -> bool {
         self.only_records_delivery()
     }
 
@@ -289,7 +289,7 @@ impl LossDetection for State {
     }
 
     fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
-        let lost = self.detect(now, board);
+        let lost = self.detect_losses(now, board);
         if self.as_linux() {
             // `tcp_rack_reo_timeout` sets no further timer.
             self.reordering_deadline = Time::NEVER;

@@ -60,8 +60,8 @@ impl LossDetection for State {
         reaction
     }
 
-    fn is_at_rest(&self) -> bool {
-        !self.in_recovery && self.dupacks.is_none()
+    fn ignores_new_data_ack(&self) -> bool {
+        !self.in_recovery && self.dupacks.has_no_dupacks()
     }
 
     fn only_repairs(&self, _: bool) -> bool {

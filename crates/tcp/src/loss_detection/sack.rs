@@ -88,8 +88,8 @@ impl LossDetection for State {
         }
     }
 
-    fn is_at_rest(&self) -> bool {
-        !self.in_recovery && self.dupacks == 0 && self.without.is_at_rest()
+    fn ignores_new_data_ack(&self) -> bool {
+        !self.in_recovery && self.dupacks == 0 && self.without.ignores_new_data_ack()
     }
 
     fn only_repairs(&self, selective: bool) -> bool {

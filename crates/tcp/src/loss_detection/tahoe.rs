@@ -44,8 +44,8 @@ impl LossDetection for State {
         reaction
     }
 
-    fn is_at_rest(&self) -> bool {
-        self.dupacks.is_none()
+    fn ignores_new_data_ack(&self) -> bool {
+        self.dupacks.has_no_dupacks()
     }
 
     fn on_timeout(&mut self, snd_max: u64) {

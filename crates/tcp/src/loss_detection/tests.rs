@@ -53,8 +53,8 @@ fn each_algorithm_has_the_parts_of_its_source() {
 #[test]
 fn an_algorithm_rests_while_no_duplicate_is_counted() {
     let without_rack = ["timeout_only", "tahoe", "reno", "newreno", "sack"];
-    assert_eq!(all(|name| detector(name).is_at_rest()), without_rack);
-    assert_eq!(all(|name| detector(name).is_at_rest_in_order()), Config::NAMES);
+    assert_eq!(all(|name| detector(name).ignores_new_data_ack()), without_rack);
+    assert_eq!(all(|name| detector(name).ignores_data_acked_in_order()), Config::NAMES);
     assert!(all(|name| detector(name).in_recovery()).is_empty());
     assert!(all(|name| detector(name).left_timer_running()).is_empty());
     for selective in [false, true] {
@@ -65,9 +65,9 @@ fn an_algorithm_rests_while_no_duplicate_is_counted() {
         _ = duplicates::<1>(&mut state, 1);
         state
     };
-    assert_eq!(all(|name| after_one(name).is_at_rest()), ["timeout_only"]);
+    assert_eq!(all(|name| after_one(name).ignores_new_data_ack()), ["timeout_only"]);
     // `rack` without SACK has a state of NewReno, but the fast path is for connections with SACK.
-    let in_order = all(|name| name != "rack" && after_one(name).is_at_rest_in_order());
+    let in_order = all(|name| name != "rack" && after_one(name).ignores_data_acked_in_order());
     assert_eq!(in_order, ["timeout_only"]);
 }
 

@@ -28,7 +28,7 @@ impl LossDetection for State {
         Reaction::Nothing
     }
 
-    fn is_at_rest(&self) -> bool {
+    fn ignores_new_data_ack(&self) -> bool {
         true
     }
 

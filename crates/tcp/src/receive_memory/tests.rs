@@ -181,7 +181,7 @@ fn the_window_up_to_which_costly_segments_count() {
     let step = |payload: u64, window: u64| {
         let mut memory = opened();
         (memory.most, memory.window) = (Some(1_600_000), window);
-        let packet = memory.window_of(memory::of_packet(payload + 52));
+        let packet = memory.window_of(memory::packet_memory(payload + 52));
         assert_eq!(packet, 640);
         memory.step_of_costly_segment(packet, payload, &place(1, window, 700))
     };

@@ -37,7 +37,7 @@ impl Scoreboard {
                 }
             }
         }
-        self.assumed.acknowledged = (segments - self.records.len()) as u64;
+        self.assumed.last_acked_segments = (segments - self.records.len()) as u64;
         if self.sacked.begins_below(snd_una) {
             self.sacked.remove_below(snd_una);
         }
@@ -96,7 +96,7 @@ impl Scoreboard {
         // Only the new parts of a block are visited, so repeated blocks (RFC 2018 §4) cost one
         // search each.
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
-            let mut index = self.first_from(gap_left);
+            let mut index = self.first_index_from(gap_left);
             let mut covered: Option<(u64, u64)> = None;
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
             {

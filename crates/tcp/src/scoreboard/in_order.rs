@@ -59,7 +59,7 @@ impl Scoreboard {
 
     /// Index of the first segment that begins at or after `position`.
     #[inline]
-    pub(super) fn first_from(&self, position: u64) -> usize {
+    pub(super) fn first_index_from(&self, position: u64) -> usize {
         // Most segments have equal lengths, so the index can usually be computed.
         if let Some(front) = self.records.front() {
             let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
@@ -133,7 +133,7 @@ impl Scoreboard {
     #[cfg(test)]
     pub(crate) fn normalise(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);
-        self.assumed.acknowledged = 0;
+        self.assumed.last_acked_segments = 0;
         self.last_sack = None;
     }
 }

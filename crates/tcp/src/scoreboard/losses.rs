@@ -41,7 +41,7 @@ impl Scoreboard {
     pub fn mark_lost_below(&mut self, position: u64) -> u64 {
         let before = self.lost_bytes;
         if position > self.examined {
-            let first = self.first_from(self.examined);
+            let first = self.first_index_from(self.examined);
             let mut index = first;
             while self.records.get(index).is_some_and(|record| record.end() <= position) {
                 work::steps(1);

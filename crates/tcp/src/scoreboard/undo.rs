@@ -21,7 +21,7 @@ impl Scoreboard {
 
     /// Number of segments within a range that were ever retransmitted.
     pub fn retransmitted_within(&self, left: u64, right: u64) -> u64 {
-        let from = self.first_from(left);
+        let from = self.first_index_from(left);
         let within = (from..).map_while(|index| self.records.get(index));
         let within = within.take_while(|record| record.end() <= right);
         within.filter(|record| record.ever_retransmitted).count() as u64
@@ -52,7 +52,7 @@ impl Scoreboard {
     /// selectively acknowledged and retransmitted is evidence of reordering, which is added to
     /// `delivered`.
     pub fn note_duplicate(&mut self, left: u64, right: u64, delivered: &mut Delivered) {
-        let mut index = self.first_from(left);
+        let mut index = self.first_index_from(left);
         while let Some(record) = self.records.get(index).filter(|record| record.end() <= right) {
             work::steps(1);
             if record.sacked && record.ever_retransmitted {

@@ -12,14 +12,14 @@ pub(super) struct AssumedArrivals {
     segments: u64,
     smss: u64,
     /// Number of segments covered by the last acknowledgment.
-    pub acknowledged: u64,
+    pub last_acked_segments: u64,
     /// Number of segments in flight when there were more duplicate ACKs than segments that could
     /// have arrived; `None` if this has not happened.
     excess: Option<u64>,
 }
 
 impl AssumedArrivals {
-    pub const NONE: Self = Self { segments: 0, smss: 0, acknowledged: 0, excess: None };
+    pub const NONE: Self = Self { segments: 0, smss: 0, last_acked_segments: 0, excess: None };
 
     pub const fn bytes(&self) -> u64 {
         self.segments * self.smss
@@ -29,7 +29,7 @@ impl AssumedArrivals {
 impl Scoreboard {
     /// True if the last acknowledgment has covered a segment.
     pub fn has_advanced(&self) -> bool {
-        self.assumed.acknowledged > 0
+        self.assumed.last_acked_segments > 0
     }
 
     /// Handles a duplicate ACK: another segment of `smss` bytes has arrived. Returns the number of
@@ -45,7 +45,7 @@ impl Scoreboard {
     /// Handles an acknowledgment that covers segments: the first of them filled the hole, the
     /// others may be those assumed to have arrived. Returns the number newly delivered.
     pub fn remove_assumed_arrivals(&mut self) -> u64 {
-        let covered = self.assumed.acknowledged;
+        let covered = self.assumed.last_acked_segments;
         let delivered = covered.saturating_sub(self.assumed.segments).max(1);
         // One of the covered segments filled the hole; no duplicate ACK has been counted for it.
         self.assumed.segments = self.assumed.segments.saturating_sub(covered - 1);

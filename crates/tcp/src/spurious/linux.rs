@@ -197,7 +197,7 @@ impl Detector for State {
         }
     }
 
-    fn is_at_rest(&self) -> bool {
+    fn ignores_new_data_ack(&self) -> bool {
         let undoes = self.undo_marker.is_some() && self.undo_retrans == Some(0);
         !self.late_original && !undoes
     }
@@ -311,7 +311,7 @@ mod tests {
         let at = |retransmitted| {
             let mut state = recovering();
             let verdict = state.on_ack(&Ack { retransmitted, ..partial(1_001, 99) });
-            (verdict, state.saw_late_original(), state.is_at_rest())
+            (verdict, state.saw_late_original(), state.ignores_new_data_ack())
         };
         assert_eq!(at(0), (undo(true, true), true, false));
         assert_eq!([1, 2].map(at), [(Verdict::Wait, true, false); 2]);
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn the_state_rests_unless_it_undoes() {
         let rests = |undo_marker, undo_retrans, late_original| {
-            State { undo_marker, undo_retrans, late_original, ..timed_out() }.is_at_rest()
+            State { undo_marker, undo_retrans, late_original, ..timed_out() }.ignores_new_data_ack()
         };
         assert!(rests(None, None, false));
         assert!(rests(Some(1), Some(1), false));

@@ -171,7 +171,7 @@ pub trait Detector {
 
     /// True if, outside recoveries, an acknowledgment of new data without DSACK neither changes the
     /// state nor leads to a verdict.
-    fn is_at_rest(&self) -> bool {
+    fn ignores_new_data_ack(&self) -> bool {
         false
     }
 
@@ -213,8 +213,8 @@ impl Detector for State {
         dispatch!(self, it => it.on_ack(ack))
     }
 
-    fn is_at_rest(&self) -> bool {
-        dispatch!(self, it => it.is_at_rest())
+    fn ignores_new_data_ack(&self) -> bool {
+        dispatch!(self, it => it.ignores_new_data_ack())
     }
 
     fn saw_late_original(&self) -> bool {
@@ -298,7 +298,7 @@ mod tests {
     fn an_echo_ends_only_the_undo_of_linux() {
         for name in Config::NAMES {
             let rests = matches!(*name, "none" | "linux");
-            assert_eq!(detector(name).is_at_rest(), rests, "{name}");
+            assert_eq!(detector(name).ignores_new_data_ack(), rests, "{name}");
             let undoes = |echo: bool| {
                 let mut detector = detector(name);
                 begin(&mut detector);

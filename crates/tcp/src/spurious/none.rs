@@ -21,7 +21,7 @@ impl State {
 }
 
 impl Detector for State {
-    fn is_at_rest(&self) -> bool {
+    fn ignores_new_data_ack(&self) -> bool {
         true
     }
 }

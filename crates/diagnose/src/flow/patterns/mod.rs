@@ -95,7 +95,7 @@ impl Direction {
         let policer = detectors.policer.finish(lost, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
-        found.extend(standing_queue::find(&self.sender.rtts));
+        found.extend(standing_queue::find_standing_queue(&self.sender.rtts));
         found.extend(detectors.pauses.finish(life_ns, receiver_loop_ns));
         found.extend(self.ecn.pattern());
         found

@@ -10,7 +10,7 @@ const TIMES: f64 = 2.0;
 const BEYOND_S: f64 = 0.1;
 
 /// Pattern of a standing queue, if the RTT samples show one.
-pub fn find(rtts: &RttSamples) -> Option<Pattern> {
+pub fn find_standing_queue(rtts: &RttSamples) -> Option<Pattern> {
     let [least_s, median_s] = rtts.least_and_median_s()?;
     if median_s < TIMES * least_s || median_s - least_s < BEYOND_S {
         return None;

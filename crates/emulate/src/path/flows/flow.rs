@@ -126,7 +126,7 @@ impl Flow {
         self.limiter.on_arrived(now, &mut self.observed.record);
         // The life of a flow ends with the arrival of its last byte.
         if self.limiter.end_of_flow().is_some_and(|end| self.observed.has_arrived_before(end)) {
-            self.observed.record.counters.limited_by.end(now);
+            self.observed.record.counters.limited_by.end_life(now);
         }
     }
 

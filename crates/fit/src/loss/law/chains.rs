@@ -14,7 +14,7 @@
 //! *Reference.* Yajnik, Moon, Kurose & Towsley 1999 for the order of chains; Salsano, Ludovici &
 //! Ordine 2009 for the states of netem.
 
-use super::{DiscreteChain, Parameter, probability, rounded};
+use super::{DiscreteChain, Parameter, probability, round_probability};
 use crate::loss::chain::Chain;
 use crate::loss::series::Series;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub const BERNOULLI: DiscreteChain<1> = DiscreteChain {
     starting_points: |series| {
         vec![Chain { transitions: [[1.0]], loss: [clamp_interior(series.loss_rate)] }]
     },
-    channel: |values| json!({ "model": "bernoulli", "p": rounded(values[0]) }),
+    channel: |values| json!({ "model": "bernoulli", "p": round_probability(values[0]) }),
 };
 
 const P: Parameter = probability("p");
@@ -191,19 +191,23 @@ fn two_states([p, r, k, h]: [f64; 4]) -> Option<Chain<2>> {
 }
 
 fn gilbert_elliott([p, r, k, h]: [f64; 4]) -> Value {
-    let mut table = json!({ "model": "gilbert_elliott", "p": rounded(p), "r": rounded(r) });
+    let mut table =
+        json!({ "model": "gilbert_elliott", "p": round_probability(p), "r": round_probability(r) });
     if k < 1.0 {
-        table["k"] = json!(rounded(k));
+        table["k"] = json!(round_probability(k));
     }
     if h > 0.0 {
-        table["h"] = json!(rounded(h));
+        table["h"] = json!(round_probability(h));
     }
     table
 }
 
 fn markov<const N: usize>(chain: &Chain<N>) -> Value {
-    let rows: Vec<Vec<f64>> =
-        chain.transitions.iter().map(|row| row.iter().map(|it| rounded(*it)).collect()).collect();
+    let rows: Vec<Vec<f64>> = chain
+        .transitions
+        .iter()
+        .map(|row| row.iter().map(|it| round_probability(*it)).collect())
+        .collect();
     json!({ "model": "markov", "transitions": rows, "loss": chain.loss.to_vec() })
 }
 

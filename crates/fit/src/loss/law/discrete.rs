@@ -83,7 +83,11 @@ impl<const N: usize> Law for DiscreteChain<N> {
         ModelProperties {
             mean_loss: chain.mean_loss(),
             mean_burst: chain.mean_burst(),
-            visits: if self.is_hidden { chain.visits(series.copies()) } else { f64::INFINITY },
+            visits: if self.is_hidden {
+                chain.entries_of_rarest_state(series.copies())
+            } else {
+                f64::INFINITY
+            },
         }
     }
 

@@ -133,7 +133,7 @@ pub struct SearchResult {
 }
 
 /// All laws, the simplest first.
-pub fn all() -> Vec<Box<dyn Law>> {
+pub fn all_laws() -> Vec<Box<dyn Law>> {
     vec![
         Box::new(chains::BERNOULLI),
         Box::new(chains::GILBERT),
@@ -149,12 +149,12 @@ pub fn all() -> Vec<Box<dyn Law>> {
 }
 
 /// Time in the notation of a scenario, rounded to nanoseconds.
-pub fn time_text(seconds: f64) -> String {
+pub fn format_time(seconds: f64) -> String {
     let text = format!("{:.9}", seconds.clamp(1e-9, 1e9));
     format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Probability with the digits that a scenario needs.
-pub fn rounded(value: f64) -> f64 {
+pub fn round_probability(value: f64) -> f64 {
     if value > 0.0 && value < 1.0 { format!("{value:.6e}").parse().unwrap_or(value) } else { value }
 }

@@ -10,7 +10,8 @@
 //! contains the periods whose log likelihood is within 1.92 of the maximum.
 
 use super::{
-    Law, ModelProperties, Parameter, SearchResult, probability, rounded, seconds, time_text,
+    Law, ModelProperties, Parameter, SearchResult, format_time, probability, round_probability,
+    seconds,
 };
 use crate::loss::series::Series;
 use retx_units::RandomStream;
@@ -335,7 +336,7 @@ impl Law for Outages {
     fn channel(&self, values: &[f64]) -> Value {
         let [every, start, duration, loss] = values else { unreachable!("four parameters") };
         let outage = |start: f64, duration: f64| -> Value {
-            json!({ "start": time_text(start), "duration": time_text(duration) })
+            json!({ "start": format_time(start), "duration": format_time(duration) })
         };
         let beyond = start + duration - every;
         let times = if beyond > 1e-9 {
@@ -343,9 +344,9 @@ impl Law for Outages {
         } else {
             vec![outage(*start, *duration)]
         };
-        let outages = json!({ "model": "outage", "times": times, "every": time_text(*every) });
+        let outages = json!({ "model": "outage", "times": times, "every": format_time(*every) });
         if *loss > 0.0 {
-            json!([outages, { "model": "bernoulli", "p": rounded(*loss) }])
+            json!([outages, { "model": "bernoulli", "p": round_probability(*loss) }])
         } else {
             outages
         }

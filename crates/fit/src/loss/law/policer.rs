@@ -13,7 +13,7 @@
 //! contain the values whose log likelihood is within 1.92 of the maximum.
 
 use super::bucket::{Buckets, Copies};
-use super::{Law, ModelProperties, Parameter, Scale, SearchResult, probability, rounded};
+use super::{Law, ModelProperties, Parameter, Scale, SearchResult, probability, round_probability};
 use crate::loss::series::Series;
 use retx_units::RandomStream;
 use serde_json::{Value, json};
@@ -294,7 +294,7 @@ impl Law for Policer {
         let bucket = libm::round(values[1]) as u64;
         let policer = json!({ "model": "policer", "rate": rate, "bucket_bytes": bucket });
         if values[2] > 0.0 {
-            json!([policer, { "model": "bernoulli", "p": rounded(values[2]) }])
+            json!([policer, { "model": "bernoulli", "p": round_probability(values[2]) }])
         } else {
             policer
         }

@@ -6,7 +6,9 @@
 //! Λ = 1/T_g + 1/T_b, and π = (1 − share of bad time, share of bad time). The likelihood sums over
 //! the states between two packets, so idle times carry no information.
 
-use super::{Law, ModelProperties, Parameter, probability, rounded, seconds, time_text};
+use super::{
+    Law, ModelProperties, Parameter, format_time, probability, round_probability, seconds,
+};
 use crate::loss::chain::weight_and_scale;
 use crate::loss::law::chains::{PairCounts, clamp_interior};
 use crate::loss::series::{Evidence, Series};
@@ -144,15 +146,15 @@ impl Law for ContinuousTimeChain {
     fn channel(&self, values: &[f64]) -> Value {
         let mut table = json!({
             "model": "gilbert_elliott_time",
-            "mean_good": time_text(values[0]),
-            "mean_bad": time_text(values[1]),
+            "mean_good": format_time(values[0]),
+            "mean_bad": format_time(values[1]),
         });
         if let [_, _, k, h] = values {
             if *k < 1.0 {
-                table["k"] = json!(rounded(*k));
+                table["k"] = json!(round_probability(*k));
             }
             if *h > 0.0 {
-                table["h"] = json!(rounded(*h));
+                table["h"] = json!(round_probability(*h));
             }
         }
         table

@@ -136,7 +136,7 @@ impl State {
         lost.job.packet.frame
     }
 
-    pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
+    pub fn on_sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
         let tries = |tries| move |job| Lost { job, due: Time::NEVER, tries };
         // `job` is given for a first transmission; a retransmission sends the frame in `current`.
         let lost = job.map(tries(0)).or_else(|| self.current.take());

@@ -124,7 +124,7 @@ impl State {
         Frame::control(self.block.bytes)
     }
 
-    pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
+    pub fn on_sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
         let Sent { end, arrival, lost, .. } = *sent;
         let block = &mut self.block;
         if let Some(job) = job {

@@ -128,45 +128,45 @@ impl Repairs {
 
     /// Start of the next transmission, if the transmitter is idle from `free` on; [`Time::NEVER`]
     /// if there is none.
-    pub fn due(&self, free: Time) -> Time {
+    pub fn next_transmission_start(&self, free: Time) -> Time {
         self.next_transmission(free).map_or(Time::NEVER, |next| next.at)
     }
 
     /// Number of packets that wait for their first transmission.
-    pub fn waiting(&self) -> u64 {
+    pub fn queue_length(&self) -> u64 {
         self.line.len() as u64
     }
 
     /// Number of packets that have been sent, but whose fate is still open or that wait at the far
     /// end for earlier packets.
-    pub const fn pending(&self) -> u64 {
-        self.order.pending()
+    pub const fn unfinished_packets(&self) -> u64 {
+        self.order.unfinished_packets()
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
-    pub fn waited(&self, now: Time) -> u128 {
+    pub fn total_waiting_ns(&self, now: Time) -> u128 {
         let yet = self.line.iter().map(|(came, _)| u128::from(now.since(*came).as_nanos()));
         self.waited + yet.sum::<u128>()
     }
 
     /// Maximum number of packets that waited at once.
-    pub const fn longest(&self) -> u64 {
+    pub const fn max_queue(&self) -> u64 {
         self.longest
     }
 
     pub fn restart_maximum(&mut self) {
-        self.longest = self.waiting();
+        self.longest = self.queue_length();
     }
 
     /// Records in the history that the queue length changes by `more` at `at`.
     fn keep(&mut self, at: Time, more: i64) {
-        let before = self.waiting();
+        let before = self.queue_length();
         let after = before.saturating_add_signed(more);
         self.history.iter_mut().for_each(|history| history.add_change(at, before, after));
     }
 
     fn occupancy(&self) -> Occupancy {
-        Occupancy { packets: self.waiting(), bytes: self.line_bytes }
+        Occupancy { packets: self.queue_length(), bytes: self.line_bytes }
     }
 
     /// Removes and returns the frame to transmit now, and its packet if it is a first transmission.
@@ -191,11 +191,11 @@ impl Repairs {
         }
     }
 
-    fn sent(&mut self, job: Option<Job>, sent: &Sent, delay_line: &mut DelayLine) {
+    fn on_sent(&mut self, job: Option<Job>, sent: &Sent, delay_line: &mut DelayLine) {
         let mut exit = Exit { order: &mut self.order, delay_line };
         match &mut self.scheme {
-            Scheme::Arq(arq) => arq.sent(job, sent, &mut exit),
-            Scheme::Fec(fec) => fec.sent(job, sent, &mut exit),
+            Scheme::Arq(arq) => arq.on_sent(job, sent, &mut exit),
+            Scheme::Fec(fec) => fec.on_sent(job, sent, &mut exit),
         }
     }
 }
@@ -203,13 +203,13 @@ impl Repairs {
 impl Exit<'_> {
     /// Delivers a packet that arrives at `arrival`, or can be reconstructed then.
     fn deliver(&mut self, (number, id): (u64, u32), arrival: Time) {
-        self.order.delivered((number, id), arrival, self.delay_line);
+        self.order.on_delivered((number, id), arrival, self.delay_line);
     }
 
     /// Gives a packet up at `end`; the far end learns this at `known`.
     fn give_up(&mut self, (number, id): (u64, u32), (end, known): (Time, Time), why: Reason) {
-        self.delay_line.lose(end, id, why);
-        self.order.given_up(number, known, self.delay_line);
+        self.delay_line.insert_loss(end, id, why);
+        self.order.on_given_up(number, known, self.delay_line);
     }
 }
 
@@ -223,7 +223,7 @@ impl Pipe {
         // knows what is transmitted next. The packet is therefore added to the queue, and removed
         // again after the scheme has been asked.
         repairs.line.push_back((now, *packet));
-        let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
+        let at_once = repairs.queue_length() == 1 && repairs.next_transmission_start(busy) <= now;
         repairs.line.pop_back();
         if !at_once && !self.transmitter.limits().admits(repairs.occupancy(), packet.frame.bytes) {
             self.rare_mut().exceptions.drops.queue += 1;
@@ -233,7 +233,7 @@ impl Pipe {
         repairs.line.push_back((now, *packet));
         repairs.line_bytes += u64::from(packet.frame.bytes);
         if !at_once {
-            repairs.longest = repairs.longest.max(repairs.waiting());
+            repairs.longest = repairs.longest.max(repairs.queue_length());
         }
         self.transmit_due(now);
         Entry::Accepted
@@ -246,16 +246,17 @@ impl Pipe {
             && next.at <= now
         {
             let (frame, job) = repairs.take(&next);
-            let end = self.transmitter.begin(next.at, frame.bytes, next.at > next.ready);
+            let end =
+                self.transmitter.begin_transmission(next.at, frame.bytes, next.at > next.ready);
             self.apply_changes(end);
-            let fate = self.fate(end, &frame);
+            let fate = self.draw_fate(end, &frame);
             match fate {
                 Ok(_) => self.rare_mut().exceptions.bursts.end_burst(),
-                Err(_) => self.rare_mut().exceptions.bursts.lost(),
+                Err(_) => self.rare_mut().exceptions.bursts.add_loss(),
             }
             let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);
             let arrival = later(end, later_by(self.delay, extra));
-            repairs.sent(
+            repairs.on_sent(
                 job,
                 &Sent { begin: next.at, end, arrival, lost: fate.err() },
                 &mut self.delay_line,

@@ -35,7 +35,7 @@ impl Order {
     }
 
     /// Number of packets whose fate is still open, or that wait for earlier packets.
-    pub const fn pending(&self) -> u64 {
+    pub const fn unfinished_packets(&self) -> u64 {
         self.pending
     }
 
@@ -50,7 +50,7 @@ impl Order {
     }
 
     /// Records that a packet arrives at the far end at `arrival`.
-    pub fn delivered(
+    pub fn on_delivered(
         &mut self,
         (number, id): (u64, u32),
         arrival: Time,
@@ -65,7 +65,7 @@ impl Order {
     }
 
     /// Records that a packet is given up, which the far end learns at `known`.
-    pub fn given_up(&mut self, number: u64, known: Time, delay_line: &mut DelayLine) {
+    pub fn on_given_up(&mut self, number: u64, known: Time, delay_line: &mut DelayLine) {
         self.pending -= 1;
         if self.in_order {
             self.resolve(number, (known, false), delay_line);
@@ -83,7 +83,7 @@ impl Order {
             self.release = self.release.max(time);
             if delivered {
                 self.pending -= 1;
-                delay_line.send(self.release, id);
+                delay_line.insert_in_order(self.release, id);
             }
         }
     }

@@ -21,7 +21,7 @@ impl Transmitter {
     }
 
     /// Number of packets that wait at `now`.
-    pub fn queued(&self, now: Time) -> u64 {
+    pub fn queue_length(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|packet| packet.start <= now);
         let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
         // Packets that pass ahead of time are in `waiting` before they arrive; they are counted
@@ -35,7 +35,7 @@ impl Transmitter {
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
-    pub fn waited(&self, now: Time) -> u128 {
+    pub fn total_waiting_ns(&self, now: Time) -> u128 {
         let ahead =
             |packet: &WaitingPacket| packet.start.since(now.max(packet.arrival())).as_nanos();
         let known = self.waited.0;
@@ -45,7 +45,7 @@ impl Transmitter {
 
     /// Time spent transmitting up to `now`. All packets that have entered are transmitted without a
     /// gap, so the remaining transmission time is that until `busy_until`.
-    pub fn busy(&self, now: Time) -> Duration {
+    pub fn busy_time(&self, now: Time) -> Duration {
         self.busy - self.busy_until.since(now)
     }
 
@@ -57,7 +57,7 @@ impl Transmitter {
     /// Resets the maximum queue length to the length at `now`. Returns the arrival times of packets
     /// that pass ahead of time and have not arrived yet, each with the queue length at that time.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
-        *self.most() = self.queued(now) as u32;
+        *self.most() = self.queue_length(now) as u32;
         let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
         let length = |(index, packet): (usize, &WaitingPacket)| {
             let arrival = packet.arrival();

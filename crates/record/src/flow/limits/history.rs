@@ -89,7 +89,7 @@ impl LimitHistory {
     pub(super) fn correct(&mut self, before: &Claim, cause: Cause) {
         for part in self.parts.iter_mut().skip(before.first_part) {
             if part.reduction == before.number {
-                part.limit = part.limit.corrected(before.cause, cause);
+                part.limit = part.limit.with_corrected_cause(before.cause, cause);
             }
         }
     }

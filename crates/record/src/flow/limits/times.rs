@@ -23,7 +23,7 @@ impl LimitTimes {
         *place += time;
     }
 
-    pub(super) fn take(&mut self, limit: FlowLimit, time: Duration) {
+    pub(super) fn remove(&mut self, limit: FlowLimit, time: Duration) {
         let place = &mut self.0[limit.index()];
         *place = *place - time;
     }

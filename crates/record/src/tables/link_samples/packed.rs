@@ -4,7 +4,7 @@
 //! differ little from the previous values.
 
 use super::LinkSample;
-use crate::tables::words::{Words, halves};
+use crate::tables::words::{Words, split_u64};
 use retx_units::Time;
 
 /// Packed rows.
@@ -42,7 +42,7 @@ impl Before {
 
 impl PackedRows {
     /// Number of rows.
-    pub const fn rows(&self) -> usize {
+    pub const fn row_count(&self) -> usize {
         self.rows
     }
 
@@ -66,7 +66,7 @@ impl PackedRows {
     }
 
     fn push_whole(&mut self, time: u64, place: u32, queue: u64) {
-        let ([time, later], [queue, more]) = (halves(time), halves(queue));
+        let ([time, later], [queue, more]) = (split_u64(time), split_u64(queue));
         self.words.extend_from_slice(&[WHOLE, place, time, later, queue, more]);
     }
 
@@ -132,7 +132,7 @@ mod tests {
                 packed.push(sample);
                 samples.push(sample);
             }
-            prop_assert_eq!(packed.rows(), samples.len());
+            prop_assert_eq!(packed.row_count(), samples.len());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), samples);
         }
     }

@@ -11,7 +11,7 @@
 
 use super::Sample;
 use crate::reason::SenderState;
-use crate::tables::words::{Words, halves};
+use crate::tables::words::{Words, split_u64};
 use retx_units::{Duration, Time};
 
 /// Number of bits in the first word that hold the time.
@@ -147,7 +147,7 @@ pub(super) struct PackedRows {
 
 impl PackedRows {
     /// Number of rows.
-    pub const fn rows(&self) -> usize {
+    pub const fn row_count(&self) -> usize {
         self.rows
     }
 
@@ -220,7 +220,7 @@ impl PackedRows {
         let &Values { cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto, backoff, state } = now;
         self.words.extend_from_slice(&[WHOLE | state as u32, flow, backoff]);
         for long in [time, cwnd, flight, ack, ssthresh, rwnd, srtt, rttvar, rto] {
-            self.words.extend_from_slice(&halves(long));
+            self.words.extend_from_slice(&split_u64(long));
         }
     }
 
@@ -350,7 +350,7 @@ mod tests {
                 packed.push(&sample);
                 samples.push(sample);
             }
-            prop_assert_eq!(packed.rows(), samples.len());
+            prop_assert_eq!(packed.row_count(), samples.len());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), samples);
         }
     }

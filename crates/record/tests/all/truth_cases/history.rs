@@ -72,7 +72,7 @@ impl History {
         if from < self.sent_to {
             let episode = Some(copy.number as u32 + 100);
             let again = Retransmission { copy, sent_to: self.sent_to, episode, counted: true };
-            self.unnecessary.push(self.truth.retransmitted(again, &self.arrived));
+            self.unnecessary.push(self.truth.on_retransmitted(again, &self.arrived));
         }
         self.sent_to = self.sent_to.max(to);
     }
@@ -81,27 +81,27 @@ impl History {
         match event {
             Send(from, to) => self.send(from, to),
             Drop(number, cause) => {
-                self.truth.dropped(self.copies[number], cause, &mut self.corrections);
+                self.truth.on_dropped(self.copies[number], cause, &mut self.corrections);
             }
             Arrive(number) => {
                 let copy = self.copies[number];
                 self.arrived.0.push((copy.from, copy.to));
-                self.truth.delivered(copy);
+                self.truth.on_delivered(copy);
             }
-            Refuse(number) => self.truth.refused(self.copies[number], &mut self.corrections),
+            Refuse(number) => self.truth.on_discarded(self.copies[number], &mut self.corrections),
             Discard(number) => self.truth.note_discarded_copy(self.copies[number]),
-            AckDropped(ack) => self.truth.ack_dropped(ack),
+            AckDropped(ack) => self.truth.on_ack_dropped(ack),
             Timeout(position, repaired) => self.episode(TIMEOUT, Trigger { position, repaired }),
             FastRetransmit(position) => self.episode(FAST, Trigger { position, repaired: false }),
-            Acknowledge(position) => self.truth.advance(position),
+            Acknowledge(position) => self.truth.on_acknowledged(position),
             Start => self.truth.exclude_past_verdicts(),
         }
     }
 
     fn episode(&mut self, inference: SenderInference, trigger: Trigger) {
         let row = Some(self.episodes.len() as u32);
-        self.episodes.push(self.truth.episode(inference, trigger, row, &self.arrived));
-        assert_eq!(self.truth.episodes(), self.episodes.len() as u64);
+        self.episodes.push(self.truth.record_episode(inference, trigger, row, &self.arrived));
+        assert_eq!(self.truth.episode_count(), self.episodes.len() as u64);
     }
 }
 

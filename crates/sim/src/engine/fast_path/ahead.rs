@@ -8,7 +8,7 @@
 //! method: when the packet enters the leader.
 
 use crate::engine::Engine;
-use crate::engine::routes::{HOST_ENTRY, Step, is_private, pipe_of_entry};
+use crate::engine::routes::{EnteringPacket, HOST_ENTRY, is_private, pipe_of_entry};
 use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, LeaderEntry};
@@ -60,8 +60,8 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
 impl Engine<'_> {
     /// Enters a packet into a leader, and moves it as far as possible without an event.
     #[inline(always)]
-    pub(in crate::engine) fn enter_leader(&mut self, leader: u32, step: Step) {
-        let PlainPacket { id, bytes } = step.packet;
+    pub(in crate::engine) fn enter_leader(&mut self, leader: u32, entering: EnteringPacket) {
+        let PlainPacket { id, bytes } = entering.packet;
         let pipe = &mut self.pipes[leader as usize];
         let crossing = if pipe.is_plain() {
             pipe.enter_plain(self.now, bytes)
@@ -71,9 +71,9 @@ impl Engine<'_> {
             pipe.enter_leader(self.now, &Packet { id, frame, ecn_capable })
         };
         if let LeaderEntry::Arrives(at) = crossing {
-            self.traverse_followers(leader, (at, step));
+            self.traverse_followers(leader, (at, entering));
         } else {
-            self.handle_loss_in_leader(leader, step, crossing == LeaderEntry::Lost);
+            self.handle_loss_in_leader(leader, entering, crossing == LeaderEntry::Lost);
         }
     }
 
@@ -83,12 +83,12 @@ impl Engine<'_> {
     pub(in crate::engine) fn traverse_followers(
         &mut self,
         leader: u32,
-        (mut at, mut step): (Time, Step),
+        (mut at, mut entering): (Time, EnteringPacket),
     ) {
-        let PlainPacket { bytes, .. } = step.packet;
-        let mut word = self.routes[step.hop as usize];
+        let PlainPacket { bytes, .. } = entering.packet;
+        let mut word = self.routes[entering.hop as usize];
         loop {
-            let next = self.routes[step.hop as usize + 1];
+            let next = self.routes[entering.hop as usize + 1];
             let pipe =
                 self.pipes.get_mut(pipe_of_entry(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
@@ -96,32 +96,37 @@ impl Engine<'_> {
             // maximum queue length. Both depend on packets that may still arrive before it, so the
             // pipe must handle this packet when it arrives.
             let Some(further) = pipe.traverse_ahead((self.now, at), bytes) else { break };
-            step.hop += 1;
+            entering.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {
                 // The usual case: this follower has no followers of its own.
-                return self.append_to_lane(leader, (at, step));
+                return self.append_to_lane(leader, (at, entering));
             }
         }
         let index = pipe_of_entry(word);
         if !is_private(word) {
-            self.store_hop(step);
+            self.store_hop(entering);
         }
         let pipe = &mut self.pipes[index as usize];
         // The packet waits in the last pipe that it has passed; an event of that pipe moves it on.
-        pipe.put(at, step.packet);
+        pipe.insert(at, entering.packet);
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
     /// Handles a packet that does not reach the far end of a leader: the channel has lost it
     /// (`lost`), or the queue was full.
     #[inline(never)]
-    pub(in crate::engine) fn handle_loss_in_leader(&mut self, index: u32, step: Step, lost: bool) {
-        self.store_hop(step);
+    pub(in crate::engine) fn handle_loss_in_leader(
+        &mut self,
+        index: u32,
+        entering: EnteringPacket,
+        lost: bool,
+    ) {
+        self.store_hop(entering);
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
         } else {
-            self.drop_at_full_queue(index, step.packet.id);
+            self.drop_at_full_queue(index, entering.packet.id);
         }
     }
 

@@ -25,7 +25,9 @@ use super::funnel::{Arrival, Enqueued, Funnel};
 use super::lanes::{LanePacket, ParallelLanes};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
-use crate::engine::routes::{Step, destination_of_entry, is_end, is_private, pipe_of_entry};
+use crate::engine::routes::{
+    EnteringPacket, destination_of_entry, is_end, is_private, pipe_of_entry,
+};
 use crate::event_queue::Target;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
@@ -126,11 +128,11 @@ impl Funnels {
     pub fn enqueue(
         &mut self,
         number: u32,
-        (now, step): (Time, Step),
+        (now, entering): (Time, EnteringPacket),
         (index, pipe): (u32, &mut Pipe),
         agenda: &mut Agenda,
     ) -> Entry {
-        let Step { packet, hop } = step;
+        let EnteringPacket { packet, hop } = entering;
         let LeaderEntry::Arrives(arrival) = pipe.enter_plain(now, packet.bytes) else {
             return Entry::QueueFull;
         };
@@ -195,14 +197,15 @@ impl Onward<'_> {
 impl Engine<'_> {
     /// Enters a packet into the first hop of its route, which feeds this funnel.
     #[inline(never)]
-    pub(in crate::engine) fn enter_funnel(&mut self, number: u32, step: Step) {
-        let index = pipe_of_entry(self.routes[step.hop as usize]);
-        self.recorder.on_entered(self.now, index, step.packet.id, &mut self.packets);
+    pub(in crate::engine) fn enter_funnel(&mut self, number: u32, entering: EnteringPacket) {
+        let index = pipe_of_entry(self.routes[entering.hop as usize]);
+        self.recorder.on_entered(self.now, index, entering.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
-        let entry = self.funnels.enqueue(number, (self.now, step), (index, pipe), &mut self.agenda);
+        let entry =
+            self.funnels.enqueue(number, (self.now, entering), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
-            self.store_hop(step);
-            self.drop_at_full_queue(index, step.packet.id);
+            self.store_hop(entering);
+            self.drop_at_full_queue(index, entering.packet.id);
         }
     }
 
@@ -241,14 +244,17 @@ impl Engine<'_> {
             // when it arrived.
             while let Some((next, halt)) = usual(self, (number, time)) {
                 self.now = next.arrival;
-                let step = Step { packet: next.packet, hop: next.hop };
+                let entering = EnteringPacket { packet: next.packet, hop: next.hop };
                 match halt {
-                    Halt::QueueFull => self.handle_loss_in_leader(leader, step, false),
-                    Halt::LeavesBottleneck(at) => self.traverse_followers(leader, (at, step)),
+                    Halt::QueueFull => self.handle_loss_in_leader(leader, entering, false),
+                    Halt::LeavesBottleneck(at) => self.traverse_followers(leader, (at, entering)),
                     Halt::FitsNoLane(at) => {
                         // The packet has also passed the pipe behind the bottleneck.
                         // `append_to_lane` lets it wait in that pipe, since no lane accepts it.
-                        self.append_to_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
+                        self.append_to_lane(
+                            leader,
+                            (at, EnteringPacket { hop: entering.hop + 1, ..entering }),
+                        );
                     }
                 }
             }
@@ -289,7 +295,7 @@ impl Engine<'_> {
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
         self.recorder.on_left(self.now, pipe_of_entry(before), packet.id, &mut self.packets);
-        self.enter_in_order(word, Step { packet, hop });
+        self.enter_in_order(word, EnteringPacket { packet, hop });
     }
 
     /// Handles all arrivals at all bottlenecks up to now.

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
-use crate::engine::routes::{Step, is_private, pipe_of_entry};
+use crate::engine::routes::{EnteringPacket, is_private, pipe_of_entry};
 use crate::plan::Side;
 use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Entry, Packet};
@@ -14,10 +14,10 @@ enum Outcome {
     Done { needs_close_check: bool },
     /// A segment that is not plain has been written into `transmit`.
     Written,
-    /// A packet with this step enters its first hop, which is not a private pipe.
-    Enters(Step),
-    /// The queue of this pipe has dropped the packet of this step.
-    QueueFull(Step, u32),
+    /// The packet enters its first hop, which is not a private pipe.
+    Enters(EnteringPacket),
+    /// The queue of this pipe has dropped the packet.
+    QueueFull(EnteringPacket, u32),
 }
 
 impl Engine<'_> {
@@ -29,7 +29,7 @@ impl Engine<'_> {
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            return self.take_step(self.step_from(index, packet));
+            return self.move_to_hop(self.entering_from(index, packet));
         }
         self.handle_pipe_wakeup(index);
         None
@@ -37,19 +37,19 @@ impl Engine<'_> {
 
     /// Enters a packet into the hop of this route entry.
     #[inline(always)]
-    pub(in crate::engine) fn enter_fast(&mut self, word: u32, step: Step) {
-        let (index, id) = (pipe_of_entry(word), step.packet.id);
+    pub(in crate::engine) fn enter_fast(&mut self, word: u32, entering: EnteringPacket) {
+        let (index, id) = (pipe_of_entry(word), entering.packet.id);
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
-            self.store_hop(step);
+            self.store_hop(entering);
             return self.enter_stage(word, id);
         };
         if pipe.leads() {
-            return self.enter_leader(index, step);
+            return self.enter_leader(index, entering);
         }
         let entry = if pipe.is_plain() {
-            pipe.handle_plain(self.now, step.packet)
-        } else if pipe.loses() {
-            pipe.handle_losing(self.now, step.packet, &self.packets.get(id).frame())
+            pipe.handle_plain(self.now, entering.packet)
+        } else if pipe.is_plain_but_lossy() {
+            pipe.handle_losing(self.now, entering.packet, &self.packets.get(id).frame())
         } else {
             let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
@@ -58,7 +58,7 @@ impl Engine<'_> {
         // In a private pipe the packet's hop follows from the pipe. It is stored in the packet only
         // if the packet is dropped or copied, because the code for these cases reads it there.
         if !is_private(word) || entry != Entry::Accepted {
-            self.packets.set_hop(id, step.hop);
+            self.packets.set_hop(id, entering.hop);
         }
         match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
@@ -75,10 +75,10 @@ impl Engine<'_> {
             match self.transmit_plain(index, side) {
                 Outcome::Done { needs_close_check } => return needs_close_check,
                 Outcome::Written => self.send_polled_segment(index, side),
-                Outcome::Enters(step) => self.enter_first_hop(step),
-                Outcome::QueueFull(step, pipe) => {
-                    self.store_hop(step);
-                    self.drop_at_full_queue(pipe, step.packet.id);
+                Outcome::Enters(entering) => self.enter_first_hop(entering),
+                Outcome::QueueFull(entering, pipe) => {
+                    self.store_hop(entering);
+                    self.drop_at_full_queue(pipe, entering.packet.id);
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Engine<'_> {
             let timestamps = flow.timestamps(*now, side);
             let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
             let packet = PlainPacket { id, bytes };
-            let step = Step { packet, hop: label.hop };
+            let entering = EnteringPacket { packet, hop: label.hop };
             if recorder.notes_sent_packets {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
@@ -112,10 +112,10 @@ impl Engine<'_> {
             let first = pipe_of_entry(word);
             let pipe = pipes.get_mut(first as usize);
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
-                return Outcome::Enters(step);
+                return Outcome::Enters(entering);
             };
             let entry = if let Some(number) = pipe.sink() {
-                funnels.enqueue(number, (*now, step), (first, pipe), agenda)
+                funnels.enqueue(number, (*now, entering), (first, pipe), agenda)
             } else {
                 let entry = if pipe.is_plain() {
                     pipe.handle_plain(*now, packet)
@@ -126,7 +126,7 @@ impl Engine<'_> {
                 entry
             };
             if entry != Entry::Accepted {
-                return Outcome::QueueFull(step, first);
+                return Outcome::QueueFull(entering, first);
             }
             // The connection has reported that it has nothing more to send, so it need not be
             // polled again.

@@ -13,7 +13,9 @@
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;
-use crate::engine::routes::{HOST_ENTRY, Step, destination_of_entry, is_private, pipe_of_entry};
+use crate::engine::routes::{
+    EnteringPacket, HOST_ENTRY, destination_of_entry, is_private, pipe_of_entry,
+};
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
@@ -177,11 +179,15 @@ impl Engine<'_> {
     /// arrives at the far end of the last of them at `at`. If no lane fits, it waits in that last
     /// pipe.
     #[inline(always)]
-    pub(in crate::engine) fn append_to_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
-        let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
-        let (last, id) = (pipe_of_entry(word), step.packet.id);
+    pub(in crate::engine) fn append_to_lane(
+        &mut self,
+        leader: u32,
+        (at, entering): (Time, EnteringPacket),
+    ) {
+        let [word, next] = [entering.hop, entering.hop + 1].map(|hop| self.routes[hop as usize]);
+        let (last, id) = (pipe_of_entry(word), entering.packet.id);
         let to = destination_of_entry(next).unwrap_or_else(|| {
-            self.packets.set_hop(id, step.hop);
+            self.packets.set_hop(id, entering.hop);
             if next == HOST_ENTRY { self.packets.get(id).destination } else { FURTHER }
         });
         let pipe = &mut self.pipes[last as usize];
@@ -190,10 +196,10 @@ impl Engine<'_> {
         if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
         }
-        pipe.append(at, step.packet);
+        pipe.append(at, entering.packet);
         self.agenda.wake(last, at);
         if !is_private(word) {
-            self.store_hop(step);
+            self.store_hop(entering);
         }
     }
 

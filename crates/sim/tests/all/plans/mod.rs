@@ -3,8 +3,8 @@
 
 use retx_link::{channel, pipe, queue, relay, wlan};
 use retx_sim::plan::{
-    AgentPlan, CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan, Sampling,
-    Side, StagePlan, TcpPlan, WlanPlan, Work,
+    AgentPlan, AppPlan, CopyOnWrite, FlowPlan, Hop, PipePlan, Plan, Port, ProxyPlan, RelayPlan,
+    Sampling, Side, StagePlan, TcpPlan, WlanPlan,
 };
 use retx_tcp::Size;
 use retx_units::{Duration, Probability, Rate, Time};
@@ -73,7 +73,7 @@ pub fn tcp(preset: &str) -> TcpPlan {
 }
 
 /// One flow over `links` in a row, from the first link's left end to the last link's right end.
-pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
+pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: AppPlan) -> Plan {
     let count = links.len() as u32;
     Plan {
         seed: 1,
@@ -95,7 +95,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             name: "download".to_owned(),
             tcp: 0,
             receiver_tcp: 0,
-            work: work.into(),
+            app: work.into(),
             start: Time::ZERO,
             initiator: Side::Receiver,
             routes: [0, 1],
@@ -114,7 +114,7 @@ pub fn high_ber(p: f64) -> Plan {
     access.delay = Duration::from_millis(20);
     access.forward = vec![bernoulli(p)];
     let last = LinkOf::new("last", ["cloud", "client"]);
-    one_flow(&[access, last], tcp("riverbed_reno"), Work::transfer(10_000_000))
+    one_flow(&[access, last], tcp("riverbed_reno"), AppPlan::transfer(10_000_000))
 }
 
 /// `count` bulk flows over one bottleneck of 1 Gbit/s and 10 ms, each with an access link of
@@ -128,7 +128,7 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
     access.mbit_s = Some(1000);
     access.delay = Duration::from_millis(1);
     let mut plan =
-        Plan { end: Time::ZERO + end, ..one_flow(&[bottleneck], tcp("newreno"), Work::Bulk) };
+        Plan { end: Time::ZERO + end, ..one_flow(&[bottleneck], tcp("newreno"), AppPlan::Bulk) };
     plan.routes.clear();
     let flow = plan.flows.remove(0);
     let pipes = access.pipes();
@@ -276,7 +276,7 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
 
 /// A bulk flow between two WLAN stations, with a window too small to overflow a queue.
 pub fn wifi(end: Duration) -> Plan {
-    let mut plan = one_flow(&[], tcp("newreno"), Work::Bulk);
+    let mut plan = one_flow(&[], tcp("newreno"), AppPlan::Bulk);
     plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(40);
     insert_cell(&mut plan, 0, cell(2));
     Plan { end: Time::ZERO + end, ..plan }

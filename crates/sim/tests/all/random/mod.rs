@@ -12,7 +12,7 @@ pub mod shapes;
 pub mod traffic;
 
 use crate::plans::{one_flow, tcp};
-use retx_sim::plan::{Plan, Work};
+use retx_sim::plan::{AppPlan, Plan};
 use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 /// Picks an element at random.
@@ -29,7 +29,7 @@ pub fn once_in(stream: &mut RandomStream, times: u64) -> bool {
 pub fn plan(seed: u64) -> Plan {
     let key = StreamKey { seed, replication: 0 };
     let draw = |aspect: &str| key.stream(&format!("swarm.{aspect}"));
-    let mut plan = one_flow(&[], tcp("reno"), Work::Bulk);
+    let mut plan = one_flow(&[], tcp("reno"), AppPlan::Bulk);
     plan.seed = seed;
     plan.end = Time::ZERO + Duration::from_secs(200_000);
     (plan.routes, plan.tcps, plan.flows) = (vec![], vec![], vec![]);

@@ -3,7 +3,7 @@
 use super::shapes::Way;
 use super::{once_in, pick};
 use crate::plans::tcp;
-use retx_sim::plan::{Amounts, ExchangePlan, FileSizes, FlowPlan, Plan, Side, TcpPlan, Work};
+use retx_sim::plan::{Amounts, AppPlan, ExchangePlan, FileSizes, FlowPlan, Plan, Side, TcpPlan};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
 use retx_units::{Duration, Law, RandomStream, Rate, Time};
@@ -75,7 +75,7 @@ pub fn flows(stream: &mut RandomStream, plan: &mut Plan, ways: &[Way]) {
             receiver_tcp: tcp,
             // The side that sends requests opens the connection.
             initiator: if work.sends_requests() { Side::Receiver } else { either },
-            work: work.into(),
+            app: work.into(),
             start,
             routes: if swapped { [there + 1, there] } else { [there, there + 1] },
             nodes: [2 * index as u32, 2 * index as u32 + 1],
@@ -93,19 +93,19 @@ pub fn slow_readers(stream: &mut RandomStream, plan: &mut Plan) {
     }
 }
 
-fn work(stream: &mut RandomStream) -> Work {
+fn work(stream: &mut RandomStream) -> AppPlan {
     match stream.below(5) {
-        0 => Work::transfer(stream.below(200_000)),
-        1 => Work::transfer(stream.below(3) * 1460),
-        2 => Work::Files {
+        0 => AppPlan::transfer(stream.below(200_000)),
+        1 => AppPlan::transfer(stream.below(3) * 1460),
+        2 => AppPlan::Files {
             sizes: FileSizes::Each((0..3).map(|_| stream.below(30_000)).collect()),
             pause: Duration::from_millis(stream.below(3000)),
         },
-        3 => Work::Files {
+        3 => AppPlan::Files {
             sizes: FileSizes::Equal { count: 4, bytes: stream.below(5000) },
             pause: Duration::ZERO,
         },
-        _ => Work::Exchanges(ExchangePlan {
+        _ => AppPlan::Exchanges(ExchangePlan {
             request_bytes: pick(stream, &[Law::Constant(1.0), Law::Exponential(3000.0)]),
             response_bytes: Amounts::Drawn(pick(
                 stream,

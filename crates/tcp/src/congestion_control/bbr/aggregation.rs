@@ -66,7 +66,7 @@ impl Aggregation {
     }
 
     /// Segments that ACK aggregation allows in flight beyond the window of the model.
-    pub fn allowance(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
+    pub fn aggregation_cwnd(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(bandwidth.segments_in(MOST, smss))
     }
 }
@@ -95,10 +95,10 @@ mod tests {
         let mut aggregation = Aggregation::default();
         for n in 1..50 {
             feed(&mut aggregation, 20 * n, 20, false);
-            assert_eq!(aggregation.allowance(RATE, 1000), 20);
+            assert_eq!(aggregation.aggregation_cwnd(RATE, 1000), 20);
         }
         let mut rounds = 0;
-        while aggregation.allowance(RATE, 1000) == 20 {
+        while aggregation.aggregation_cwnd(RATE, 1000) == 20 {
             rounds += 1;
             feed(&mut aggregation, 1000 + rounds, 1, true);
         }
@@ -112,7 +112,7 @@ mod tests {
         let mut aggregation = Aggregation::default();
         feed(&mut aggregation, 1, 20, false);
         feed(&mut aggregation, 2, 20, false);
-        assert_eq!(aggregation.allowance(RATE, 1000), 39);
+        assert_eq!(aggregation.aggregation_cwnd(RATE, 1000), 39);
         feed(&mut aggregation, 3, LONGEST_EPOCH - 41, false);
         assert_eq!(aggregation.acked, LONGEST_EPOCH - 1);
         feed(&mut aggregation, 4, 7, false);
@@ -123,9 +123,9 @@ mod tests {
     fn the_allowance_is_bounded_by_time_and_cwnd() {
         let mut aggregation = Aggregation::default();
         feed(&mut aggregation, 1, 400, false);
-        assert_eq!(aggregation.allowance(RATE, 1000), 100);
-        assert_eq!(aggregation.allowance(Bandwidth(9_000_000), 1000), 400);
+        assert_eq!(aggregation.aggregation_cwnd(RATE, 1000), 100);
+        assert_eq!(aggregation.aggregation_cwnd(Bandwidth(9_000_000), 1000), 400);
         feed(&mut aggregation, 2, 4000, false);
-        assert_eq!(aggregation.allowance(Bandwidth(90_000_000), 1000), 500);
+        assert_eq!(aggregation.aggregation_cwnd(Bandwidth(90_000_000), 1000), 500);
     }
 }

@@ -16,7 +16,7 @@ impl Bbr {
         self.lost_total = delivery.lost_total;
         let reading = self.rate.on_ack(delivery);
         self.update_bandwidth(&reading, delivery);
-        self.update_aggregation(&reading, delivery, segments::cwnd(window));
+        self.update_aggregation(&reading, delivery, segments::cwnd_segments(window));
         if self.mode == Mode::ProbeBandwidth && self.phase_is_over(delivery) {
             self.advance_phase();
         }
@@ -112,7 +112,7 @@ impl Bbr {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             // BBR does not use the threshold; as in Linux, it is set for observers.
-            window.ssthresh = segments::bytes(window, self.target(UNIT));
+            window.ssthresh = segments::segments_to_bytes(window, self.target(UNIT));
         }
         if self.mode == Mode::Drain
             && self.flight_at_departure(delivery.flight, delivery.pacing_delay) <= self.target(UNIT)
@@ -164,7 +164,7 @@ impl Bbr {
             return;
         }
         self.least_rtt.restart_window(now);
-        window.cwnd = window.cwnd.max(segments::bytes(window, self.prior_cwnd));
+        window.cwnd = window.cwnd.max(segments::segments_to_bytes(window, self.prior_cwnd));
         if self.full.reached {
             self.begin_cycle();
         } else {
@@ -187,14 +187,14 @@ impl Bbr {
 impl Bbr {
     /// Saves the window before a recovery or an RTT probe reduces it (`bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self, window: &Window) {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let good = self.losses == Phase::Open && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
     /// Sets the window (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
-        let mut cwnd = segments::cwnd(window);
+        let mut cwnd = segments::cwnd_segments(window);
         if delivery.delivered_segments > 0 {
             cwnd = self.recover_or_restore(cwnd, delivery);
             if !self.conserves {
@@ -205,7 +205,7 @@ impl Bbr {
             // While the minimum RTT is measured, a small window lets the queue drain.
             cwnd = cwnd.min(LEAST_CWND);
         }
-        window.cwnd = segments::bytes(window, cwnd);
+        window.cwnd = segments::segments_to_bytes(window, cwnd);
     }
 
     /// Window in and after a recovery: in its first round as much is sent as is delivered, and at
@@ -236,7 +236,7 @@ impl Bbr {
         let bandwidth = self.bandwidth();
         let mut target = self.in_flight(bandwidth, self.cwnd_gain);
         if self.full.reached {
-            target = target.saturating_add(self.aggregation.allowance(bandwidth, self.smss));
+            target = target.saturating_add(self.aggregation.aggregation_cwnd(bandwidth, self.smss));
         }
         let target = self.with_budget(target);
         if self.full.reached {
@@ -440,7 +440,7 @@ mod tests {
                 &Delivery { delivered_segments: segments, ..delivery() },
                 20,
             );
-            assert_eq!(bbr.aggregation.allowance(Bandwidth(1_000_000), 1000), excess);
+            assert_eq!(bbr.aggregation.aggregation_cwnd(Bandwidth(1_000_000), 1000), excess);
         }
     }
 }

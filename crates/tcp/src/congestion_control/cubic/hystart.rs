@@ -51,7 +51,7 @@ impl Hystart {
         if ack.snd_una > self.end {
             self.begin_round(ack.now, ack.snd_nxt);
         }
-        if segments::cwnd(window) < LOW_WINDOW {
+        if segments::cwnd_segments(window) < LOW_WINDOW {
             return;
         }
         let least_ever = self.least_ever.unwrap_or(rtt);

@@ -74,8 +74,8 @@ impl LinuxCurve {
     }
 
     pub fn grow(&mut self, window: &mut Window, now: Time, acked: u64) {
-        self.compute(segments::cwnd(window), now, acked);
-        self.segments.additive(window, self.per, acked);
+        self.compute(segments::cwnd_segments(window), now, acked);
+        self.segments.grow_additively(window, self.per, acked);
     }
 
     fn compute(&mut self, cwnd: u64, now: Time, acked: u64) {
@@ -142,7 +142,7 @@ impl LinuxCurve {
 
     /// Records the maximum for the next epoch; returns the new threshold in segments.
     fn ssthresh(&mut self, window: &Window) -> u64 {
-        let cwnd = segments::cwnd(window);
+        let cwnd = segments::cwnd_segments(window);
         let share = |numerator: u64, denominator: u64| {
             (u128::from(cwnd) * u128::from(numerator) / u128::from(denominator)) as u64
         };
@@ -166,8 +166,8 @@ impl LinuxCurve {
 
     pub fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let ssthresh = self.ssthresh(window);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, ssthresh);
+        if !self.segments.on_timeout(window, loss, repeated) {
+            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
         }
         // `cubictcp_state` calls `bictcp_reset` in `TCP_CA_Loss`.
         self.last_max = 0;

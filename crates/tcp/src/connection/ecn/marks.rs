@@ -28,7 +28,7 @@ impl EcnState {
 
     /// True if each change is echoed, and the mark of the arriving data differs from that of the
     /// previous ECN-capable data.
-    pub(super) const fn changes(&self) -> bool {
+    pub(super) const fn ce_state_changes(&self) -> bool {
         let (marked, unmarkable) =
             (matches!(self.arriving, Ecn::Ce), matches!(self.arriving, Ecn::NotEct));
         self.is_needed() && !unmarkable && marked != self.marked
@@ -42,7 +42,7 @@ impl Connection {
         if !self.ecn.enabled || segment.payload_bytes == 0 {
             return;
         }
-        if self.ecn.changes() {
+        if self.ecn.ce_state_changes() {
             self.echo_change(now);
         }
         let unusual = self.ecn.on_data(segment.flags);
@@ -51,7 +51,7 @@ impl Connection {
             // Linux sends an immediate ACK for a segment with CWR, and for data for which `on_data`
             // returns true (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
             if unusual {
-                receiver.pending.on_mark(receiver.advertised());
+                receiver.pending.on_mark(receiver.advertised_window());
             }
             receiver.ack_now |= segment.flags.contains(Flags::CWR);
         }
@@ -65,8 +65,8 @@ impl Connection {
         if self.timers.delayed_ack != Time::NEVER && self.reply.is_none() {
             let echo = if self.ecn.marked { Flags::ECE } else { Flags(0) };
             self.reply = Some(Box::new(Segment {
-                seq: self.sequence(self.sender.ack_position()),
-                ack: self.acknowledgment(),
+                seq: self.seq_at(self.sender.ack_position()),
+                ack: self.rcv_nxt_seq(),
                 window: self.window_field().0,
                 flags: Flags::ACK.with(echo),
                 options: self.options(now),

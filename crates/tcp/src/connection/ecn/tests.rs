@@ -54,7 +54,7 @@ fn fields_of_packets_without_new_data() {
     let fields = |enabled| {
         MODES.map(|mode| {
             let state = EcnState { enabled, ..EcnState::new(mode) };
-            (state.field_of_syn(), state.field())
+            (state.field_of_syn(), state.ecn_field())
         })
     };
     let none = (Ecn::NotEct, Ecn::NotEct);
@@ -88,9 +88,9 @@ fn new_data_carry_cwr_once() {
 #[test]
 fn the_timer_releases_new_data_once() {
     let mut state = EcnState::new(EcnMode::Offered);
-    assert!(!state.waits_for_rto() && !state.release());
+    assert!(!state.waits_for_rto() && !state.on_rto());
     state.waits_for_rto = true;
-    assert!(state.waits_for_rto() && state.release() && !state.release());
+    assert!(state.waits_for_rto() && state.on_rto() && !state.on_rto());
 }
 
 /// RFC 3168 §6.1.3: a mark is echoed until CWR arrives; a mark on the packet with CWR is a new one.
@@ -114,9 +114,9 @@ fn marks_are_echoed_until_cwr() {
         (Ecn::NotEct, cwr, true, false),
     ] {
         state.arriving = arriving;
-        assert!(!state.changes(), "only a receiver that needs ECN reports changes");
+        assert!(!state.ce_state_changes(), "only a receiver that needs ECN reports changes");
         assert_eq!((state.on_data(flags), state.echoes), (unusual, echoes), "{arriving:?}");
-        assert_eq!(state.echo() == Flags::ECE, echoes);
+        assert_eq!(state.echo_flags() == Flags::ECE, echoes);
     }
 }
 
@@ -135,7 +135,7 @@ fn each_change_is_echoed_for_dctcp() {
         (Ecn::NotEct, false, true, false),
     ] {
         state.arriving = arriving;
-        assert_eq!(state.changes(), changes, "{arriving:?}");
+        assert_eq!(state.ce_state_changes(), changes, "{arriving:?}");
         assert_eq!((state.on_data(Flags::ACK), state.echoes), (unusual, echoes), "{arriving:?}");
     }
 }
@@ -163,7 +163,7 @@ fn a_change_acknowledges_the_data_before_it() {
         far.timers.delayed_ack = at(90);
         far.process_ecn_field(at(50), &data);
         let reply = far.reply.clone().expect("an acknowledgment");
-        assert_eq!((reply.seq, reply.ack), (far.sequence(1), far.acknowledgment()));
+        assert_eq!((reply.seq, reply.ack), (far.seq_at(1), far.rcv_nxt_seq()));
         assert_eq!((reply.flags, reply.window), (Flags::ACK.with(echo), far.window_field().0));
         assert_eq!(reply.payload_bytes, 0);
         far.ecn.enabled = false;
@@ -282,8 +282,8 @@ fn a_mark_belongs_to_one_packet() {
         let mut far = open(&with_ecn(name))[1].clone();
         far.ecn.arriving = Ecn::Ce;
         let data = Segment {
-            seq: far.acknowledgment(),
-            ack: far.sequence(1),
+            seq: far.rcv_nxt_seq(),
+            ack: far.seq_at(1),
             flags: Flags::ACK,
             payload_bytes: 1_000,
             ..Segment::default()

@@ -42,12 +42,12 @@ impl Connection {
     /// True if no acknowledgment is due, and there is nothing else to send.
     #[inline(always)]
     pub(in crate::connection) fn has_nothing_to_send(&self) -> bool {
-        !self.receiver.ack_now && self.sender.is_at_rest()
+        !self.receiver.ack_now && self.sender.is_quiescent()
     }
 
     /// Sends an acknowledgment, if one is due and there is nothing else to send.
     pub(super) fn acknowledge_gap_fast(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
-        if !self.sender.is_at_rest() {
+        if !self.sender.is_quiescent() {
             return FastPathResult::Unknown;
         }
         if !self.receiver.ack_now {
@@ -57,8 +57,8 @@ impl Connection {
         let (window, edge) = self.window_field();
         *to = Transmit {
             segment: Segment {
-                seq: self.sequence(position),
-                ack: self.acknowledgment(),
+                seq: self.seq_at(position),
+                ack: self.rcv_nxt_seq(),
                 window,
                 flags: Flags::ACK,
                 payload_bytes: 0,
@@ -73,7 +73,7 @@ impl Connection {
             to.segment.options.sack = self.receiver.sack_blocks(4);
         }
         self.receiver.pending.on_ack_sent(now, false);
-        self.receiver.acknowledged(&mut self.timers, edge);
+        self.receiver.on_ack_sent(&mut self.timers, edge);
         FastPathResult::Written
     }
 }

@@ -4,7 +4,7 @@
 //! *Preconditions.* Those of the other fast paths (module `fast_path`), and SACK at both ends. The
 //! segments on the scoreboard are in the order of transmission
 //! ([`Scoreboard::is_in_order_of_time`]). The detector of unnecessary recoveries has nothing to
-//! undo unless a DSACK arrives ([`Detector::is_at_rest`]).
+//! undo unless a DSACK arrives ([`Detector::ignores_new_data_ack`]).
 //!
 //! *Result.* State, segments and deadlines are the same as on the general path. At an
 //! acknowledgment of new data, RACK records the newest arrival, and the tail loss probe is
@@ -30,7 +30,7 @@ impl Sender {
         // The scoreboard is checked first, because after a loss it is the most frequent obstacle.
         let board = self.board.get();
         board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
-            && self.loss_detection.is_at_rest_in_order()
+            && self.loss_detection.ignores_data_acked_in_order()
             && self.has_no_trouble()
             && self.bounded_smss() == u64::from(self.window.smss)
     }
@@ -100,7 +100,7 @@ impl Connection {
     ) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
-        let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.seq_at(sender.snd_una);
         // Checked before the first change, because a refused segment must leave no trace.
         if right > receiver.right_edge || !idle || !self.has_good_timestamps(timestamps) {
             return false;
@@ -133,7 +133,7 @@ impl Connection {
     ) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
-        let next = self.sequence(sender.snd_una);
+        let next = self.seq_at(sender.snd_una);
         let bytes_acked = u64::from(segment.ack.0.wrapping_sub(next.0));
         if bytes_acked == 0 || bytes_acked > flight_before || !self.has_good_timestamps(timestamps)
         {
@@ -276,7 +276,7 @@ impl Connection {
             }
             return FastPathResult::Unknown;
         }
-        if self.defers(now, self.sender.window.smss) {
+        if self.defers_transmission(now, self.sender.window.smss) {
             return self.acknowledge_in_detail(now);
         }
         let sender = &self.sender;
@@ -363,15 +363,15 @@ impl Connection {
             (field, Some(edge))
         };
         let segment = PlainSegment {
-            seq: self.sequence(position),
-            ack: self.acknowledgment(),
+            seq: self.seq_at(position),
+            ack: self.rcv_nxt_seq(),
             window,
             flags,
             payload_bytes: length,
         };
         if let Some(edge) = edge {
             self.receiver.pending.on_ack_sent(now, length > 0);
-            self.receiver.acknowledged(&mut self.timers, edge);
+            self.receiver.on_ack_sent(&mut self.timers, edge);
         }
         PlainTransmit { segment, position, may_send_more: true }
     }

@@ -35,7 +35,7 @@ impl Connection {
     pub(super) fn handle_plain_dupack(&mut self, ack: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
         let snd_una = sender.snd_una;
-        let same = ack == self.sequence(snd_una) && self.scaled_window(window) == sender.snd_wnd;
+        let same = ack == self.seq_at(snd_una) && self.scaled_window(window) == sender.snd_wnd;
         // A duplicate ACK acknowledges nothing and repeats the advertised window while data are in
         // flight (RFC 5681 §2).
         if sender.selective || !same || sender.flight_size() == 0 {
@@ -44,7 +44,7 @@ impl Connection {
         self.update_window(self.receiver.rcv_nxt, snd_una, self.sender.snd_wnd);
         let sender = &mut self.sender;
         sender.dupacks += 1;
-        sender.delivered(0, None);
+        sender.delivered_data(0, None);
         sender.last_una = snd_una;
         // The segment that caused the duplicate ACK has left the network (RFC 5681 §3.2, step 4).
         sender.window.cwnd += u64::from(sender.window.smss);
@@ -57,7 +57,7 @@ impl Connection {
         let snd_una = self.sender.snd_una;
         let is_ack = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0;
         let bare = is_ack && segment.payload_bytes == 0 && !segment.loss_notice;
-        let next = segment.seq == self.acknowledgment() && segment.ack == self.sequence(snd_una);
+        let next = segment.seq == self.rcv_nxt_seq() && segment.ack == self.seq_at(snd_una);
         if !bare || !next || !self.sender.selective {
             return false;
         }

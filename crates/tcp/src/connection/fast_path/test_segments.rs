@@ -35,8 +35,8 @@ fn both(connection: &Connection, plain: PlainSegment, timestamps: Option<Timesta
 /// data.
 fn expected_by(it: &Connection) -> (PlainSegment, Option<Timestamps>) {
     let plain = PlainSegment {
-        seq: it.acknowledgment(),
-        ack: it.sequence(it.sender.snd_una),
+        seq: it.rcv_nxt_seq(),
+        ack: it.seq_at(it.sender.snd_una),
         window: (it.sender.snd_wnd >> it.sender.snd_wscale) as u16,
         flags: Flags::ACK,
         payload_bytes: 0,

@@ -4,7 +4,7 @@ use super::{Parameters, ReceiveMemory, Receiver};
 
 impl Receiver {
     /// Bytes that the peer may still send, as most recently advertised.
-    pub fn advertised(&self) -> u64 {
+    pub fn advertised_window(&self) -> u64 {
         self.right_edge.saturating_sub(self.rcv_nxt)
     }
 
@@ -34,8 +34,11 @@ impl Receiver {
         match &self.memory {
             Some(memory) if !parameters.has_constant_window => {
                 let unit = 1 << self.rcv_wscale;
-                let (window, short) = memory.window(self.waiting(), unit, &self.position());
-                (window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit), short)
+                let (window, short) = memory.window(self.buffered_bytes(), unit, &self.position());
+                (
+                    window.max(self.advertised_window().next_multiple_of(unit)).min(65_535 * unit),
+                    short,
+                )
             }
             _ => (self.window(parameters), false),
         }
@@ -45,8 +48,8 @@ impl Receiver {
     /// (`tcp_select_window`), and the window field limits the size of the window.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
-        let (window, _) = memory.window(self.waiting(), unit, &self.position());
-        window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit)
+        let (window, _) = memory.window(self.buffered_bytes(), unit, &self.position());
+        window.max(self.advertised_window().next_multiple_of(unit)).min(65_535 * unit)
     }
 
     /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].
@@ -63,7 +66,7 @@ impl Receiver {
     #[inline]
     fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
         let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
-        let advertised = self.advertised();
+        let advertised = self.advertised_window();
         // RFC 9293 §3.8.6.2.2 with Fr = 1/2.
         let worth = u64::from(self.peer_smss).min(buffer / 2);
         if open >= advertised + worth { open } else { advertised }
@@ -96,7 +99,7 @@ impl Receiver {
             memory.read_behind_ack = 0;
         }
         let Some(memory) = &self.memory else { return };
-        let known = self.advertised();
+        let known = self.advertised_window();
         if self.fin.is_none() && self.may_double_memory(memory) {
             let open = self.window_of_memory(memory);
             self.ack_now = open > known && open >= 2 * known;
@@ -107,21 +110,21 @@ impl Receiver {
     /// buffers without autotuning.
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
-        2 * self.advertised() <= parameters.largest_window
+        2 * self.advertised_window() <= parameters.largest_window
     }
 
     /// False if a buffer whose size limits the memory used cannot offer twice the window that the
     /// peer knows.
     #[inline]
     fn may_double_memory(&self, memory: &ReceiveMemory) -> bool {
-        let (unit, known) = (1 << self.rcv_wscale, self.advertised());
+        let (unit, known) = (1 << self.rcv_wscale, self.advertised_window());
         unit == 1 || known < unit || memory.largest_window() + unit > 2 * known
     }
 
     /// Sends a window update: see [`Self::update_window_after_read`].
     #[inline(never)]
     pub fn schedule_window_update(&mut self, parameters: &Parameters) {
-        let known = self.advertised();
+        let known = self.advertised_window();
         let open = self.window(parameters);
         if open > known && open >= 2 * known {
             self.ack_now = true;

@@ -144,7 +144,7 @@ fn a_silent_peer_is_probed_and_given_up() {
         let sent = sent_by(&mut near, at(ms));
         let seqs: Vec<_> =
             sent.iter().map(|it| (it.segment.seq, it.segment.payload_bytes)).collect();
-        assert_eq!(seqs, [(near.sequence(0), 0)]);
+        assert_eq!(seqs, [(near.seq_at(0), 0)]);
         assert!(!near.sender.take_keepalive(), "one probe each");
     }
     near.on_keepalive_timer(at(1_441));

@@ -80,7 +80,7 @@ impl State {
 
     /// Marks lost segments and sets the reordering timer (§6.2, step 5). Returns true if a segment
     /// was newly marked lost.
-    pub(super) fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
+    pub(super) fn detect_losses(&mut self, now: Time, board: &mut Scoreboard) -> bool {
         self.reordering_deadline = Time::NEVER;
         let Some(newest) = self.newest else { return false };
         let loss_age = self.rtt + self.window;
@@ -105,6 +105,6 @@ impl State {
             return false;
         }
         self.window = self.reordering_window(ack, board);
-        self.detect(ack.now, board)
+        self.detect_losses(ack.now, board)
     }
 }

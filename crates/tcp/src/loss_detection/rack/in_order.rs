@@ -13,7 +13,7 @@ impl State {
             && self.probe.is_none()
             && self.reordering_deadline == Time::NEVER
             // A pending DSACK would let `adapt_as_linux` change the state.
-            && self.adaptation.is_at_rest()
+            && self.adaptation.has_no_pending_dsack()
     }
 
     /// Records the delivery of the first segments in flight (§6.2, steps 1 to 4). None of the

@@ -27,7 +27,7 @@ impl Default for Adaptation {
 
 impl Adaptation {
     /// True if no DSACK waits for an acknowledgment that delivers data.
-    pub const fn is_at_rest(&self) -> bool {
+    pub const fn has_no_pending_dsack(&self) -> bool {
         !self.pending
     }
 }
