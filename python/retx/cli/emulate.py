@@ -45,7 +45,7 @@ Lateness = Annotated[
     typer.Option(
         "--lateness-bound",
         metavar="SECONDS",
-        help="The result is invalid if more than one packet in a hundred is later than this.",
+        help="The result is invalid if more than 1 % of the packets are late by more than this.",
     ),
 ]
 Calibrate = Annotated[

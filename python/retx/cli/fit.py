@@ -60,7 +60,8 @@ Convert = Annotated[
     typer.Option(
         "--convert",
         metavar="TEXT",
-        help='Show a loss model such as "loss gemodel 1% 10% 70% 0.1%" in all notations.',
+        help='Show a loss model, such as "loss gemodel 1% 10% 70% 0.1%", in the notations of '
+        "scenarios, netem and ITU-T.",
     ),
 ]
 Replay = Annotated[

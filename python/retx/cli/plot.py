@@ -50,7 +50,7 @@ Metric = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="For sweeps and replications: a column of flows, flow.NAME.COLUMN or "
+        help="Metric of a sweep or of replications: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),
 ]
