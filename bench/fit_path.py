@@ -40,7 +40,7 @@ ROWS = {"sender": 1.0, "receiver": 1.0, "both": 1.0, "both, half the tolerances"
 VARIANTS = ("plain", "red", "pie", "codel", "bbr", "cross", "slow_back", "lost_acks")
 """Simple paths; other queues; BBR; bursts of UDP that take 30 % of the rate; acknowledgments over a
 link with 1/20 of the rate; 5 % of acknowledgments lost."""
-SLOW_BACK, ACK_BYTES = 20, 90
+SLOW_BACK, ACK_BYTES, STAMPS_BYTES = 20, 78, 12
 QUEUES = ("red", "pie", "codel")
 CLOSE = 0.01
 """Relative tolerance for paths without random losses, whose emulations differ by less than the
@@ -95,17 +95,18 @@ class Case:
             variant,
         )
 
-    @property
-    def truth(self) -> dict[str, float]:
+    def truth(self, fit: CaptureFit) -> dict[str, float]:
         """True values of the path, including 0.1 ms of the access link in each direction.
 
-        The transmission of an acknowledgment over a slow link counts as delay, because a capture
-        does not distinguish the two.
+        The transmission of an acknowledgment over a slow link counts as delay if the fit does not
+        know the rate of this link, because the capture then does not distinguish the two.
         """
-        slow = SLOW_BACK if self.variant == "slow_back" else 0
+        is_known = fit.path["ack_rate_bit_s"]["value"] is not None
+        slow = SLOW_BACK if self.variant == "slow_back" and not is_known else 0
+        ack_bytes = ACK_BYTES + (STAMPS_BYTES if fit.path["endpoints"]["timestamps"] else 0)
         return {
             "rate": self.rate_bit_s,
-            "round trip": 2 * (self.delay_s + 1e-4) + slow * ACK_BYTES * 8 / self.rate_bit_s,
+            "round trip": 2 * (self.delay_s + 1e-4) + slow * ack_bytes * 8 / self.rate_bit_s,
             "queue": self.packets,
         }
 
@@ -200,11 +201,11 @@ def path_closure(count: int, first: int, variant: str) -> None:
         for row, factor in ROWS.items():
             end = row.partition(",")[0]
             fit = fits[end]
-            found = measured(fit)
+            found, true = measured(fit), case.truth(fit)
             is_blind = end == "receiver" and not fit.path["endpoints"]["timestamps"]
             inside = {}
             for name, limit in BOUNDS.items():
-                value, truth = found[name], case.truth[name]
+                value, truth = found[name], true[name]
                 inside[name] = value is not None and abs(value / truth - 1) <= factor * limit
                 if name == "queue" and (not is_full or is_blind or variant in QUEUES):
                     # The capture cannot show the value, so that "not known" is the right answer.
@@ -218,7 +219,7 @@ def path_closure(count: int, first: int, variant: str) -> None:
                 kinds[end].append(fit.path["queue"]["kind"])
             if not all(inside.values()):
                 wrong = {name: found[name] for name in BOUNDS if not inside[name]}
-                print(f"{number} {row}: {wrong}, truth {case.truth}, {most} waited at most")
+                print(f"{number} {row}: {wrong}, truth {true}, {most} waited at most")
     print(f"{count} paths; the queue of {unseen} never overflowed; {blind} without timestamps")
     for row, counts in right.items():
         texts = (f"{name} {number}" for name, number in counts.items())
@@ -278,14 +279,14 @@ def kernel_closure(count: int, first: int, repeats: int) -> None:
         value = math.exp(sum(map(math.log, simulated)) / len(simulated))
         inside += low <= value <= high
         close += low <= value <= high or abs(math.log(value) - mean) <= CLOSE
-        found, truth = measured(fit), case.truth
+        found, truth = measured(fit), case.truth(fit)
         errors = {
             name: None if found[name] is None else f"{found[name] / truth[name] - 1:+.2%}"
             for name in BOUNDS
         }
         word = "inside" if low <= value <= high else "OUTSIDE"
         print(
-            f"{number} {case.preset} {case.truth} {case.channel}: simulated {value / 1e6:.4f} "
+            f"{number} {case.preset} {truth} {case.channel}: simulated {value / 1e6:.4f} "
             f"{word} {low / 1e6:.4f} … {high / 1e6:.4f} Mbit/s; errors {errors}; check "
             f"{'holds' if compared.holds else outside(compared.content)}",
             flush=True,

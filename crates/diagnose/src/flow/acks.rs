@@ -125,6 +125,7 @@ impl Direction {
             ack,
             blocks,
             window,
+            timestamp_value: packet.options.timestamps.map(|(value, _)| value),
             payload_bytes: packet.payload_bytes,
             is_syn: packet.control.any(ControlBits::SYN),
         };

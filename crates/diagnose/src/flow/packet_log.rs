@@ -56,6 +56,8 @@ pub struct ObservedAck {
     pub blocks: [(i64, i64); 4],
     /// Receive window, bytes.
     pub window: i64,
+    /// Timestamp value; none without timestamps.
+    pub timestamp_value: Option<u32>,
     /// Payload of the packet.
     pub payload_bytes: u32,
     /// True for a SYN.

@@ -17,7 +17,9 @@ const HOLE_MAX: i64 = 4_096;
 
 /// Trace of a flow, from captured arrivals.
 pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
-    let clock = Clock::of(&observed.packet_log.sent);
+    let stamps =
+        observed.packet_log.sent.iter().filter_map(|it| Some((it.timestamp_value?, it.time_ns)));
+    let clock = TimestampClock::of(stamps);
     let mut builder =
         Builder { trace: FlowTrace::from_observed(observed), clock, ..Builder::default() };
     for passed in observed.packet_log.sent.iter().filter(|it| it.payload_bytes > 0) {
@@ -28,18 +30,19 @@ pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
     trace
 }
 
-/// Clock of the sender's timestamps.
+/// Clock of an endpoint's timestamps.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+pub struct TimestampClock {
     first: (u32, i64),
-    tick_ns: i64,
+    /// Length of a tick, nanoseconds.
+    pub tick_ns: i64,
 }
 
-impl Clock {
-    /// Clock of the timestamps; none if their tick is not a known one.
-    fn of(sent: &[CapturedData]) -> Option<Self> {
-        let first = sent.iter().find_map(|it| Some((it.timestamp_value?, it.time_ns)))?;
-        let last = sent.iter().rev().find_map(|it| Some((it.timestamp_value?, it.time_ns)))?;
+impl TimestampClock {
+    /// Clock of timestamps, each with its capture time; none if their tick is not a known one.
+    pub fn of(mut stamps: impl Iterator<Item = (u32, i64)>) -> Option<Self> {
+        let first = stamps.next()?;
+        let last = stamps.last()?;
         let (ticks, elapsed) = (last.0.wrapping_sub(first.0) as i32, last.1 - first.1);
         let each = elapsed as f64 / f64::from(ticks);
         let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < TOLERANCE;
@@ -49,7 +52,7 @@ impl Clock {
 
     /// Estimated transmission time, plus the delay of the first packet. The packet is assumed to
     /// have been sent in the middle of its timestamp tick.
-    fn sent_ns(&self, value: u32) -> i64 {
+    pub fn sent_ns(&self, value: u32) -> i64 {
         let ticks = i64::from(value.wrapping_sub(self.first.0) as i32);
         self.first.1 + ticks * self.tick_ns + self.tick_ns / 2
     }
@@ -58,7 +61,7 @@ impl Clock {
 #[derive(Debug, Default)]
 struct Builder {
     trace: FlowTrace,
-    clock: Option<Clock>,
+    clock: Option<TimestampClock>,
     end: Option<i64>,
     /// Indices of missing copies, by first position.
     missing: BTreeMap<i64, usize>,

@@ -76,14 +76,17 @@ pub struct FlowTrace {
     pub segment_wire_bytes: u32,
     /// Bytes on the wire of a segment without payload.
     pub header_wire_bytes: u32,
-    /// Bytes on the wire of a SYN.
-    pub syn_wire_bytes: u32,
+    /// Bytes on the wire of the SYN of the data's sender, and of that of the receiver.
+    pub syn_wire_bytes: [u32; 2],
     /// Payload of a full segment.
     pub segment_bytes: u32,
     /// True if delays are measured over a round trip; false for one direction.
     pub is_round_trip: bool,
     /// Minimum time from transmission to delivery, as seen at the capture.
     pub least_ns: i64,
+    /// Resolution of the times of deliveries. Each may be too late by up to this time. 0 if they
+    /// are capture times.
+    pub resolution_ns: i64,
     /// For each delayed acknowledgment, its delay in excess of `least_ns`.
     pub ack_delays_ns: Vec<i64>,
     /// Overtaken segments: for each, the number of segments that overtook it.
@@ -107,21 +110,27 @@ struct Unit {
     newest: usize,
 }
 
-/// Trace of a flow from its acknowledgments.
-pub fn trace_from_acks(observed: &Observed) -> FlowTrace {
-    let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::from_observed(observed) };
+/// Trace of a flow from its acknowledgments. If their waiting times in a queue of the reverse path
+/// are known, these are subtracted from delays and delivery times.
+pub fn trace_from_acks(observed: &Observed, waits: Option<&AckWaits>) -> FlowTrace {
+    let mut trace = FlowTrace {
+        is_round_trip: true,
+        resolution_ns: waits.map_or(0, |waits| waits.resolution_ns),
+        ..FlowTrace::from_observed(observed)
+    };
     let mut builder = Builder::default();
+    let waited = |index: usize| waits.map_or(0, |waits| waits.each_ns[index]);
     let (sent, acks) = (&observed.packet_log.sent, &observed.packet_log.acks);
     let mut next = 0;
     for passed in sent {
         while acks.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
-            builder.take_ack(&mut trace, &acks[next]);
+            builder.take_ack(&mut trace, &acks[next], waited(next));
             next += 1;
         }
         builder.send(&mut trace, passed);
     }
-    for it in &acks[next..] {
-        builder.take_ack(&mut trace, it);
+    for (index, it) in acks.iter().enumerate().skip(next) {
+        builder.take_ack(&mut trace, it, waited(index));
     }
     builder.judge(&mut trace, &observed.verdicts);
     trace.compute_least_delay();
@@ -141,10 +150,12 @@ impl FlowTrace {
         let unit = if is_single { largest } else { unit };
         let ip = observed.ip_header_bytes();
         let header_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
-        let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
+        let syn = |syn: &Option<Options>| {
+            ip + TCP_BYTES + syn.as_ref().map_or(0, syn_options) + OVERHEAD_BYTES
+        };
         Self {
             segment_bytes: unit,
-            syn_wire_bytes: ip + TCP_BYTES + syn + OVERHEAD_BYTES,
+            syn_wire_bytes: observed.syns.each_ref().map(syn),
             header_wire_bytes,
             segment_wire_bytes: header_wire_bytes + unit,
             ..Self::default()
@@ -221,6 +232,15 @@ impl FlowTrace {
     }
 }
 
+/// Waiting times of acknowledgments in a queue of the reverse path.
+#[derive(Debug, Clone)]
+pub struct AckWaits {
+    /// Waiting time of each acknowledgment; 0 if unknown.
+    pub each_ns: Vec<i64>,
+    /// Resolution of the receiver's clock. A waiting time may be too short by up to this time.
+    pub resolution_ns: i64,
+}
+
 #[derive(Debug, Default)]
 struct Builder {
     /// Data in flight, by first position.
@@ -256,7 +276,7 @@ impl Builder {
         }
     }
 
-    fn take_ack(&mut self, trace: &mut FlowTrace, packet: &ObservedAck) {
+    fn take_ack(&mut self, trace: &mut FlowTrace, packet: &ObservedAck, waited_ns: i64) {
         let mut units = Vec::new();
         while let Some(entry) = self.under_way.first_entry()
             && entry.get().end <= packet.ack
@@ -279,11 +299,18 @@ impl Builder {
             self.is_broken |= is_duplicate && !self.under_way.is_empty();
             return;
         }
-        self.deliver(trace, &mut units, packet);
+        // Acknowledgments are ordered by their departures, but the waiting times are inexact.
+        let before_ns = trace.deliveries.last().map_or(i64::MIN, |delivery| delivery.time_ns);
+        let time_ns = (packet.time_ns - waited_ns).max(before_ns);
+        self.deliver(trace, &mut units, (packet, time_ns));
     }
 
-    fn deliver(&mut self, trace: &mut FlowTrace, units: &mut [Unit], packet: &ObservedAck) {
-        let time_ns = packet.time_ns;
+    fn deliver(
+        &mut self,
+        trace: &mut FlowTrace,
+        units: &mut [Unit],
+        (packet, time_ns): (&ObservedAck, i64),
+    ) {
         let is_plain = packet.blocks[0] == (0, 0);
         let cumulative = units.iter().all(|unit| unit.end <= packet.ack);
         units.sort_unstable_by_key(|unit| unit.newest);

@@ -65,7 +65,8 @@ pub fn measure_extra_delays(
         }
     }
     let least = found.delays_s.iter().copied().fold(f64::MAX, f64::min);
-    found.delays_s.iter_mut().for_each(|delay| *delay -= least);
+    let resolution_s = trace.resolution_ns as f64 * 1e-9;
+    found.delays_s.iter_mut().for_each(|it| *it = (*it - least - resolution_s).max(0.0));
     found
 }
 
@@ -76,15 +77,18 @@ pub fn transmission_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
 
 /// Sum of the propagation delays of both directions, from the handshake, or from data and their
 /// acknowledgments.
+///
+/// `rates_bit_s` has the rate of the data's direction, and that of the reverse direction.
 pub fn measure_round_trip(
     observed: &Observed,
     trace: &FlowTrace,
-    rate_bit_s: Option<f64>,
+    rates_bit_s: [Option<f64>; 2],
 ) -> Estimate {
-    let back_ns = transmission_ns(trace.header_wire_bytes, rate_bit_s);
+    let [rate_bit_s, back_bit_s] = rates_bit_s;
+    let back_ns = transmission_ns(trace.header_wire_bytes, back_bit_s);
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
-        .map(|ns| ns - 2.0 * transmission_ns(trace.syn_wire_bytes, rate_bit_s));
+        .map(|ns| ns - handshake_transmission_ns(observed, trace, rates_bit_s));
     // At the receiver's end, the round trip is measured from acknowledgments to the data that echo
     // their timestamps. The segment with the shortest round trip may not have been a full one, so
     // no transmission time is subtracted.
@@ -92,7 +96,7 @@ pub fn measure_round_trip(
         .filter(|ns| {
             !trace.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
         })
-        .map(|ns| ns - 2.0 * back_ns);
+        .map(|ns| ns - transmission_ns(trace.header_wire_bytes, rate_bit_s) - back_ns);
     let here_ns = observed.loops_ns[0].unwrap_or(0) as f64;
     let own = |copy: &SegmentCopy| {
         let ns = copy.delay_ns? as f64 - transmission_ns(copy.wire_bytes, rate_bit_s);
@@ -120,4 +124,21 @@ pub fn measure_round_trip(
     let evidence = format!("least round trip, of {which}, less the time to send its packets");
     let s = |ns: f64| ns.max(0.0) * 1e-9;
     Estimate::known(s(least), (s(least - below), s(least + assumed)), evidence)
+}
+
+/// Transmission times, at the bottleneck, of the two packets of the handshake whose round trip was
+/// measured. The bottleneck is assumed on that side of the capture with the longer round trip.
+fn handshake_transmission_ns(
+    observed: &Observed,
+    trace: &FlowTrace,
+    rates_bit_s: [Option<f64>; 2],
+) -> f64 {
+    let side = usize::from(observed.handshake_ns[1] > observed.handshake_ns[0]);
+    // In a simulation the near endpoint may answer the SYN of the far one without delay.
+    let is_opener = observed.syn_ns[side] <= observed.syn_ns[1 - side];
+    // The opener answers the SYN/ACK with an acknowledgment, and the other endpoint answers the SYN
+    // with the SYN/ACK.
+    let answer = if is_opener { trace.header_wire_bytes } else { trace.syn_wire_bytes[side] };
+    transmission_ns(trace.syn_wire_bytes[1 - side], rates_bit_s[1 - side])
+        + transmission_ns(answer, rates_bit_s[side])
 }

@@ -9,6 +9,7 @@ mod delay;
 mod endpoints;
 mod queue;
 mod rate;
+mod reverse;
 #[cfg(test)]
 mod tests;
 
@@ -113,6 +114,8 @@ pub struct Path {
     pub acks_lost: Estimate,
     /// Rate of the reverse path, bits per second.
     pub ack_rate_bit_s: Estimate,
+    /// Longest queue of acknowledgments that was seen, in packets; none if they did not wait.
+    pub ack_queue_packets: Option<f64>,
     /// Properties of both endpoints.
     pub endpoints: endpoints::Endpoints,
     /// Data that the application sent without a pause.
@@ -142,8 +145,7 @@ pub fn measure_pair<R: Read>(
     let (answer, kept) = pair::read(sources, names, wanted)?;
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let path = flow.zip(kept).map(|(flow, (observed, matched))| {
-        let own = copies::trace_from_acks(&observed);
-        let path = from_trace(flow, &observed, &own);
+        let path = path_from_acks(flow, &observed);
         match matched {
             Some(matched) => {
                 of_both(path, flow, &both_ends::trace_from_both_ends(&observed, &matched))
@@ -194,30 +196,51 @@ pub fn measure<R: Read>(
 }
 
 fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
-    let trace = if flow.place == "receiver" {
-        arrivals::trace_from_arrivals(observed)
-    } else {
-        copies::trace_from_acks(observed)
-    };
-    from_trace(flow, observed, &trace)
+    if flow.place == "receiver" {
+        let trace = arrivals::trace_from_arrivals(observed);
+        return from_trace(flow, observed, [&trace; 2], None);
+    }
+    path_from_acks(flow, observed)
 }
 
-fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Path {
+/// Measures the path from the acknowledgments.
+fn path_from_acks(flow: &answer::Flow, observed: &Observed) -> Path {
+    let trace = copies::trace_from_acks(observed, None);
+    let Some(reverse) = reverse::measure_reverse_path(observed) else {
+        return from_trace(flow, observed, [&trace; 2], None);
+    };
+    let forward = copies::trace_from_acks(observed, Some(&reverse.waits));
+    from_trace(flow, observed, [&trace, &forward], Some(reverse))
+}
+
+/// Measures the path from two traces: one with the captured times, and one whose times do not
+/// contain the waiting times of acknowledgments.
+fn from_trace(
+    flow: &answer::Flow,
+    observed: &Observed,
+    [captured, trace]: [&FlowTrace; 2],
+    reverse: Option<reverse::Reverse>,
+) -> Path {
     let rate_bit_s = rate::measure_rate(trace);
+    let back_bit_s = reverse.as_ref().map_or(rate_bit_s.value, |it| it.rate_bit_s.value);
     let (queue, by_queue) = queue::measure_queue(trace, rate_bit_s.value);
     Path {
         cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
-        round_trip_s: delay::measure_round_trip(observed, trace, rate_bit_s.value),
+        round_trip_s: delay::measure_round_trip(observed, trace, [rate_bit_s.value, back_bit_s]),
         beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, &by_queue),
         bursts: application::find_bursts(observed),
         queue,
         reordered: ack_path::measure_reordering(trace),
         overtakers: ack_path::median_overtakers(trace),
         acks_lost: ack_path::measure_ack_loss(trace),
-        ack_rate_bit_s: ack_path::measure_ack_rate(trace, &observed.packet_log.acks),
-        endpoints: endpoints::describe_endpoints(flow, observed, trace),
+        ack_queue_packets: reverse.as_ref().map(|it| it.queue_max.1),
+        ack_rate_bit_s: match reverse {
+            Some(reverse) => reverse.rate_bit_s,
+            None => ack_path::measure_ack_rate(trace, &observed.packet_log.acks),
+        },
+        endpoints: endpoints::describe_endpoints(flow, observed, captured),
         copies: Copies::of(trace, by_queue),
-        figures: figures(flow, trace),
+        figures: figures(flow, captured),
         segment_wire_bytes: trace.segment_wire_bytes,
         overhead_bytes: OVERHEAD_BYTES,
         ip_header_bytes: observed.ip_header_bytes(),

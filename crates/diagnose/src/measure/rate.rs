@@ -34,6 +34,8 @@ const PAIRS_MIN: usize = 5;
 /// Minimum mean duration of single gaps, in seconds. Shorter gaps show the resolution of the
 /// capture's clock, and the interrupts of the hosts, rather than a link.
 const GAP_MIN_S: f64 = 10e-6;
+/// Minimum duration of an interval, as a multiple of the resolution of the times of deliveries.
+const RESOLVED: i64 = 10;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
@@ -95,6 +97,13 @@ pub fn measure_rate(trace: &FlowTrace) -> Estimate {
         return found;
     }
     Estimate::unknown("too few data follow each other closely")
+}
+
+/// Rate of the busy bottleneck, in bits per second, if nearly all intervals agree; none if the
+/// bottleneck was seldom busy, or if the intervals differ.
+pub fn steady_rate(trace: &FlowTrace, evidence: impl Fn(usize) -> String) -> Option<Estimate> {
+    let busy = busy_chunks(trace, false, LONG);
+    (busy.len() >= CHUNKS_MIN && near_mode(&busy) >= ALONE).then(|| summary(busy, evidence))
 }
 
 /// Mean rate at which the flow sent, bits per second.
@@ -188,13 +197,15 @@ fn busy_chunks(trace: &FlowTrace, plain_only: bool, segments: (u32, u32)) -> Vec
         let is_plain = !plain_only || (delivery.is_plain && before.is_plain);
         let is_busy = delivery.is_consecutive
             && is_plain
-            && sent.is_some_and(|sent| sent + trace.least_ns <= before.time_ns);
+            && sent
+                .is_some_and(|sent| sent + trace.least_ns + trace.resolution_ns <= before.time_ns);
         if is_busy {
             run.0 += delivery.time_ns - before.time_ns;
             run.1 += delivery.wire_bytes;
             run.2 += delivery.segments;
         }
-        let is_enough = run.2 >= if is_busy { segments.0 } else { segments.1 };
+        let is_enough = run.2 >= if is_busy { segments.0 } else { segments.1 }
+            && run.0 >= RESOLVED * trace.resolution_ns;
         if is_enough && run.0 > 0 {
             chunks.push(Chunk { seconds: run.0 as f64 * 1e-9, bytes: run.1 as f64 });
         }
@@ -216,7 +227,8 @@ fn bursts(trace: &FlowTrace) -> Vec<Chunk> {
             _ => true,
         };
         let is_full = delivery.segments > 1 || before.segments == 1;
-        (delivery.is_consecutive && gap > 0 && is_burst && is_full)
+        let is_resolved = gap >= RESOLVED * trace.resolution_ns;
+        (delivery.is_consecutive && gap > 0 && is_resolved && is_burst && is_full)
             .then_some(Chunk { seconds: gap as f64 * 1e-9, bytes: delivery.wire_bytes as f64 })
     };
     trace.deliveries.windows(2).filter_map(spread).collect()

@@ -176,6 +176,10 @@ def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, An
     if base["value"] is not None:
         value = draw.uniform(base["low"], base["high"])
         overrides["link.bottleneck.delay"] = f"{value / 2 * 1e9:.0f} ns"
+    if path["ack_queue_packets"] is not None:
+        back = path["ack_rate_bit_s"]
+        value = draw.gauss(back["value"], (back["high"] - back["low"]) / 2 / Z)
+        overrides["link.bottleneck.reverse.rate"] = f"{round(max(value, back['value'] / 2))} bit/s"
     overrides |= application.drawn(fit, draw)
     found = path["queue"]["bytes"]
     if fit.policer is not None and not replay:

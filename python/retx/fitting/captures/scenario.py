@@ -27,6 +27,8 @@ ROOM = 2.0
 """Ratio of the assumed limit of a queue to its longest measured length, for a queue that was never
 full.
 """
+LEAST_ACKS = 100
+"""Minimum limit of a queue of acknowledgments, in packets, since they are small."""
 LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 """Delay beyond the queue is left out if it is smaller than this, relative to the round trip and in
@@ -249,6 +251,17 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
 
 def _back(path: Mapping[str, Any]) -> Iterator[str]:
     lost, fast = path["acks_lost"], path["ack_rate_bit_s"]
+    waited = path["ack_queue_packets"]
+    if waited is not None:
+        yield from comment(
+            f"Way back: {bracketed(fast, rate)}: {fast['evidence']}. At most {waited:.0f} "
+            "acknowledgments waited; twice as many fit into the queue, which is an assumption. "
+            f"Lost acknowledgments: at most {share(lost['high'])}; none are simulated."
+        )
+        yield f'reverse.rate = "{round(fast["value"])} bit/s"'
+        packets = max(LEAST_ACKS, round(ROOM * waited))
+        yield f'reverse.queue = {{ discipline = "droptail", packets = {packets} }}'
+        return
     if lost["high"] is None:
         yield from comment(f"Way back: as fast and as long, without losses; {lost['evidence']}.")
         return
