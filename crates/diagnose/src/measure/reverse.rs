@@ -1,8 +1,8 @@
 //! Bottleneck of the reverse path: a queue of acknowledgments.
 //!
 //! The receiver's timestamps show when acknowledgments were sent, so a capture at the sender's end
-//! shows how long they waited. Without this, acknowledgments that arrive at a constant interval look
-//! like those for data that a bottleneck of the forward path has spaced.
+//! shows how long they waited. Without timestamps, acknowledgments that arrive at a constant
+//! interval look like those for data that a bottleneck of the forward path has spaced.
 //!
 //! Delays vary for many reasons. A queue is accepted only if, with the measured rate and the times
 //! at which acknowledgments were sent, it explains their delays.
