@@ -106,7 +106,7 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
     plan.tcps.iter().map(of).collect()
 }
 
-/// Refuses a plan with more owners of events than an event can address.
+/// Refuses a plan that needs more event targets than `MAX_TARGETS`.
 fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunError> {
     let pipes = plan.pipes.len() as u64;
     let targets = pipes + (plan.stages.len() + datagrams + 2 * flows) as u64 + 3;

@@ -41,7 +41,7 @@ class Drawing:
 
     @property
     def shows_segments(self) -> bool:
-        """True if the plot shows the table of segments."""
+        """True if the plot is drawn from the table of segments."""
         return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:

@@ -167,7 +167,7 @@ def _add_middles(axes: Any, lines: Any) -> None:  # noqa: ANN401
 def _grid(
     table: pl.DataFrame, x: str, y: str, z: str
 ) -> tuple[pl.DataFrame, list[Any], list[Any], Any]:
-    """Means, values of both parameters, and the means as a matrix with NaN if there is none."""
+    """Table of means; values of x; values of y; matrix of means, NaN where a point has none."""
     found = means(table, [x, y], z)
     columns, rows = (_ordered(found[name]) for name in (x, y))
     values = np.full((len(rows), len(columns)), np.nan)

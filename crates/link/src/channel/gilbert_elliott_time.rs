@@ -45,7 +45,7 @@ pub struct Config {
     /// Probability that a frame survives the bad state; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h: Option<Probability>,
-    /// Share of time in the bad state, which then loses every frame; the good state loses none.
+    /// Share of time in the bad state. If given, the bad state loses all frames, the good one none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
     /// Mean sojourn time in the bad state.

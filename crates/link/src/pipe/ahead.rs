@@ -105,8 +105,8 @@ impl Pipe {
         self.relation = HAS_SINK | number;
     }
 
-    /// Marks this pipe, which must not follow another, as getting its packets from the engine's
-    /// source `number`.
+    /// Marks this pipe as getting its packets from merge queue `number` of the engine. The pipe
+    /// must not follow another.
     ///
     /// # Panics
     /// If this pipe follows another.

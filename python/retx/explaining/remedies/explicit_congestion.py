@@ -18,7 +18,7 @@ rate is appended.
 
 @dataclass(frozen=True)
 class Marking:
-    """A queue that marks where the flow's packets wait.
+    """A queue that marks packets (ECN), at the hop where the flow's packets wait.
 
     Args:
         overrides: Values by key that make the queue mark; empty if it marks already.

@@ -52,7 +52,8 @@ const PACKET_BYTES: u32 = 1500;
 struct Merge {
     funnel: Funnel,
     bottleneck: u32,
-    /// Delay of the event after the first arrival: at most the bottleneck's propagation delay.
+    /// Time by which the funnel's event may follow the arrival of its first packet; at most the
+    /// bottleneck's propagation delay.
     max_wait: Duration,
 }
 
