@@ -119,6 +119,17 @@ impl PendingAck {
         self.linux.as_mut().is_some_and(|linux| linux.on_data(arrival))
     }
 
+    /// Like [`Self::on_data`] in the usual case under Linux's policy: the segment has the estimated
+    /// size, and follows the previous one within 20 ms. Returns false, without any effect, in other
+    /// cases.
+    #[inline(always)]
+    pub fn take_usual(&mut self, now: Time, bytes: u32, push: bool) -> bool {
+        let Some(linux) = self.linux.as_deref_mut() else { return false };
+        let taken = linux.take_usual(now, bytes, push);
+        self.segments += u32::from(taken);
+        taken
+    }
+
     /// True if the acknowledgment of a FIN may wait for this end's own FIN (Linux `tcp_fin`:
     /// `inet_csk_enter_pingpong_mode`).
     pub fn may_delay_ack_of_fin(&self) -> bool {
@@ -142,8 +153,19 @@ impl PendingAck {
         config: &DelayedAck,
         offers_as_much: impl FnOnce() -> bool,
     ) -> AckTiming {
+        self.timing(config, || arrival.srtt, offers_as_much)
+    }
+
+    /// Like [`Self::verdict`]; the smoothed RTT is computed only if it matters.
+    #[inline(always)]
+    pub fn timing(
+        &self,
+        config: &DelayedAck,
+        srtt: impl FnOnce() -> Option<Duration>,
+        offers_as_much: impl FnOnce() -> bool,
+    ) -> AckTiming {
         let Some(linux) = &self.linux else { return AckTiming::Now };
-        linux.verdict(arrival, config, offers_as_much)
+        linux.timing(config, srtt, offers_as_much)
     }
 
     /// Handles data beyond a gap.

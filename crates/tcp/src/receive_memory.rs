@@ -31,7 +31,10 @@
 //! ticks of 1 ms. An empty buffer never advertises a zero window; Linux may do so if the buffer is
 //! smaller than a segment.
 
+mod known;
+
 use crate::memory;
+use known::Known;
 use retx_units::{Duration, Time};
 
 /// Payload in bytes below which a segment does not increase the window (`tcp_event_data_recv`): it
@@ -80,6 +83,7 @@ pub(crate) struct ReceiveMemory {
     measured: Option<(u64, Time)>,
     last_echo: u32,
     now: Time,
+    known: Known,
 }
 
 /// State of the receiver.
@@ -126,6 +130,7 @@ impl ReceiveMemory {
             measured: None,
             last_echo: 0,
             now: Time::ZERO,
+            known: Known::NOTHING,
         }
     }
 
@@ -152,6 +157,7 @@ impl ReceiveMemory {
 
     /// Handles the end of the handshake (`tcp_init_buffer_space`).
     pub fn on_open(&mut self, now: Time, timestamps: bool, known_window: u64) {
+        self.forget_known();
         if timestamps {
             self.mss = self.mss.saturating_sub(TIMESTAMPS).max(1);
             self.headers += TIMESTAMPS;
@@ -244,6 +250,7 @@ impl ReceiveMemory {
     /// Handles a segment larger than all before it: its payload and the memory of its packet
     /// determine the ratio (`tcp_measure_rcv_mss`).
     pub fn on_larger_segment(&mut self, bytes: u32, at: &ReceiverState) {
+        self.forget_known();
         let payload = u64::from(bytes);
         let memory = memory::packet_memory(payload + self.headers);
         self.largest = (payload.max(1), memory);
@@ -298,6 +305,7 @@ impl ReceiveMemory {
             return false;
         }
         self.window += room.min(step.max(2 * payload));
+        self.forget_known();
         true
     }
 
@@ -341,6 +349,7 @@ impl ReceiveMemory {
                 if buffer > self.buffer {
                     self.buffer = buffer;
                     self.clamp = self.window_of(buffer);
+                    self.forget_known();
                 }
             }
         }

@@ -95,8 +95,10 @@ pub struct Scoreboard {
     /// Positions of lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
     /// Transmissions as (time, first position), in order of time. Those in `overtaken` are left
-    /// out; entries may be out of date.
+    /// out; entries may be out of date. Segments from `listed_end` on, each sent once, follow.
     by_time: VecDeque<(Time, u64)>,
+    /// Position after the last segment that has been listed in `by_time`.
+    listed_end: u64,
     /// Transmissions of data that were still in flight when data sent later had arrived; entries
     /// may be out of date.
     overtaken: VecDeque<(Time, u64)>,
@@ -127,6 +129,7 @@ impl LazyDefault for Scoreboard {
         assumed: AssumedArrivals::NONE,
         to_retransmit: BinaryHeap::new(),
         by_time: VecDeque::new(),
+        listed_end: 0,
         overtaken: VecDeque::new(),
         resent_end: 0,
         examined: 0,
@@ -159,7 +162,6 @@ impl Scoreboard {
             overdue: false,
             opens_burst: false,
         });
-        self.note_time(now, start);
     }
 
     /// Marks the most recently added segment as the first of a burst.

@@ -61,6 +61,9 @@ pub(crate) struct SendMemory {
     pub tail: u64,
     /// Position after the last byte that was pushed (`pushed_seq`).
     pub pushed: u64,
+    /// Congestion window for which the buffer is known to be large enough; 0 if none is known. Only
+    /// for the fast paths, which change no other value on which the target depends.
+    pub sufficient_for: u64,
     /// Start of the current period in which a waiting write is the sender's only limit.
     limits_since: Option<Time>,
     /// Total duration of earlier periods in which a waiting write was the only limit.
@@ -88,6 +91,7 @@ impl SendMemory {
             unwritten: 0,
             tail: 1,
             pushed: 1,
+            sufficient_for: 0,
             limits_since: None,
             limited: Duration::ZERO,
         }
@@ -110,9 +114,16 @@ impl SendMemory {
         taken >= self.buffer
     }
 
+    /// True if less than a third of the buffer is free when `taken` bytes of memory are in use. If
+    /// so, then also when more is in use.
+    #[inline(always)]
+    pub const fn is_crowded(&self, taken: u64) -> bool {
+        taken >= self.buffer || self.buffer - taken < taken / 2
+    }
+
     /// Lets a waiting write continue when a third of the buffer is free.
     pub fn wake_writer(&mut self, now: Time, taken: u64) {
-        if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
+        if !self.is_crowded(taken) {
             self.write_blocked = false;
             if let Some(since) = self.limits_since.take() {
                 self.limited += now.since(since);

@@ -200,6 +200,7 @@ impl CongestionControl for State {
         }
     }
 
+    #[inline]
     fn on_sent(&mut self, sent: &Sent) {
         // Nothing else is in flight: the pause before this transmission does not count as time of
         // the epoch (§5.8; `CA_EVENT_TX_START`).
@@ -216,6 +217,7 @@ impl CongestionControl for State {
     }
 
     /// Records the RTT, which may end slow start (Linux `cubictcp_acked`).
+    #[inline]
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let Some(rtt) = rtt.filter(|_| !self.avoidance.began_recently(ack)) else { return };
         self.sample(rtt);
@@ -226,6 +228,7 @@ impl CongestionControl for State {
         }
     }
 
+    #[inline]
     fn observe(&mut self, ack: &Ack, _: u32) {
         let Some(times) = &mut self.times else { return };
         self.rtt = times.on_ack(ack).filter(|_| !self.avoidance.began_recently(ack));

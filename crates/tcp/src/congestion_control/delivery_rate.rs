@@ -21,15 +21,15 @@
 
 use super::windowed_filter::WindowedMin;
 use super::{Delivery, Sent};
+use crate::ring::Ring;
 use crate::work;
 use retx_units::{Duration, Time};
-use std::collections::VecDeque;
 
 /// Length of the minimum RTT filter (Linux's `tcp_min_rtt_wlen`).
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 /// Segment in flight, with the state at its most recent transmission.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Stamp {
     /// Position after the segment.
     end: u64,
@@ -83,7 +83,7 @@ pub(crate) struct AckEvaluation {
 /// Estimator of the delivery rate.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRate {
-    flying: VecDeque<Stamp>,
+    flying: Ring<Stamp>,
     /// Number of segments delivered, SYN included.
     pub delivered: u64,
     /// Time of the most recent delivery.
@@ -98,7 +98,7 @@ pub(crate) struct DeliveryRate {
 impl DeliveryRate {
     pub fn new() -> Self {
         Self {
-            flying: VecDeque::new(),
+            flying: Ring::EMPTY,
             delivered: 1,
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
@@ -109,7 +109,7 @@ impl DeliveryRate {
 
     /// Handles the end of the handshake with its RTT.
     pub fn on_connected(&mut self, now: Time, rtt: Option<Duration>) {
-        self.flying.clear();
+        self.flying = Ring::EMPTY;
         self.delivered_at = now;
         if let Some(rtt) = rtt {
             self.least_rtt.add(now.as_nanos(), rtt.as_nanos());
@@ -153,14 +153,15 @@ impl DeliveryRate {
         };
         let known = self.flying.back().map_or(0, |last| last.end);
         if sent.retransmission && sent.position < known {
-            let first = self.flying.partition_point(|it| it.end <= sent.position);
-            for flying in self.flying.range_mut(first..) {
+            // A retransmission may cover several segments, each of which keeps its own end.
+            let mut index = self.first_ending_at(sent.position + 1);
+            while let Some(flying) = self.flying.get_mut(index) {
                 work::steps(1);
-                // A retransmission may cover several segments, each of which keeps its own end.
                 *flying = Stamp { end: flying.end, ..stamp };
                 if flying.end >= end {
                     break;
                 }
+                index += 1;
             }
         }
         if end > known {
@@ -211,6 +212,22 @@ impl DeliveryRate {
         }
     }
 
+    /// Index of the first segment that ends at `position` or after it.
+    fn first_ending_at(&self, position: u64) -> usize {
+        // Most segments have equal lengths, so the index can usually be computed.
+        if let (Some(front), Some(back)) = (self.flying.front(), self.flying.back()) {
+            let (before, all) = (position.saturating_sub(front.end), back.end - front.end);
+            let steps = self.flying.len() as u64 - 1;
+            let index = (before * steps).div_ceil(all.max(1)) as usize;
+            let reaches =
+                |index: usize| self.flying.get(index).is_some_and(|it| it.end >= position);
+            if reaches(index) && (index == 0 || !reaches(index - 1)) {
+                return index;
+            }
+        }
+        self.flying.partition_point(|it| it.end < position)
+    }
+
     fn least_rtt_or_zero(&self) -> u64 {
         self.least_rtt().map_or(0, Duration::as_nanos)
     }
@@ -219,7 +236,7 @@ impl DeliveryRate {
     /// of all cumulatively acknowledged segments.
     fn take_newest(&mut self, ack: &Delivery) -> Option<Stamp> {
         let mut newest = ack.newest.and_then(|end| {
-            let index = self.flying.partition_point(|it| it.end < end);
+            let index = self.first_ending_at(end);
             self.flying.get(index).copied()
         });
         while let Some(stamp) = self.flying.front().filter(|it| it.end <= ack.snd_una) {

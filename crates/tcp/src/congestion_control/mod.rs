@@ -13,6 +13,18 @@ retx_units::registry! { $
     dctcp boxed, cdg boxed, lp boxed, nv boxed, python boxed
 }
 
+/// Calls `$method` of the algorithm `$state`. CUBIC, Linux's default, is called directly, so that
+/// the call can be inlined; any other by dispatch over all algorithms.
+macro_rules! call_cubic_directly {
+    ($state:expr, $method:ident($($argument:expr),*)) => {
+        match $state {
+            $crate::congestion_control::State::cubic(cubic) => cubic.$method($($argument),*),
+            other => other.$method($($argument),*),
+        }
+    };
+}
+pub(crate) use call_cubic_directly;
+
 impl Config {
     /// Names that need no further parameters: all but `python`, the last.
     pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;

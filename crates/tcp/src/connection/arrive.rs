@@ -1,6 +1,7 @@
 //! Arrival of a segment: RFC 9293 §3.10.7, in its order.
 
 use super::fast_path::Sending;
+use super::receive::SegmentData;
 use super::{Connection, Event, State};
 use crate::RttSamples;
 use crate::loss_detection::LossDetection;
@@ -149,7 +150,16 @@ impl Connection {
                     return;
                 }
                 self.process_ecn_field(now, segment);
-                self.process_data_and_fin(now, segment, position);
+                let echo = segment.options.timestamps.filter(|_| self.timestamps);
+                self.process_data_and_fin(
+                    now,
+                    &SegmentData {
+                        position,
+                        payload_bytes: segment.payload_bytes,
+                        flags: segment.flags,
+                        echo: echo.map(|it| it.echo),
+                    },
+                );
             } else {
                 self.receiver.ack_now = true;
             }

@@ -123,8 +123,9 @@ impl Connection {
             return 0;
         }
         self.sender.clear_msg_more();
-        if self.sender.bursts.memory.is_some() {
-            return self.write_into_memory(now, bytes);
+        if let Some(memory) = &self.sender.bursts.memory {
+            // Most calls follow an acknowledgment while an earlier write still waits.
+            return if memory.write_blocked { 0 } else { self.write_into_memory(now, bytes) };
         }
         self.sender.write(bytes, self.parameters.send_buffer)
     }
@@ -159,7 +160,7 @@ impl Connection {
     #[inline(never)]
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };
-        if bytes == 0 || memory.write_blocked {
+        if bytes == 0 {
             return 0;
         }
         let mut queue = self.write_queue(now, &memory);
@@ -225,13 +226,36 @@ impl Connection {
         }
     }
 
+    /// Like [`Self::check_send_memory`] after an acknowledgment on a fast path, by which the write
+    /// usually cannot continue.
+    #[inline(always)]
+    pub(super) fn check_send_memory_next(&mut self, now: Time) {
+        let sender = &self.sender;
+        let Some(memory) = &sender.bursts.memory else { return };
+        if !memory.write_blocked {
+            return;
+        }
+        // The blocks that wait to be sent are left out: counting them is costly, and they only add
+        // to the memory taken.
+        let bursts = sender.board.bursts_in_flight();
+        let least = sender.written - sender.snd_una + bursts * memory::SMALLEST_PACKET;
+        if sender.window.cwnd > memory.sufficient_for || !memory.is_crowded(least) {
+            self.check_waiting_write(now);
+        }
+    }
+
     #[inline(never)]
     fn check_waiting_write(&mut self, now: Time) {
         let sender = &self.sender;
         // The wanted size is compared before the use of the congestion window, which takes more
         // work to compute.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
-        if sender.bursts.memory.is_some_and(grows) {
+        if !sender.bursts.memory.is_some_and(grows) {
+            let cwnd = sender.window.cwnd;
+            if let Some(memory) = &mut self.sender.bursts.memory {
+                memory.sufficient_for = cwnd;
+            }
+        } else {
             let leaves = sender.unsent().min(self.sendable_now(now));
             if leaves + u64::from(sender.window.smss) <= sender.available_cwnd() {
                 self.expand_send_memory();

@@ -54,6 +54,7 @@ impl Burst {
 
     /// Deducts `bytes`, which are about to be sent, from the burst; returns true if they belong to
     /// it.
+    #[inline(always)]
     fn take(&mut self, now: Time, bytes: u64) -> bool {
         self.continues = self.is_open(now) && bytes <= self.bytes;
         if self.continues {
@@ -121,15 +122,25 @@ struct Room {
 
 impl Connection {
     /// True if `length` bytes of new data, which could be sent, wait until the windows permit more.
+    #[inline(always)]
     pub(super) fn defers_transmission(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
+        self.defers_burst(now, length)
+    }
+
+    /// Begins the next burst, unless the data wait.
+    #[inline(never)]
+    fn defers_burst(&mut self, now: Time, length: u64) -> bool {
         let smss = self.segment_size();
-        let goal = self.tso_goal_bytes();
+        let congestion = self.congestion_room(smss);
+        // If the window permits one segment, every goal of two or more has the same effect.
+        let one = congestion <= smss && self.sender.model_inputs.is_none();
+        let goal = if one { 2 * smss } else { self.tso_goal_bytes() };
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
-        let room = self.room(goal.min(half));
+        let room = self.room(congestion, goal.min(half));
         if room.packet <= smss {
             return false;
         }
@@ -162,14 +173,17 @@ impl Connection {
         self.parameters.nagle && unacknowledged || sender.repair.requests.holds_back(sender.written)
     }
 
+    /// New data that the congestion window permits, counted in whole segments as in the kernel.
+    fn congestion_room(&self, smss: u64) -> u64 {
+        self.sender.window.cwnd.saturating_sub(self.sender.pipe()) / smss * smss
+    }
+
     /// New data that the windows permit, if at most `most` bytes are sent at once.
-    fn room(&self, most: u64) -> Room {
-        let (sender, smss) = (&self.sender, self.segment_size());
+    fn room(&self, congestion: u64, most: u64) -> Room {
+        let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let block = sender.block_size();
         let rest = block - sender.snd_nxt.saturating_sub(1) % block;
-        // The room is counted in whole segments, as in the kernel.
-        let congestion = sender.window.cwnd.saturating_sub(sender.pipe()) / smss * smss;
         let packet = rest.max(most.min(congestion));
         Room {
             congestion,
@@ -337,7 +351,8 @@ mod tests {
         (sender.snd_wnd, sender.max_snd_wnd, sender.window.cwnd) = (7_500, 20_000, 6_999);
         sender.written = 24_001;
         let room = |near: &Connection, most| {
-            let Room { congestion, offered, packet, last } = near.room(most);
+            let Room { congestion, offered, packet, last } =
+                near.room(near.congestion_room(1_000), most);
             (congestion, offered, packet, last)
         };
         // Blocks of 10,000 bytes, of which 4000 are sent: 6000 are left.

@@ -16,15 +16,16 @@
 //!   ([`LossDetection::ignores_new_data_ack`]);
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
-//! - with a gap (`beyond_gap`): as to receive, except that data are stored beyond a gap;
+//! - with a gap (`beyond_gap`, `detailed_data`): as to receive, but with data beyond a gap;
 //! - in a recovery (`repair`): the sender only waits for acknowledgments.
 //!
-//! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
-//! except those that would have no effect. It leaves every case that it cannot recognize to the
-//! general path. A test sends random connections along both paths and compares their states.
+//! *Why it is exact.* A fast path calls the functions of the general path in the same order, except
+//! those without an effect, and leaves all cases that it cannot recognize to the general path. A
+//! test sends random connections along both paths and compares their states.
 
 mod beyond_gap;
 mod detailed;
+mod detailed_data;
 mod repair;
 mod selection;
 
@@ -56,8 +57,8 @@ pub(super) enum FastPathResult {
     Unknown,
 }
 
-/// Copy of a segment, to be passed to a function that is not inlined. Such an argument is stored in
-/// memory; if the segment itself were passed, the plain paths could not keep it in registers.
+/// Copy of a segment for a function that is not inlined, which takes it from memory. If the segment
+/// itself were passed, the plain paths could not keep it in registers.
 #[inline(always)]
 const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
     let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
@@ -131,15 +132,16 @@ impl Connection {
         }
         // The segment is not the next in order: it lies beyond a gap, or needs the general path.
         if segment.seq != self.rcv_nxt_seq() {
-            let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
-            return self.fast_paths.receiving == Receiving::BeyondGap
-                && self.handle_beyond_gap((seq, payload_bytes), ack, window);
+            return self.handle_out_of_order(now, segment, timestamps);
         }
         if segment.payload_bytes > 0 {
             return match self.fast_paths.receiving {
                 Receiving::Next => self.take_next_data(now, segment),
                 Receiving::Detailed => {
                     self.handle_detailed_data(now, for_detailed_path(segment), timestamps)
+                }
+                Receiving::DetailedGap => {
+                    self.handle_data_with_gap(now, for_detailed_path(segment), timestamps)
                 }
                 Receiving::General | Receiving::BeyondGap => false,
             };

@@ -40,15 +40,38 @@ impl Connection {
         (field, edge)
     }
 
+    /// Window field of a segment to send while nothing is out of order. The second value is the
+    /// right edge that the field denotes; `None` if nothing has changed since the last segment, so
+    /// that sending its window again has no effect on the receiver.
+    #[inline(always)]
+    pub(super) fn window_to_send(&mut self) -> (u16, Option<u64>) {
+        let receiver = &self.receiver;
+        // Without window scaling, each window depends on the previous one, so it is computed each
+        // time.
+        let again = !receiver.ack_now
+            && receiver.rcv_wscale > 0
+            && receiver.has_advertised_window()
+            && receiver.pending.is_initial();
+        if again {
+            return (receiver.advertised_field, None);
+        }
+        let (field, edge) = self.detailed_window();
+        (field, Some(edge))
+    }
+
     /// Like [`Self::window_field`], but cached if the window does not depend on the previous one.
     /// Also records a shortage of memory.
     #[inline(always)]
-    pub(super) fn detailed_window(&mut self) -> (u16, u64) {
+    fn detailed_window(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
         if receiver.rcv_wscale > 0 && receiver.has_advertised_window() {
             return (receiver.advertised_field, receiver.right_edge);
         }
-        let (field, edge) = self.window_field_and_shortage();
+        let (window, short) = self.receiver.known_window(&self.parameters);
+        if short {
+            self.receiver.pending.on_short_window();
+        }
+        let (field, edge) = self.field_of(window);
         self.receiver.note_advertised_window(field);
         (field, edge)
     }
@@ -97,7 +120,7 @@ impl Connection {
     }
 
     /// SACK blocks, as many as fit into 40 bytes of options (RFC 2018 §3).
-    fn blocks(&self) -> SackBlocks {
+    pub(super) fn blocks(&self) -> SackBlocks {
         self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
     }
 

@@ -1,7 +1,7 @@
 //! Behaviour of Linux's sender that the RFCs leave open.
 
 use super::{Connection, Parameters, Sender};
-use crate::congestion_control::{self, CongestionControl};
+use crate::congestion_control::{self, CongestionControl, call_cubic_directly};
 use crate::loss_detection::{LossDetection, Reaction};
 use crate::scoreboard::Delivered;
 use crate::{IdleRestart, RttSamples};
@@ -37,7 +37,9 @@ impl Connection {
         let last = timed_last.map(|sent| self.measured_rtt(ack.now, sent));
         let sender = &mut self.sender;
         let before = sender.window.ssthresh;
-        sender.congestion_control.on_segments_acked(&mut sender.window, ack, last.or(ack.rtt));
+        let (window, rtt) = (&mut sender.window, last.or(ack.rtt));
+        let congestion_control = &mut sender.congestion_control;
+        call_cubic_directly!(congestion_control, on_segments_acked(window, ack, rtt));
         if sender.window.ssthresh != before
             && let Some(repair) = sender.repair.allocated_mut()
         {
@@ -71,7 +73,7 @@ impl Sender {
         if ack.bytes_acked == 0 && !(as_linux && selective && self.loss_detection.is_tolerant()) {
             return;
         }
-        if as_linux {
+        if as_linux && ack.bytes_acked != ack.delivered {
             self.grow_cwnd(&congestion_control::Ack { bytes_acked: ack.delivered, ..*ack });
         } else {
             self.grow_cwnd(ack);
@@ -97,14 +99,16 @@ impl Sender {
     }
 
     /// Lets the congestion control grow the window, if the window limits the sender.
+    #[inline(always)]
     pub fn grow_cwnd(&mut self, ack: &congestion_control::Ack) {
         // The algorithm is called even if the window does not limit the sender, because it also
         // measures (HyStart). Its growth is then discarded; a reduction is kept.
         let before = self.window.cwnd;
         match &mut self.congestion_control {
-            // The most common algorithm is called directly, rather than by dispatch over all
+            // The most common algorithms are called directly, rather than by dispatch over all
             // algorithms.
             congestion_control::State::reno(reno) => reno.on_ack(&mut self.window, ack),
+            congestion_control::State::cubic(cubic) => cubic.on_ack(&mut self.window, ack),
             other => other.on_ack(&mut self.window, ack),
         }
         if !ack.cwnd_limited {

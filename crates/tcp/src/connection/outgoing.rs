@@ -6,7 +6,7 @@ use crate::RttSamples;
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use retx_units::Time;
-use retx_wire::{Ecn, PlainSegment, Segment, Timestamps};
+use retx_wire::{Ecn, Flags, PlainSegment, Segment, Timestamps};
 
 /// Segment to send, and its range of the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +53,16 @@ impl Transmit {
         (segment.seq, segment.ack, segment.window) = (seq, ack, window);
         (segment.flags, segment.payload_bytes) = (flags, payload_bytes);
         self.position = plain.position;
+    }
+
+    /// True if this is a plain segment, provided that it is no reply to an unacceptable segment: only
+    /// a SYN has options other than timestamps and SACK blocks.
+    fn is_plain(&self) -> bool {
+        let segment = &self.segment;
+        segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0
+            && !self.retransmission
+            && self.ecn == Ecn::NotEct
+            && segment.options.sack.is_empty()
     }
 
     /// Fields of a plain segment.
@@ -119,8 +129,7 @@ impl Connection {
             }
         }
         // This is the usual case at the end that receives the data.
-        let receives =
-            matches!(self.fast_paths.receiving, Receiving::BeyondGap | Receiving::Detailed);
+        let receives = !matches!(self.fast_paths.receiving, Receiving::General | Receiving::Next);
         if receives && self.has_nothing_to_send() {
             return Polled::Nothing;
         }
@@ -154,12 +163,26 @@ impl Connection {
         if is_silent && self.state == State::Established && self.sender.is_quiescent() {
             return Outcome::Nothing;
         }
+        let (replies, acknowledges) = (self.reply.is_some(), self.receiver.ack_now);
         let sent = self.next_transmit(now, to);
-        // While no fast path is open, the choice of paths is recomputed only at the next arrival or
-        // timeout, not after each transmission.
-        if self.fast_paths.is_open() {
+        // While no fast path to send is open, the choice of paths is recomputed only at the next
+        // arrival or timeout, not after each transmission, with two exceptions. A path to receive
+        // may have been closed by a FIN; and data in order, which never recompute the choice, may
+        // have been waiting for this acknowledgment.
+        let receiving = self.fast_paths.receiving;
+        let is_in_order = receiving != Receiving::General && receiving != Receiving::DetailedGap;
+        if self.fast_paths.sending != Sending::General
+            || self.fast_paths.is_open() && self.state != State::Established
+            || is_in_order && acknowledges
+        {
             self.recompute_fast_paths();
         }
-        if sent { Outcome::Written } else { Outcome::Nothing }
+        // The caller handles a plain segment at less cost.
+        let is_plain = self.parameters.use_fast_paths && !replies && to.is_plain();
+        match sent {
+            true if is_plain => Outcome::Plain,
+            true => Outcome::Written,
+            false => Outcome::Nothing,
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Receiving half: reassembly, and the timing of acknowledgments.
 
 mod linux;
+mod reading;
 mod window;
 
-use super::fast_path::Receiving;
 use super::{Connection, Parameters, State};
 use crate::delayed_ack::{AckTiming, PendingAck};
 use crate::reassembly::Reassembly;
@@ -13,7 +13,7 @@ use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
 use crate::{Buffers, Config, lazy::Lazy};
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
+use retx_wire::{Flags, SackBlock, SackBlocks};
 use std::num::NonZeroU64;
 
 /// Receiving half of a connection. The fields that each segment needs come last.
@@ -60,6 +60,17 @@ pub(crate) struct Receiver {
     pub rcv_wscale: u8,
     /// Largest payload of the peer's segments.
     pub peer_smss: u32,
+}
+
+/// Payload and FIN of a segment that has arrived.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SegmentData {
+    /// Position in the peer's stream, which may precede its beginning.
+    pub position: i64,
+    pub payload_bytes: u32,
+    pub flags: Flags,
+    /// Timestamp echoed by the segment, if both ends use timestamps.
+    pub echo: Option<u32>,
 }
 
 impl Receiver {
@@ -136,44 +147,22 @@ impl Receiver {
         self.fin.map_or(self.rcv_nxt, |fin| fin.get().min(self.rcv_nxt))
     }
 
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.readable());
-        self.read += taken;
-        if taken > 0 {
-            // Linux acknowledges a segment when it arrives, before it wakes the application: the
-            // window of an ACK that is due does not include the bytes read here.
-            if self.ack_now
-                && let Some(memory) = &mut self.memory
-            {
-                memory.read_behind_ack += taken;
-            }
-            if self.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
-                let position = self.position();
-                self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
-            }
-            // `tcp_cleanup_rbuf`: a read may send the ACK that the arrival delayed.
-            self.ack_now |= self.pending.ack_due_after_read(self.readable() == 0);
-        }
-        taken
-    }
-
-    /// Like [`Self::read`], if segments are simply counted: see [`Self::is_simple`].
-    #[inline]
-    pub fn read_counted(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.rcv_nxt - self.read);
-        self.read += taken;
-        taken
-    }
-
     pub fn has_received(&self, from: u64, to: u64) -> bool {
         to <= self.rcv_nxt || self.out_of_order.contains(from.max(self.rcv_nxt), to)
     }
 
     fn position(&self) -> ReceiverState {
+        let highest = self.out_of_order.end().unwrap_or(self.rcv_nxt);
+        ReceiverState { highest, ..self.position_in_order() }
+    }
+
+    /// Like [`Self::position`] while nothing is out of order.
+    #[inline(always)]
+    fn position_in_order(&self) -> ReceiverState {
         ReceiverState {
             rcv_nxt: self.rcv_nxt,
             read: self.read,
-            highest: self.out_of_order.end().unwrap_or(self.rcv_nxt),
+            highest: self.rcv_nxt,
             // The position of the SYN precedes the window.
             rcv_wnd: self.right_edge.saturating_sub(self.last_ack_sent.max(1)),
             rcv_mss: self.pending.mss(),
@@ -242,35 +231,16 @@ impl Receiver {
 }
 
 impl Connection {
-    /// Reads up to `bytes` of in-order data for the application; returns their number. Reading may
-    /// open the window again, so poll for a segment afterwards.
-    #[inline(always)]
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        if self.fast_paths.receiving == Receiving::Next {
-            return self.read_fast(bytes);
-        }
-        self.read_in_full(bytes)
-    }
-
-    #[inline(never)]
-    fn read_in_full(&mut self, bytes: u64) -> u64 {
-        let read = self.receiver.read(bytes);
-        if read > 0 && self.receives_data() && !self.receiver.has_read_before_ack() {
-            self.receiver.update_window_after_read(&self.parameters);
-        }
-        read
-    }
-
     /// Bytes received in order and not read yet.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
-    /// §3.10.7.4, seventh and eighth step). Data beyond the receive window are cut off.
-    pub(super) fn process_data_and_fin(&mut self, now: Time, segment: &Segment, position: i64) {
-        let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
-        self.update_receive_rtt(now, segment.payload_bytes, echo);
+    /// Processes the payload and FIN of an acceptable segment (RFC 9293 §3.10.7.4, seventh and eighth
+    /// step). Data beyond the receive window are cut off.
+    pub(super) fn process_data_and_fin(&mut self, now: Time, segment: &SegmentData) {
+        let position = segment.position;
+        self.update_receive_rtt(now, segment.payload_bytes, segment.echo);
         let receiver = &mut self.receiver;
         let start = position.max(0) as u64;
         let limit = receiver.right_edge.max(receiver.rcv_nxt);

@@ -1,9 +1,10 @@
-//! Choice of the next retransmission.
+//! Choice of the next retransmission, and tail loss probes.
 
-use super::Connection;
 use super::transmit::Chunk;
-use crate::loss_detection::LossDetection;
+use super::{Connection, Transmit};
+use crate::loss_detection::{self, LossDetection};
 use crate::spurious::Detector;
+use retx_units::Time;
 
 impl Connection {
     /// Next retransmission, which is sent before any new data.
@@ -53,6 +54,34 @@ impl Connection {
             board.split(position, most);
         }
         Chunk { position, length: most, fin: false }
+    }
+
+    /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer's window
+    /// permits them, otherwise the last segment again. Restarts the retransmission timer.
+    pub(super) fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
+        let sender = &self.sender;
+        let queued = sender.written.saturating_sub(sender.snd_nxt);
+        let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
+        let record = sender.repair.requests.to_end_of_record(sender.snd_nxt, sender.written);
+        let fresh = queued.min(room).min(self.max_payload()).min(record.unwrap_or(u64::MAX));
+        if fresh > 0 {
+            self.send_next(now, fresh as u32, to);
+        } else {
+            let Some((position, space)) = sender.board.last_unsacked() else { return false };
+            let chunk = self.make_retransmission(position, space);
+            self.sender.repair.probing = true;
+            self.send(now, chunk, to);
+            self.sender.repair.probing = false;
+        }
+        let sender = &mut self.sender;
+        sender.loss_detection.on_probe_sent(loss_detection::Probe {
+            position: to.position,
+            end: sender.snd_max,
+            is_retransmission: to.retransmission,
+        });
+        self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
+        self.restart_retransmit_timer(now);
+        true
     }
 
     /// Speculative retransmission in recovery (RFC 6675 §4, `NextSeg`), when the window is not full

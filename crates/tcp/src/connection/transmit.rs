@@ -4,7 +4,7 @@ use super::sender::Timed;
 use super::{Connection, State, Transmit};
 use crate::Push;
 use crate::congestion_control::Sent;
-use crate::loss_detection::{self, LossDetection};
+use crate::loss_detection::LossDetection;
 use crate::spurious::{self, Detector};
 use retx_units::Time;
 use retx_wire::{Flags, Options, Segment};
@@ -108,34 +108,6 @@ impl Connection {
         true
     }
 
-    /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer's window
-    /// permits them, otherwise the last segment again. Restarts the retransmission timer.
-    fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
-        let sender = &self.sender;
-        let queued = sender.written.saturating_sub(sender.snd_nxt);
-        let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
-        let record = sender.repair.requests.to_end_of_record(sender.snd_nxt, sender.written);
-        let fresh = queued.min(room).min(self.max_payload()).min(record.unwrap_or(u64::MAX));
-        if fresh > 0 {
-            self.send_next(now, fresh as u32, to);
-        } else {
-            let Some((position, space)) = sender.board.last_unsacked() else { return false };
-            let chunk = self.make_retransmission(position, space);
-            self.sender.repair.probing = true;
-            self.send(now, chunk, to);
-            self.sender.repair.probing = false;
-        }
-        let sender = &mut self.sender;
-        sender.loss_detection.on_probe_sent(loss_detection::Probe {
-            position: to.position,
-            end: sender.snd_max,
-            is_retransmission: to.retransmission,
-        });
-        self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
-        self.restart_retransmit_timer(now);
-        true
-    }
-
     /// Payload that can be sent now; after a pause, with the restart window. The congestion window
     /// is reduced only when the peer's window allows data to be sent.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
@@ -231,7 +203,7 @@ impl Connection {
 
     /// Sends from `SND.NXT` and advances it. A FIN goes with the last data if the peer's window
     /// permits it.
-    fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
+    pub(super) fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
         let again =
@@ -261,7 +233,7 @@ impl Connection {
     }
 
     /// Builds the segment of a chunk and records that it has been sent.
-    fn send(&mut self, now: Time, chunk: Chunk, to: &mut Transmit) {
+    pub(super) fn send(&mut self, now: Time, chunk: Chunk, to: &mut Transmit) {
         let Chunk { position, length, fin } = chunk;
         let mut flags = Flags::ACK.with(self.ecn.echo_flags());
         if fin {
@@ -295,7 +267,14 @@ impl Connection {
             self.note_sent(now, position, right, retransmission);
             self.pace(now, length, is_new);
         }
-        let (window, edge) = self.window_field_and_shortage();
+        let receiver = &self.receiver;
+        let is_in_order = receiver.fin.is_none() && !receiver.has_sack_blocks();
+        let (window, edge) = if self.parameters.use_fast_paths && is_in_order {
+            self.window_to_send()
+        } else {
+            let (field, edge) = self.window_field_and_shortage();
+            (field, Some(edge))
+        };
         *to = Transmit {
             segment: Segment {
                 seq: self.seq_at(position),
@@ -304,18 +283,19 @@ impl Connection {
                 flags,
                 payload_bytes: length,
                 loss_notice: false,
-                options: Options::default(),
+                options: Options { timestamps: self.timestamps_at(now), ..Options::default() },
             },
             ecn,
             position,
             retransmission,
         };
-        // Few segments carry options, so options are built only for these.
-        if self.timestamps || self.sends_sack_blocks() {
-            to.segment.options = self.options(now);
+        if self.sends_sack_blocks() {
+            to.segment.options.sack = self.blocks();
         }
-        self.receiver.pending.on_ack_sent(now, length > 0);
-        self.receiver.on_ack_sent(&mut self.timers, edge);
+        if let Some(edge) = edge {
+            self.receiver.pending.on_ack_sent(now, length > 0);
+            self.receiver.on_ack_sent(&mut self.timers, edge);
+        }
     }
 
     /// Records a transmission on the scoreboard.
@@ -345,9 +325,9 @@ impl Connection {
 
     /// Records that sequence space is sent, informs the algorithms, and starts the timers.
     pub(super) fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
-        let timestamp = self.timestamps.then(|| self.timestamp(now));
-        let sender = &mut self.sender;
         if retransmission {
+            let timestamp = self.timestamps.then(|| self.timestamp(now));
+            let sender = &mut self.sender;
             sender.repair.retransmissions += 1;
             sender.spurious.on_retransmission(&spurious::Retransmission {
                 position,
@@ -357,9 +337,10 @@ impl Connection {
             });
             // Karn: the acknowledgment would be ambiguous.
             sender.timed = None;
-        } else if sender.timed.is_none() {
-            sender.timed = Timed::new(right, now);
+        } else if self.sender.timed.is_none() {
+            self.sender.timed = Timed::new(right, now);
         }
+        let sender = &mut self.sender;
         sender.snd_max = sender.snd_max.max(right);
         sender.last_sent = now;
         let sent = Sent {

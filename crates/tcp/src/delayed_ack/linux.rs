@@ -96,10 +96,27 @@ impl LinuxAckState {
         self.quick_acks = self.quick_acks.max(if half == 0 { 2 } else { half });
     }
 
-    pub fn verdict(
+    /// Like [`Self::on_data`] for a segment of the estimated size within 20 ms of the previous one.
+    /// Returns false, without any effect, in other cases.
+    #[inline(always)]
+    pub fn take_usual(&mut self, now: Time, bytes: u32, push: bool) -> bool {
+        let is_soon = now.since(self.last_arrival) <= WAIT_MIN / 2;
+        if bytes != self.mss || self.wait.is_zero() || !is_soon {
+            return false;
+        }
+        self.bytes += u64::from(bytes);
+        self.last_short_size = 0;
+        self.pushed[0] |= push;
+        self.wait = self.wait / 2 + WAIT_MIN / 2;
+        self.last_arrival = now;
+        true
+    }
+
+    #[inline(always)]
+    pub fn timing(
         &self,
-        arrival: &Arrival,
         config: &DelayedAck,
+        srtt: impl FnOnce() -> Option<Duration>,
         offers_as_much: impl FnOnce() -> bool,
     ) -> AckTiming {
         let most = u64::from(config.segments - 1) * u64::from(self.mss);
@@ -109,7 +126,7 @@ impl LinuxAckState {
         }
         let messages = self.interactive || self.pushed[0];
         let longest = if messages { config.timeout } else { WAIT_MAX };
-        let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
+        let rtt = srtt().map_or(longest, |srtt| srtt.max(WAIT_MIN));
         let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
         AckTiming::Within(self.wait.min(bound).min(config.timeout))
     }

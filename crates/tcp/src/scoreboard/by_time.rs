@@ -1,22 +1,37 @@
 //! Transmissions in order of time, and those that later transmissions have overtaken (RFC 8985
 //! §6.2).
 
-use super::{Newest, Scoreboard};
+use super::{Newest, Record, Scoreboard};
 use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// Records a transmission time. Among segments sent at the same time, the lower position counts
-    /// as earlier (RFC 8985 §5.2).
-    #[inline(always)]
-    pub(super) fn note_time(&mut self, now: Time, start: u64) {
-        if !self.without_times {
-            self.keep_time(now, start);
+    /// Appends the segments sent since the last call, which are the last in order of time. Most
+    /// segments are acknowledged before anyone asks for this order, and never listed.
+    ///
+    /// Must be called before the transmission time of a segment changes.
+    pub(super) fn list_new(&mut self) {
+        let end = self.records.back().map_or(0, Record::end);
+        if self.without_times || end <= self.listed_end {
+            return;
         }
+        for index in self.first_index_from(self.listed_end)..self.records.len() {
+            work::steps(1);
+            let record = &self.records[index];
+            // As in `current`: other segments would be removed from the list as out of date.
+            if !(record.sacked || record.lost) {
+                self.by_time.push_back((record.sent, record.start));
+            }
+        }
+        self.listed_end = end;
     }
 
-    #[inline(never)]
-    fn keep_time(&mut self, now: Time, start: u64) {
+    /// Records a transmission time; new data have been listed. Among segments sent at the same
+    /// time, the lower position counts as earlier (RFC 8985 §5.2).
+    pub(super) fn note_time(&mut self, now: Time, start: u64) {
+        if self.without_times {
+            return;
+        }
         if self.by_time.back().is_none_or(|last| *last <= (now, start)) {
             work::steps(1);
             self.by_time.push_back((now, start));
@@ -39,6 +54,7 @@ impl Scoreboard {
         newest: &Newest,
         is_overdue: impl Fn(Time) -> bool,
     ) -> Option<Time> {
+        self.list_new();
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
             if let Some(index) = self.current(sent, start) {
@@ -89,7 +105,7 @@ impl Scoreboard {
 
     /// Index of the record of a transmission, if it is the last transmission of its segment, and
     /// the segment is still in flight.
-    fn current(&self, sent: Time, start: u64) -> Option<usize> {
+    pub(super) fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];
         // If the times differ, the segment has been retransmitted since this entry was made.
@@ -124,6 +140,26 @@ mod tests {
 
     fn lost(board: &Scoreboard) -> Vec<u64> {
         board.records.iter().filter(|it| it.lost).map(|it| it.start / 1_000).collect()
+    }
+
+    /// New data are listed when a retransmission, a detection or a split needs their order.
+    #[test]
+    fn new_data_are_listed_when_needed() {
+        let starts = |board: &Scoreboard| board.by_time.iter().map(|it| it.1).collect::<Vec<_>>();
+        let mut first = board();
+        assert_eq!(starts(&first), [0; 0]);
+        first.mark_retransmitted(MS(9), 8_001);
+        // The time of the retransmission is that of the last segment, whose position is higher.
+        let order = [1, 1_001, 2_001, 3_001, 4_001, 5_001, 6_001, 7_001, 8_001, 8_001, 9_001];
+        assert_eq!(starts(&first), order);
+        first.push(MS(10), 10_001, 1_000);
+        assert_eq!(starts(&first), order);
+        first.split(10_001, 400);
+        assert_eq!(starts(&first)[11..], [10_001, 10_401]);
+        let mut second = board();
+        arrive(&mut second, 9, MS(0));
+        assert_eq!(starts(&second), [0; 0], "all others were overtaken");
+        assert_eq!(second.overtaken.len(), 9);
     }
 
     /// RFC 8985 §6.2, step 5: only `segment.xmit_ts`, the time of the last transmission, counts. A

@@ -38,11 +38,11 @@ impl Scoreboard {
     }
 
     /// True if everything in flight was sent once, and `by_time` lists exactly the segments in
-    /// flight; the scoreboard must be [in order](Self::is_in_order).
+    /// flight below `listed_end`; the scoreboard must be [in order](Self::is_in_order).
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
         // `by_time` is cleaned lazily; an entry out of date would be removed in place of the
         // acknowledged one.
-        let listed = if self.without_times { 0 } else { self.records.len() };
+        let listed = if self.without_times { 0 } else { self.first_index_from(self.listed_end) };
         self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
     }
 
@@ -114,10 +114,9 @@ impl Scoreboard {
             goes
         });
         self.opened_bursts -= bursts;
-        if !self.without_times {
-            for _ in 0..segments {
-                self.by_time.pop_front();
-            }
+        // Nothing is listed unless the order was needed while these segments were in flight.
+        if !self.by_time.is_empty() {
+            self.by_time.drain(..self.by_time.len().min(segments as usize));
         }
         RemovedInTimeOrder {
             bytes: last.end() - first.start,
@@ -134,6 +133,11 @@ impl Scoreboard {
     pub(crate) fn normalise(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);
         self.assumed.last_acked_segments = 0;
+        self.list_new();
+        self.listed_end = self.listed_end.max(snd_una);
+        let mut times = std::mem::take(&mut self.by_time);
+        times.retain(|(sent, start)| self.current(*sent, *start).is_some());
+        self.by_time = times;
         self.last_sack = None;
     }
 }

@@ -110,6 +110,7 @@ impl Scoreboard {
         // All segments are marked lost: none is left that a later delivery could overtake.
         if all {
             self.by_time.clear();
+            self.listed_end = self.records.back().map_or(self.listed_end, Record::end);
             self.overtaken.clear();
         }
     }

@@ -19,6 +19,7 @@ impl Scoreboard {
             opens_burst: false,
             ..whole
         };
+        self.list_new();
         self.records[index].length = length;
         work::steps(self.records.len() - index);
         self.records.insert(index + 1, rest);

@@ -181,7 +181,10 @@ fn the_paths_in_order_remove_segments_and_bursts() {
     let removed = second.acknowledge_in_time_order(4_001);
     assert_eq!((removed.bytes, removed.segments, removed.end), (2_000, 2, 4_001));
     assert_eq!((removed.first_sent, removed.last_sent), (MS(2), MS(3)));
+    second.list_new();
     assert_eq!((second.bursts_in_flight(), second.by_time.len()), (1, 2));
+    second.acknowledge_in_time_order(5_001);
+    assert_eq!(second.by_time.len(), 1);
 }
 
 /// Only a segment that is neither marked, retransmitted nor arrived is newly lost.

@@ -1,6 +1,6 @@
 //! State that a recovery leaves to the next one, and the undo of a spurious recovery.
 
-use super::Scoreboard;
+use super::{Record, Scoreboard};
 use crate::delivered::Delivered;
 use crate::work;
 use retx_units::Time;
@@ -101,6 +101,7 @@ impl Scoreboard {
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
         self.overtaken.clear();
         self.by_time.clear();
+        self.listed_end = self.records.back().map_or(self.listed_end, Record::end);
         if !self.without_times {
             // Records lie in the order of the stream; retransmissions were sent later than their
             // neighbours.

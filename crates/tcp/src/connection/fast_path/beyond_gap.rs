@@ -1,12 +1,30 @@
 //! Fast paths of a receiver with a gap in its data: each further segment beyond the gap is
 //! acknowledged. Data that fill a gap, or have arrived before, take the general path.
 
-use super::{Connection, FastPathResult};
+use super::{Connection, FastPathResult, Receiving, for_detailed_path};
 use crate::connection::Transmit;
 use retx_units::{SeqNr, Time};
-use retx_wire::{Ecn, Flags, Options, Segment};
+use retx_wire::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 
 impl Connection {
+    /// Handles a segment that is not the next in order, if a fast path for such segments is open.
+    #[inline(always)]
+    pub(super) fn handle_out_of_order(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
+        let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
+        match self.fast_paths.receiving {
+            Receiving::BeyondGap => self.handle_beyond_gap((seq, payload_bytes), ack, window),
+            Receiving::DetailedGap => {
+                self.handle_data_with_gap(now, for_detailed_path(segment), timestamps)
+            }
+            Receiving::General | Receiving::Next | Receiving::Detailed => false,
+        }
+    }
+
     /// Handles data beyond a gap, above all data received so far, at an end with nothing in flight.
     /// Returns false, without any effect, in other cases.
     #[inline(never)]

@@ -12,7 +12,7 @@
 
 use super::{Connection, FastPathResult, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
-use crate::congestion_control::{Ack, CongestionControl, Sent};
+use crate::congestion_control::{Ack, CongestionControl, Sent, call_cubic_directly};
 use crate::connection::sender::Timed;
 use crate::connection::{Limit, PlainTransmit};
 use crate::loss_cause::LossCause;
@@ -49,13 +49,23 @@ impl Connection {
 
     /// Recomputes which detailed fast paths of an established connection are open.
     pub(super) fn recompute_detailed_paths(&mut self) {
+        if let Some(bursts) = self.sender.bursts.allocated_mut() {
+            bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+        }
         let receiver = &mut self.receiver;
         receiver.forget_advertised();
-        if receiver.has_sack_blocks() || self.sender.repair.requests.get().is_some() {
+        if self.sender.repair.requests.get().is_some() {
             return;
         }
         let reads = receiver.fin.is_none() && !receiver.detached;
-        if reads && self.fast_paths.receiving == Receiving::General {
+        let opens = reads && self.fast_paths.receiving == Receiving::General;
+        if receiver.has_sack_blocks() {
+            if opens && receiver.has_gap() {
+                self.fast_paths.receiving = Receiving::DetailedGap;
+            }
+            return;
+        }
+        if opens {
             self.fast_paths.receiving = Receiving::Detailed;
         }
         let bare =
@@ -67,7 +77,7 @@ impl Connection {
 
     /// True if the segment has timestamps that are not old, or has none if none were negotiated.
     #[inline(always)]
-    fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
+    pub(super) fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {
             Some(it) if self.timestamps => {
                 // PAWS: an older timestamp marks an old duplicate (RFC 7323 §5.2).
@@ -80,46 +90,13 @@ impl Connection {
 
     /// Records the timestamp of the segment at `RCV.NXT`, to be echoed (RFC 7323 §4.3).
     #[inline(always)]
-    fn note_timestamp(&mut self, timestamps: Option<Timestamps>) {
+    pub(super) fn note_timestamp(&mut self, timestamps: Option<Timestamps>) {
         let receiver = &mut self.receiver;
         if let Some(timestamps) = timestamps
             && receiver.rcv_nxt <= receiver.last_ack_sent
         {
             receiver.ts_recent = timestamps.value;
         }
-    }
-
-    /// Handles the next data in order that arrive at an end with nothing in flight. Returns false,
-    /// without any effect, in other cases.
-    #[inline(never)]
-    pub(super) fn handle_detailed_data(
-        &mut self,
-        now: Time,
-        segment: PlainSegment,
-        timestamps: Option<Timestamps>,
-    ) -> bool {
-        let (sender, receiver) = (&self.sender, &self.receiver);
-        let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
-        let idle = sender.snd_una == sender.snd_max && segment.ack == self.seq_at(sender.snd_una);
-        // Checked before the first change, because a refused segment must leave no trace.
-        if right > receiver.right_edge || !idle || !self.has_good_timestamps(timestamps) {
-            return false;
-        }
-        self.note_timestamp(timestamps);
-        self.sender.prepare_model();
-        let window = self.scaled_window(segment.window);
-        self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
-        let payload_bytes = segment.payload_bytes;
-        self.update_receive_rtt(now, payload_bytes, timestamps.map(|it| it.echo));
-        self.receiver.rcv_nxt = right;
-        if self.receiver.pending.is_linux() {
-            self.receive_as_linux(now, payload_bytes, segment.flags, true);
-        } else {
-            self.grow_window(payload_bytes, true, 0, now);
-            self.schedule_counted_ack(now);
-        }
-        self.check_send_memory(now);
-        true
     }
 
     /// Handles an acknowledgment of new data. Returns false, without any effect, if it acknowledges
@@ -178,7 +155,7 @@ impl Connection {
         let sender = &mut self.sender;
         sender.validation.end_ack();
         self.note_flight(self.sender.flight_size(), false);
-        self.check_send_memory(now);
+        self.check_send_memory_next(now);
         true
     }
 
@@ -189,7 +166,8 @@ impl Connection {
         self.notify_segments_acked(ack, Some(taken.last_sent));
         let sender = &mut self.sender;
         if self.fast_paths.observed {
-            sender.congestion_control.observe(ack, sender.window.smss);
+            let smss = sender.window.smss;
+            call_cubic_directly!(&mut sender.congestion_control, observe(ack, smss));
             if self.fast_paths.loss_cause_observes {
                 sender.loss_cause.on_ack(ack, &sender.window);
             }
@@ -325,7 +303,7 @@ impl Connection {
         if self.fast_paths.observed {
             let retransmission = false;
             let sent = Sent { now, position, bytes: length, flight_size, retransmission };
-            self.sender.congestion_control.on_sent(&sent);
+            call_cubic_directly!(&mut self.sender.congestion_control, on_sent(&sent));
             if self.fast_paths.loss_cause_observes {
                 self.sender.loss_cause.on_sent(&sent);
             }
@@ -349,19 +327,7 @@ impl Connection {
         position: u64,
         (length, flags): (u32, Flags),
     ) -> PlainTransmit {
-        let receiver = &self.receiver;
-        // If nothing has changed since the last segment, its window is sent again. Without window
-        // scaling, each window depends on the previous one, so it is computed each time.
-        let again = !receiver.ack_now
-            && receiver.rcv_wscale > 0
-            && receiver.has_advertised_window()
-            && receiver.pending.is_initial();
-        let (window, edge) = if again {
-            (receiver.advertised_field, None)
-        } else {
-            let (field, edge) = self.detailed_window();
-            (field, Some(edge))
-        };
+        let (window, edge) = self.window_to_send();
         let segment = PlainSegment {
             seq: self.seq_at(position),
             ack: self.rcv_nxt_seq(),

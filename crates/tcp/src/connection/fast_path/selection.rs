@@ -63,6 +63,8 @@ pub(in crate::connection) enum Receiving {
     BeyondGap,
     /// As `Next`, with more to do for each segment (module `detailed`).
     Detailed,
+    /// For any new data while there is a gap, with more to do for each segment (`detailed_data`).
+    DetailedGap,
 }
 
 impl Connection {

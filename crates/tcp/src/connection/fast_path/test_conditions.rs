@@ -150,7 +150,7 @@ fn states_of_the_receiver_choose_its_path() {
     let gap: Change = |it| it.receiver.out_of_order.insert(2_001, 3_001);
     assert_eq!(receiving("sack", gap), Receiving::BeyondGap);
     assert_eq!(receiving("linux", |_| ()), Receiving::Detailed);
-    assert_eq!(receiving("linux", gap), Receiving::General);
+    assert_eq!(receiving("linux", gap), Receiving::DetailedGap);
     assert_eq!(receiving("linux", |it| it.detach()), Receiving::General);
     let fin: Change = |it| it.receiver.fin = std::num::NonZeroU64::new(9_001);
     assert_eq!(["linux", "sack"].map(|name| receiving(name, fin)), [Receiving::General; 2]);

@@ -46,6 +46,10 @@ fn kept(connection: &Connection) -> String {
     connection.fast_paths = FastPaths::default();
     connection.parameters = Parameters { use_fast_paths: true, ..*connection.parameters }.into();
     connection.receiver.forget_advertised();
+    connection.receiver.memory.iter_mut().for_each(|memory| memory.forget_known());
+    if let Some(bursts) = connection.sender.bursts.allocated_mut() {
+        bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+    }
     connection.sender.board.normalise(connection.sender.snd_una);
     format!("{connection:?}")
 }

@@ -1,7 +1,9 @@
 //! Arrival of in-order data under Linux's ACK policy.
 
 use super::Connection;
+use super::window::bounded;
 use crate::delayed_ack::Arrival;
+use crate::rto::Estimator;
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
@@ -60,6 +62,45 @@ impl Connection {
                 receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
             });
             self.schedule_ack(arrival.now, verdict);
+        }
+    }
+
+    /// Like [`Self::receive_as_linux`] for data in order. Nothing is out of order, and there is no
+    /// FIN.
+    #[inline(always)]
+    pub(in crate::connection) fn receive_next_as_linux(
+        &mut self,
+        now: Time,
+        payload_bytes: u32,
+        flags: Flags,
+    ) {
+        let receiver = &mut self.receiver;
+        let (unit, parameters) = (1 << receiver.rcv_wscale, &self.parameters);
+        let scaled = unit > 1 && !parameters.has_constant_window;
+        let push = flags.contains(Flags::PSH);
+        if !scaled
+            || receiver.memory.is_none()
+            || !receiver.pending.take_usual(now, payload_bytes, push)
+        {
+            return self.receive_as_linux(now, payload_bytes, flags, true);
+        }
+        let position = receiver.position_in_order();
+        let waiting = receiver.rcv_nxt - receiver.read;
+        let Some(memory) = &mut receiver.memory else { return };
+        memory.on_data_in_order(now, &position);
+        let waiting = waiting + memory.beyond_gap;
+        if memory.grow_unless_known(payload_bytes, waiting, &position) {
+            receiver.pending.on_window_growth();
+        }
+        if !receiver.ack_now {
+            let config = &parameters.delayed_ack;
+            let srtt = || self.sender.estimator.srtt();
+            let advertised = receiver.right_edge.saturating_sub(receiver.rcv_nxt);
+            let verdict = receiver.pending.timing(config, srtt, || {
+                let (window, _) = memory.known_window(waiting, unit, &position);
+                bounded(window, advertised, unit) >= position.rcv_wnd
+            });
+            self.schedule_ack(now, verdict);
         }
     }
 }

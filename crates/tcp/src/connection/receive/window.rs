@@ -2,6 +2,15 @@
 
 use super::{Parameters, ReceiveMemory, Receiver};
 
+/// Bounds a window, where the peer knows of `advertised` bytes: the right edge never moves left
+/// (`tcp_select_window`), and the window field, counted in `unit`, limits the size of the window.
+#[inline(always)]
+pub(super) fn bounded(window: u64, advertised: u64, unit: u64) -> u64 {
+    // The unit is a power of two, so a bit mask rounds up.
+    let least = (advertised + unit - 1) & !(unit - 1);
+    window.max(least).min(65_535 * unit)
+}
+
 impl Receiver {
     /// Bytes that the peer may still send, as most recently advertised.
     pub fn advertised_window(&self) -> u64 {
@@ -35,21 +44,33 @@ impl Receiver {
             Some(memory) if !parameters.has_constant_window => {
                 let unit = 1 << self.rcv_wscale;
                 let (window, short) = memory.window(self.buffered_bytes(), unit, &self.position());
-                (
-                    window.max(self.advertised_window().next_multiple_of(unit)).min(65_535 * unit),
-                    short,
-                )
+                (bounded(window, self.advertised_window(), unit), short)
             }
             _ => (self.window(parameters), false),
         }
     }
 
-    /// Window of a buffer whose size limits the memory used: the right edge never moves left
-    /// (`tcp_select_window`), and the window field limits the size of the window.
+    /// Like [`Self::window_and_shortage`] while nothing is out of order; reuses the last result.
+    #[inline(always)]
+    pub fn known_window(&mut self, parameters: &Parameters) -> (u64, bool) {
+        let unit = 1 << self.rcv_wscale;
+        let position = self.position_in_order();
+        let (waiting, advertised) = (self.rcv_nxt - self.read, self.advertised_window());
+        match &mut self.memory {
+            Some(memory) if unit > 1 && !parameters.has_constant_window => {
+                let waiting = waiting + memory.beyond_gap;
+                let (window, short) = memory.known_window(waiting, unit, &position);
+                (bounded(window, advertised, unit), short)
+            }
+            _ => self.window_and_shortage(parameters),
+        }
+    }
+
+    /// Window of a buffer whose size limits the memory used.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
         let (window, _) = memory.window(self.buffered_bytes(), unit, &self.position());
-        window.max(self.advertised_window().next_multiple_of(unit)).min(65_535 * unit)
+        bounded(window, self.advertised_window(), unit)
     }
 
     /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].

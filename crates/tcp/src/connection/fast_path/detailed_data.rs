@@ -1,0 +1,82 @@
+//! Arrival of data at an end with more work for each segment: see `detailed.rs`.
+
+use super::Connection;
+use crate::connection::receive::SegmentData;
+use retx_units::Time;
+use retx_wire::{PlainSegment, Timestamps};
+
+impl Connection {
+    /// Handles the next data at an end that has nothing in flight. Returns false, without any
+    /// effect, in other cases.
+    #[inline(never)]
+    pub(super) fn handle_detailed_data(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.seq_at(sender.snd_una);
+        // Checked before the first change, because a refused segment must leave no trace.
+        if right > receiver.right_edge || !idle || !self.has_good_timestamps(timestamps) {
+            return false;
+        }
+        self.note_timestamp(timestamps);
+        self.sender.prepare_model();
+        let window = self.scaled_window(segment.window);
+        self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
+        let payload_bytes = segment.payload_bytes;
+        self.update_receive_rtt(now, payload_bytes, timestamps.map(|it| it.echo));
+        self.receiver.rcv_nxt = right;
+        if self.receiver.pending.is_linux() {
+            self.receive_next_as_linux(now, payload_bytes, segment.flags);
+        } else {
+            self.grow_window(payload_bytes, true, 0, now);
+            self.schedule_counted_ack(now);
+        }
+        self.check_send_memory(now);
+        true
+    }
+
+    /// Handles new data while there is a gap, at an end that has nothing in flight. Returns false,
+    /// without any effect, in other cases.
+    #[inline(never)]
+    pub(super) fn handle_data_with_gap(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let ahead = segment.seq.distance_from(self.rcv_nxt_seq());
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.seq_at(sender.snd_una);
+        let right = receiver.rcv_nxt + u64::from(segment.payload_bytes) + ahead.max(0) as u64;
+        if ahead < 0
+            || segment.payload_bytes == 0
+            || right > receiver.right_edge
+            || !idle
+            || !self.has_good_timestamps(timestamps)
+        {
+            return false;
+        }
+        let position = receiver.rcv_nxt + ahead as u64;
+        if let Some(timestamps) = timestamps
+            && position <= receiver.last_ack_sent
+        {
+            self.receiver.ts_recent = timestamps.value;
+        }
+        self.sender.prepare_model();
+        let window = self.scaled_window(segment.window);
+        self.update_window(position, self.sender.snd_una, window);
+        let PlainSegment { payload_bytes, flags, .. } = segment;
+        let echo = timestamps.map(|it| it.echo);
+        let data = SegmentData { position: position as i64, payload_bytes, flags, echo };
+        self.process_data_and_fin(now, &data);
+        self.check_send_memory(now);
+        if !self.receiver.has_gap() {
+            self.recompute_fast_paths();
+        }
+        true
+    }
+}

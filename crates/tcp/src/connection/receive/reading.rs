@@ -1,0 +1,92 @@
+//! Reading of received data by the application.
+
+use super::{Connection, Receiver};
+use crate::connection::fast_path::Receiving;
+
+impl Receiver {
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.readable());
+        self.read += taken;
+        if taken > 0 {
+            // Linux acknowledges a segment when it arrives, before it wakes the application: the
+            // window of an ACK that is due does not include the bytes read here.
+            if self.ack_now
+                && let Some(memory) = &mut self.memory
+            {
+                memory.read_behind_ack += taken;
+            }
+            if self.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
+                self.end_round();
+            }
+            // `tcp_cleanup_rbuf`: a read may send the ACK that the arrival delayed.
+            self.ack_now |= self.pending.ack_due_after_read(self.readable() == 0);
+        }
+        taken
+    }
+
+    #[inline(never)]
+    fn end_round(&mut self) {
+        let position = self.position();
+        self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
+    }
+
+    /// Like [`Self::read`], if segments are simply counted: see [`Self::is_simple`].
+    #[inline]
+    pub fn read_counted(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.rcv_nxt - self.read);
+        self.read += taken;
+        taken
+    }
+
+    /// Like [`Self::read`], for a receiver without a FIN and with nothing out of order.
+    #[inline(always)]
+    fn read_next(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.rcv_nxt - self.read);
+        self.read += taken;
+        if taken > 0 {
+            if let Some(memory) = &mut self.memory {
+                // As in `read`: the ACK that is due does not include these bytes.
+                memory.read_behind_ack += if self.ack_now { taken } else { 0 };
+                if memory.ends_round() {
+                    self.end_round();
+                }
+            }
+            self.ack_now |= self.pending.ack_due_after_read(self.read == self.rcv_nxt);
+        }
+        taken
+    }
+}
+
+impl Connection {
+    /// Reads up to `bytes` of in-order data for the application; returns their number. Reading may
+    /// open the window again, so poll for a segment afterwards.
+    #[inline(always)]
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        match self.fast_paths.receiving {
+            Receiving::Next => self.read_fast(bytes),
+            Receiving::Detailed => self.read_in_order(bytes),
+            Receiving::General | Receiving::BeyondGap | Receiving::DetailedGap => {
+                self.read_in_full(bytes)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn read_in_full(&mut self, bytes: u64) -> u64 {
+        let read = self.receiver.read(bytes);
+        if read > 0 && self.receives_data() && !self.receiver.has_read_before_ack() {
+            self.receiver.update_window_after_read(&self.parameters);
+        }
+        read
+    }
+
+    /// Like [`Self::read_in_full`], while the path of [`Self::receive_next_as_linux`] is open.
+    #[inline(never)]
+    pub(super) fn read_in_order(&mut self, bytes: u64) -> u64 {
+        let read = self.receiver.read_next(bytes);
+        if read > 0 && !self.receiver.has_read_before_ack() {
+            self.receiver.update_window_after_read(&self.parameters);
+        }
+        read
+    }
+}
