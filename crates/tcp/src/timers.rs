@@ -118,6 +118,20 @@ impl Timers {
         self.rare.allocated_mut().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
+    /// Switches the pacing timer off if it is the only timer due; returns true in that case.
+    pub fn expire_pacing_alone(&mut self, now: Time) -> bool {
+        let is_due = self.rare.get().is_some_and(|rare| rare.pacing <= now);
+        if !is_due {
+            return false;
+        }
+        let pacing = std::mem::replace(&mut self.rare.pacing, Time::NEVER);
+        let is_alone = self.next() > now;
+        if !is_alone {
+            self.rare.pacing = pacing;
+        }
+        is_alone
+    }
+
     /// Clears the deadline if it has passed; returns true in that case.
     pub fn expire(deadline: &mut Time, now: Time) -> bool {
         let due = *deadline <= now;
@@ -132,6 +146,20 @@ impl Timers {
 mod tests {
     use super::*;
     use retx_units::Duration;
+
+    #[test]
+    fn the_pacing_timer_expires_alone() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let expires = |pacing, retransmit, now| {
+            let mut timers = Timers { retransmit, ..Timers::ALL_OFF };
+            timers.set(|rare| &mut rare.pacing, pacing);
+            (timers.expire_pacing_alone(now), timers.rare.pacing)
+        };
+        assert_eq!(expires(at(5), at(6), at(4)), (false, at(5)));
+        assert_eq!(expires(at(5), at(6), at(5)), (true, Time::NEVER));
+        assert_eq!(expires(at(5), at(6), at(6)), (false, at(5)), "with the retransmission timer");
+        assert_eq!(expires(Time::NEVER, at(6), at(6)), (false, Time::NEVER));
+    }
 
     /// Retransmission, delayed ACK, tail loss probe and pacing are the timers that most connections
     /// of Linux use.

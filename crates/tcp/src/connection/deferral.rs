@@ -238,10 +238,6 @@ impl Connection {
 
     fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, goal: u64) -> bool {
         let sender = &self.sender;
-        let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
-        if recovers || now.since(last_sent.min(now)) > MILLISECOND {
-            return false;
-        }
         let limit = room.congestion.min(room.offered);
         // If the windows permit nothing, nothing can be sent anyway. If they permit a whole burst,
         // or this packet, there is no reason to wait.
@@ -250,6 +246,10 @@ impl Connection {
         }
         // `tcp_tso_win_divisor` is 3.
         if limit >= sender.snd_wnd.min(sender.window.cwnd) / 3 {
+            return false;
+        }
+        let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
+        if recovers || now.since(last_sent.min(now)) > MILLISECOND {
             return false;
         }
         let Some(first) = sender.board.first_sent() else { return false };

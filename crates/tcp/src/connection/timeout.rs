@@ -14,6 +14,10 @@ use retx_units::Time;
 impl Connection {
     /// Fires the timers due by `now`. Calling too early does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
+        // The opening of the pacing gate changes no other state, nor the choice of fast paths.
+        if self.parameters.use_fast_paths && self.timers.expire_pacing_alone(now) {
+            return;
+        }
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
             let rto = self.rto();

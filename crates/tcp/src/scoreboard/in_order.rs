@@ -60,12 +60,18 @@ impl Scoreboard {
     /// Index of the first segment that begins at or after `position`.
     #[inline]
     pub(super) fn first_index_from(&self, position: u64) -> usize {
-        // Most segments have equal lengths, so the index can usually be computed.
+        // Most segments have equal lengths, so the index can usually be computed. Shorter segments
+        // before the position, of which there are few, raise the index.
         if let Some(front) = self.records.front() {
             let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
-            let index = before as usize;
-            if self.records.get(index).is_some_and(|record| record.start == position) {
-                return index;
+            let starts = |index: usize| self.records.get(index).map(|record| record.start);
+            let mut index = before as usize;
+            for _ in 0..4 {
+                match starts(index) {
+                    Some(start) if start == position => return index,
+                    Some(start) if start < position => index += 1,
+                    _ => break,
+                }
             }
         }
         self.records.partition_point(|record| record.start < position)
@@ -101,15 +107,16 @@ impl Scoreboard {
     /// acknowledged.
     #[inline]
     pub(crate) fn acknowledge_in_time_order(&mut self, snd_una: u64) -> RemovedInTimeOrder {
-        let first = self.records.front().copied().unwrap_or_default();
-        let (mut last, mut segments, mut bursts) = (first, 0, 0);
+        let (first_start, first_sent) =
+            self.records.front().map_or((0, Time::ZERO), |first| (first.start, first.sent));
+        let (mut last_sent, mut end, mut segments, mut bursts) = (first_sent, first_start, 0, 0);
         self.records.pop_while(|record| {
             let goes = record.end() <= snd_una;
             if goes {
                 work::steps(1);
                 segments += 1;
                 bursts += u64::from(record.opens_burst);
-                last = *record;
+                (last_sent, end) = (record.sent, record.end());
             }
             goes
         });
@@ -118,13 +125,7 @@ impl Scoreboard {
         if !self.by_time.is_empty() {
             self.by_time.drain(..self.by_time.len().min(segments as usize));
         }
-        RemovedInTimeOrder {
-            bytes: last.end() - first.start,
-            segments,
-            first_sent: first.sent,
-            last_sent: last.sent,
-            end: last.end(),
-        }
+        RemovedInTimeOrder { bytes: end - first_start, segments, first_sent, last_sent, end }
     }
 
     /// Updates fields that are otherwise updated lazily, so that equivalent scoreboards compare
