@@ -55,8 +55,8 @@ impl Transmit {
         self.position = plain.position;
     }
 
-    /// True if this is a plain segment, provided that it is no reply to an unacceptable segment: only
-    /// a SYN has options other than timestamps and SACK blocks.
+    /// True if this is a plain segment, unless it replies to an unacceptable one. Only a SYN has
+    /// options other than timestamps and SACK blocks.
     fn is_plain(&self) -> bool {
         let segment = &self.segment;
         segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0

@@ -236,8 +236,8 @@ impl Connection {
         self.receiver.readable()
     }
 
-    /// Processes the payload and FIN of an acceptable segment (RFC 9293 §3.10.7.4, seventh and eighth
-    /// step). Data beyond the receive window are cut off.
+    /// Processes the payload and FIN of an acceptable segment (RFC 9293 §3.10.7.4, seventh and
+    /// eighth step). Data beyond the receive window are cut off.
     pub(super) fn process_data_and_fin(&mut self, now: Time, segment: &SegmentData) {
         let position = segment.position;
         self.update_receive_rtt(now, segment.payload_bytes, segment.echo);

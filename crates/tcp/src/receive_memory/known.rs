@@ -44,8 +44,8 @@ impl ReceiveMemory {
         self.known.rcv_mss = at.rcv_mss;
     }
 
-    /// Like [`Self::grow`]. More waiting bytes leave less room: once some of them left none, as many
-    /// or more still do.
+    /// Like [`Self::grow`]. More waiting bytes leave less room: if some of them have left none, so
+    /// do as many or more.
     #[inline(always)]
     pub fn grow_unless_known(&mut self, bytes: u32, waiting: u64, at: &ReceiverState) -> bool {
         waiting < self.known.no_room_from && self.grow_or_learn(bytes, waiting, at)
