@@ -86,7 +86,10 @@ class Answer:
         return self.flow if self.flow in names else f"{self.flow}.0"
 
     def detailed(self, most_segments: int) -> Result:
-        """Runs draw 0 again, with samples, and with segments if there are not too many.
+        """Repeats the first replication with samples; with segments only if there are not too many.
+
+        Args:
+            most_segments: Largest number of segments of all flows whose fates are recorded.
 
         Raises:
             UsageError: The answer does not come from a search.

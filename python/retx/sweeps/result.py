@@ -252,7 +252,7 @@ class Sweep:
 
     @property
     def scenario_toml(self) -> str | None:
-        """Scenario without variation; None if there are several, as in a study."""
+        """Scenario before values of the grid are set; None if there are several, as in a study."""
         return self._plan.base or None
 
     @property

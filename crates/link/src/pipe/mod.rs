@@ -257,8 +257,8 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// Handles a packet that arrives at a pipe without followers whose channel may lose it
-    /// ([`Self::is_plain_but_lossy`]).
+    /// Handles a packet that arrives at a pipe that has no followers and a channel that may lose
+    /// the packet ([`Self::is_plain_but_lossy`]).
     #[inline(always)]
     pub fn handle_losing(&mut self, now: Time, plain: PlainPacket, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, plain.bytes) else { return Entry::QueueFull };

@@ -328,7 +328,8 @@ impl Truth {
         self.exceptions.forget_before(keep);
     }
 
-    /// Starts the statistics: later corrections of earlier verdicts are excluded from them.
+    /// Excludes all verdicts so far from the statistics, at the end of the warm-up: if one of them
+    /// is corrected later, the correction is not counted.
     pub fn exclude_past_verdicts(&mut self) {
         self.open.iter_mut().for_each(|open| open.counted = false);
         self.watched.iter_mut().for_each(|watched| watched.counted = false);

@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_long_queue_is_removed_down_to_renos_share() {
-        // 400·100/200 = 200 segments queue, which is half the window.
+        // cwnd·(RTT − least RTT)/RTT = 400·100/200 = 200 segments are in the queue: half of the
+        // window.
         let (yeah, window) = decided(400, 200, |_| ());
         assert_eq!((window.cwnd, window.ssthresh, yeah.reno), (200_000, 200_000, 100));
         // 400·25/125 = 80 is not more than 80.

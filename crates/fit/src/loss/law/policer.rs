@@ -191,7 +191,7 @@ fn certain(buckets: Buckets, count: usize) -> SearchResult {
     }
 }
 
-/// Result if some fates contradict every bucket.
+/// Result if no bucket agrees with all fates.
 fn approximate(copies: &Copies, found: Found) -> SearchResult {
     let (count, wrong) = (copies.lost.len(), found.wrong);
     let least = likelihood(wrong, count) - FALL;
