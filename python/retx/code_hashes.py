@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True)
 class UserCodeHashes:
-    """User code that has run or will run."""
+    """User code that has run or will run.
 
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    """Text of each named file, by its full path."""
-    classes: Mapping[str, str | None] = field(default_factory=dict)
-    """Hash of each class that is not defined in a file, by the class's name; None if the class
-    cannot be hashed.
+    Args:
+        files: Text of each named file, by its full path.
+        classes: Hash of each class that is not defined in a file, by the class's name; None if the
+            class cannot be hashed.
+        imported: Hash of each user module that the files import, by the module's full path.
     """
-    imported: Mapping[str, str] = field(default_factory=dict)
-    """Hash of each user module that the files import, by the module's full path."""
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes] | None = None,
+        classes: Mapping[str, str | None] | None = None,
+        imported: Mapping[str, str] | None = None,
+    ) -> None:
+        self.files = files or {}
+        self.classes = classes or {}
+        self.imported = imported or {}
 
     @property
     def hashes(self) -> dict[str, str | None]:

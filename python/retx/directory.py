@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,6 +33,9 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
     Raises:
         OSError: The target exists, or cannot be written.
     """
+    import shutil
+    import tempfile
+
     target = target.resolve()
     _check(target, replace=replace)
     remove_folders_for(target, "partial", is_result_file)
@@ -69,6 +70,9 @@ def new_file(target: Path) -> Iterator[Path]:
     Raises:
         OSError: The file cannot be written.
     """
+    import shutil
+    import tempfile
+
     if target.exists() and not (target.is_file() or target.is_dir()):
         with tempfile.TemporaryDirectory() as folder:
             # The name's extension may determine the format.

@@ -6,14 +6,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from retx._native import Control
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+    from rich.progress import Progress as Bar
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -44,10 +47,21 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     """
     control = Control()
     begun = Event()
-    outcome: Future[T] = Future()
+    results: list[T] = []
+    errors: list[BaseException] = []
     running = Lock()
     running.acquire()
-    worker = Thread(target=_work, args=(work, control, begun, outcome, running), daemon=True)
+
+    def begin() -> None:
+        begun.set()
+        try:
+            results.append(work(control))
+        except BaseException as error:  # whatever it is, it is the caller's
+            errors.append(error)
+        finally:
+            running.release()
+
+    worker = Thread(target=begin, daemon=True)
     try:
         # The thread is started within the `try` block, because Ctrl-C may occur before `start`
         # returns.
@@ -67,7 +81,9 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
             worker.join(GRACE_S)
         raise
     worker.join()
-    return outcome.result()
+    if errors:
+        raise errors.pop()
+    return results.pop()
 
 
 def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list[T]:
@@ -80,6 +96,8 @@ def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list
     Raises:
         Exception: The first error of any item; items that have not begun are cancelled.
     """
+    from queue import Empty, SimpleQueue
+
     finished: SimpleQueue[Future[T]] = SimpleQueue()
     futures = [pool.submit(work, item) for item in items]
     try:
@@ -116,22 +134,6 @@ def interrupt_user_code(worker: Thread) -> bool:
     return interrupted
 
 
-def _work(
-    work: Callable[[Control], T],
-    control: Control,
-    begun: Event,
-    outcome: Future[T],
-    running: Lock,
-) -> None:
-    begun.set()
-    try:
-        outcome.set_result(work(control))
-    except BaseException as error:  # whatever it is, it is the caller's
-        outcome.set_exception(error)
-    finally:
-        running.release()
-
-
 @contextmanager
 def _reporter(progress: Progress) -> Iterator[Callable[[float], None]]:
     if callable(progress):
@@ -145,20 +147,26 @@ def _reporter(progress: Progress) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[float], None]]:
-    from rich.progress import Progress as Bar
-
-    from retx.clean_console import CleanConsole
-
     started = time.monotonic()
-    bar = Bar(console=CleanConsole(stderr=True), transient=True)
-    task = bar.add_task("simulating", total=1.0)
+    bar: Bar | None = None
 
     def report(fraction: float) -> None:
-        if time.monotonic() - started > DISPLAY_DELAY_S:
+        nonlocal bar
+        if time.monotonic() - started <= DISPLAY_DELAY_S:
+            return
+        if bar is None:
+            # Importing rich takes longer than a short run, which shows no bar.
+            from rich.progress import Progress as Bar
+
+            from retx.clean_console import CleanConsole
+
+            bar = Bar(console=CleanConsole(stderr=True), transient=True)
+            bar.add_task("simulating", total=1.0)
             bar.start()
-            bar.update(task, completed=fraction)
+        bar.update(bar.task_ids[0], completed=fraction)
 
     try:
         yield report
     finally:
-        bar.stop()
+        if bar is not None:
+            bar.stop()

@@ -16,12 +16,12 @@ from retx.directory import new_directory, new_file
 from retx.errors import NothingMeasuredWarning
 from retx.places import check_places
 from retx.progress import Progress, watched
-from retx.replications import Replications
 from retx.results import Result
 from retx.source import Scenario, Source, override_pairs, read, toml_value
 from retx.trust import current, read_data, trusting
 
 if TYPE_CHECKING:
+    from retx.replications import Replications
     from retx.user_code import Finder, Found, Place
 
 
@@ -189,6 +189,8 @@ def replicate(
     The result does not depend on the number of threads. Arguments are those of `run`; `threads`
     defaults to the number of cores.
     """
+    from retx.replications import Replications
+
     replications = checked_integer("replications", replications, 1)
     threads = os.cpu_count() or 1 if threads is None else checked_integer("threads", threads, 1)
     target = optional_path("out", out)

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +24,31 @@ LIMIT_BYTES = 16 << 20
 """
 
 
-@dataclass(frozen=True)
 class Source:
-    """Text of a scenario, and its name in errors."""
+    """Text of a scenario, and its name in errors.
 
-    text: str
-    name: str
-    is_json: bool = False
-    base: Path = field(default_factory=Path)
-    """Directory to which relative paths in the scenario refer."""
-    classes: dict[Place, type] = field(default_factory=dict)
-    """Classes in a scenario that is given as a dict."""
+    Args:
+        text: The text.
+        name: Name in errors.
+        is_json: True for JSON, False for TOML.
+        base: Directory to which relative paths in the scenario refer.
+        classes: Classes in a scenario that is given as a dict.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        name: str,
+        *,
+        is_json: bool = False,
+        base: Path | None = None,
+        classes: dict[Place, type] | None = None,
+    ) -> None:
+        self.text = text
+        self.name = name
+        self.is_json = is_json
+        self.base = base or Path()
+        self.classes: dict[Place, type] = {} if classes is None else classes
 
 
 def read(scenario: Scenario) -> Source:

@@ -15,13 +15,22 @@ from typing import TextIO, cast
 
 WIDTH = 120
 """Width in columns of output to a file or pipe, where no terminal gives a width."""
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""All control characters except tab and line feed; marks that change the direction of text."""
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""All control characters except tab and line feed."""
+MARK = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""Marks that change the direction of text. One pattern for all characters would take a fraction of
+a millisecond to compile.
+"""
 
 
 def clean(text: str) -> str:
     """Text with control characters shown as escapes."""
-    return CONTROL.sub(lambda found: _escape(found[0], "\\x{:02x}"), text)
+    return _escaped(text, "\\x{:02x}")
+
+
+def _escaped(text: str, form: str) -> str:
+    text = CONTROL.sub(lambda found: _escape(found[0], form), text)
+    return text if text.isascii() else MARK.sub(lambda found: _escape(found[0], form), text)
 
 
 def _escape(character: str, form: str) -> str:
@@ -36,7 +45,7 @@ class _CleanStream(TextIOWrapper):
 
     def write(self, text: str) -> int:
         form = "\\u{:04x}" if self.as_json else "\\x{:02x}"
-        return super().write(CONTROL.sub(lambda found: _escape(found[0], form), text))
+        return super().write(_escaped(text, form))
 
 
 class _Unfiltered:
@@ -83,3 +92,8 @@ def show_status(text: str, end: str = "") -> None:
     stream = unfiltered(sys.stderr)
     stream.write(f"\r\x1b[2K{clean(text)}{end}")
     stream.flush()
+
+
+def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Prints a text at once, so that it keeps its place among the other stream's lines."""
+    print(text, end="\n" if nl else "", file=sys.stderr if err else sys.stdout, flush=True)

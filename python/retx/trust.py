@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retx._native import CodeRefusedError
@@ -25,13 +24,18 @@ Refuse = Callable[[], Exception]
 """Function that makes an error."""
 
 
-@dataclass(frozen=True)
 class Trust:
-    """Limits that apply to scenarios when they are read."""
+    """Limits that apply to scenarios when they are read.
 
-    refuse_code: Refuse | None = None
-    """Function that returns the error for a scenario that names code; None if code may run."""
-    files_anywhere: bool = False
+    Args:
+        refuse_code: Function that returns the error for a scenario that names code; None if code
+            may run.
+        files_anywhere: Data files may lie outside the scenario's folder.
+    """
+
+    def __init__(self, refuse_code: Refuse | None = None, files_anywhere: bool = False) -> None:
+        self.refuse_code = refuse_code
+        self.files_anywhere = files_anywhere
 
 
 _TRUST: ContextVar[Trust | None] = ContextVar("trust", default=None)
@@ -57,7 +61,8 @@ def trusting(*, code: bool = True, files_anywhere: bool = False) -> Iterator[Non
 @contextmanager
 def without_code(refuse: Refuse) -> Iterator[None]:
     """Refuses scenarios that name code with this error, within the block."""
-    token = _TRUST.set(replace(current(), refuse_code=current().refuse_code or refuse))
+    before = current()
+    token = _TRUST.set(Trust(before.refuse_code or refuse, before.files_anywhere))
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import retx
-from retx.terminal import CONTROL, clean
+from retx.terminal import clean
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 EVIL = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\u202ee"
 SCENARIO = """

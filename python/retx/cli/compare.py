@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retx.cli import options
 from retx.cli.emulate import Backend, Lateness
+from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
@@ -20,21 +19,17 @@ if TYPE_CHECKING:
 
 QUANTITY = "response_time_s"
 
-Scenario = Annotated[
-    Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
-]
-Simulations = Annotated[int, typer.Option(metavar="N", help="Number of simulations.")]
-Emulations = Annotated[int, typer.Option(metavar="N", help="Number of emulations.")]
-Retries = Annotated[
-    int, typer.Option(metavar="N", help="Repeat an invalid emulation up to N times.")
-]
+Scenario = Annotated[Path | None, Argument(help="A scenario file (TOML).", show_default=False)]
+Simulations = Annotated[int, Option(metavar="N", help="Number of simulations.")]
+Emulations = Annotated[int, Option(metavar="N", help="Number of emulations.")]
+Retries = Annotated[int, Option(metavar="N", help="Repeat an invalid emulation up to N times.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Run N emulations at a time. Default: one per two cores."),
+    Option(metavar="N", help="Run N emulations at a time. Default: one per two cores."),
 ]
 Conditions = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--grid",
         metavar="N",
         help="Compare under N conditions drawn from --seed, instead of a scenario; continues an "
@@ -43,7 +38,7 @@ Conditions = Annotated[
 ]
 Families = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="With --grid: family of conditions, such as classic (random and bursty loss); "
         "default: all, in turn.",
@@ -51,7 +46,7 @@ Families = Annotated[
 ]
 SimulateAgain = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--simulate-again",
         help="Compare the stored emulations of a grid in --out with new simulations, without "
         "emulating.",
@@ -59,20 +54,16 @@ SimulateAgain = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="With --grid: directory for results, table.csv, table.parquet and a figure.",
     ),
 ]
-Table = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the table (.csv or .parquet).")
-]
-Confidence = Annotated[
-    float, typer.Option(metavar="SHARE", help="Confidence level of all intervals.")
-]
+Table = Annotated[Path | None, Option(metavar="FILE", help="Write the table (.csv or .parquet).")]
+Confidence = Annotated[float, Option(metavar="SHARE", help="Confidence level of all intervals.")]
 Quantity = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="NAME", help=f"With --grid: quantity that is shown and drawn. Default: {QUANTITY}."
     ),
 ]

@@ -14,8 +14,8 @@ from retx.quantities import count, rate, seconds
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
+    from retx.cli.console import Screen
     from retx.comparing.comparison import Comparison
     from retx.comparing.grid import Grid
 
@@ -130,7 +130,7 @@ def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
     out.print(f"Written: {escape(str(written))}")
 
 
-def _print_families(out: Console, found: Grid) -> None:
+def _print_families(out: Screen, found: Grid) -> None:
     rows = found.by_family()
     table = Table(title="Agree, by family", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in rows.columns:
@@ -141,7 +141,7 @@ def _print_families(out: Console, found: Grid) -> None:
     out.print(table)
 
 
-def _print_invalid(out: Console, summary: dict[str, Any], where: str = "") -> None:
+def _print_invalid(out: Screen, summary: dict[str, Any], where: str = "") -> None:
     if summary["emulations_invalid"]:
         fault = summary["faults"][-1] if summary["faults"] else "no reason was given"
         out.print(

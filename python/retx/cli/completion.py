@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import typer
+from typer import Context
 
 from retx.earlier import FIGURES
 
@@ -42,7 +42,7 @@ def kinds(incomplete: str) -> list[str]:
     return [kind for kind in describe() if kind.startswith(incomplete)]
 
 
-def names(ctx: typer.Context, incomplete: str) -> Described:
+def names(ctx: Context, incomplete: str) -> Described:
     """Completes the second word after `retx list`."""
     return _named(str(ctx.params.get("kind")), incomplete)
 
@@ -63,13 +63,13 @@ def studies(incomplete: str) -> Described:
     return [*_named("study", incomplete), *every]
 
 
-def settings(ctx: typer.Context, incomplete: str) -> list[str]:
+def settings(ctx: Context, incomplete: str) -> list[str]:
     """Completes `--set` and `--vary`: keys of the preceding scenario, each with an equals sign."""
     scenario = _scenario(ctx)
     return [f"{key}=" for key in keys_of(scenario) if key.startswith(incomplete)]
 
 
-def metrics(ctx: typer.Context, incomplete: str) -> list[str]:
+def metrics(ctx: Context, incomplete: str) -> list[str]:
     """Completes `--metric`: columns of `flows`, and columns of a named flow or link."""
     from retx import _native
 
@@ -104,7 +104,7 @@ def _named(kind: str, incomplete: str) -> Described:
     return [(it["name"], it["summary"]) for it in entries if it["name"].startswith(incomplete)]
 
 
-def _scenario(ctx: typer.Context) -> dict[str, Any]:
+def _scenario(ctx: Context) -> dict[str, Any]:
     """Resolved scenario that the command line names; empty if it names none."""
     from retx.running import resolve
 

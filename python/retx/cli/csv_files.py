@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from retx.cli.parameters import Option
 from retx.directory import new_directory, new_file, writing
 from retx.errors import UsageError
 
@@ -18,7 +17,7 @@ SUFFIX = ".csv"
 
 Csv = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--csv",
         metavar="FILE|DIR",
         help="Write the main table into a file that ends in .csv, or every table into a new "

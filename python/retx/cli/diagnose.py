@@ -5,44 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retx.cli import options
 from retx.cli.drawing import Drawing, draw_all, drawings
+from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.terminal import echo
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from retx.cli.tables import Table
     from retx.diagnosing.diagnosis import Diagnosis
 
 Capture = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         help="A capture: pcap or pcapng, plain or compressed by gzip or Zstandard.",
         show_default=False,
     ),
 ]
 Other = Annotated[
     Path | None,
-    typer.Argument(
+    Argument(
         help="A second capture of the same flows, taken at another point of their path.",
         show_default=False,
     ),
 ]
 Number = Annotated[
     int | None,
-    typer.Option(
-        "--flow", metavar="N", min=1, help="Show all details of flow N of the list of flows."
-    ),
+    Option("--flow", metavar="N", min=1, help="Show all details of flow N of the list of flows."),
 ]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
+    Path | None, Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
 ]
 Plots = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--plot",
         metavar="KIND[=FILE]",
         help="Draw a figure of --flow, or of the flow that lost the most time: cwnd (flight size "
@@ -51,7 +48,7 @@ Plots = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Write diagnosis.json and tables (Parquet) into a new directory; with --flow also "
         "all packets of that flow.",
@@ -93,7 +90,7 @@ def command(
     if figures:
         tables = diagnosis.tables(flow)
         for file in draw_all(figures, lambda drawing: drawing.figure_of(tables)):
-            typer.echo(f"Written: {file}", err=as_json)
+            echo(f"Written: {file}", err=as_json)
     if as_json:
         print_json(diagnosis.content)
     else:
@@ -149,11 +146,11 @@ def _show(rows: Table, left_out: int, out: Any) -> None:  # noqa: ANN401
 
 
 def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.diagnosing.wording import largest
     from retx.quantities import seconds
 
-    rows = table("", ">#", "Flow", ">life", ">bytes", ">resent", ">needless", ">timeouts", "limit")
+    rows = Table("", ">#", "Flow", ">life", ">bytes", ">resent", ">needless", ">timeouts", "limit")
     for flow in flows[:MOST_FLOWS]:
         resent = flow["retransmissions"]
         needless = sum(it["needless"] == "yes" for it in resent)
@@ -165,12 +162,12 @@ def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
 
 
 def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.quantities import seconds
 
     if not episodes:
         return
-    rows = table(
+    rows = Table(
         "Episodes", ">Frame", ">time", "kind", ">lasted", "cause", ">sure", ">resent", "evidence"
     )
     starts = [it["start_s"] for it in episodes]
@@ -187,12 +184,12 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
 
 
 def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import table
+    from retx.cli.tables import Table
     from retx.quantities import seconds
 
     if not timeouts:
         return
-    rows = table("Timeouts", ">Frame", ">time", ">in a row", ">waited", ">RTO by the ACKs")
+    rows = Table("Timeouts", ">Frame", ">time", ">in a row", ">waited", ">RTO by the ACKs")
     for it in timeouts[:MOST_EPISODES]:
         rows.add_row(
             str(it["packet"]), f"{it['time_s']:.6f}", str(it["number"]), seconds(it["waited_s"]),
@@ -202,7 +199,7 @@ def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
 
 
 def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.diagnosing.patterns import sentences
     from retx.diagnosing.wording import paragraph, reason, what
 
@@ -214,7 +211,7 @@ def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
     resent = flow["retransmissions"]
     if not resent:
         return
-    rows = table(
+    rows = Table(
         "Retransmissions",
         *(">Frame", ">time", ">seq", ">bytes", "kind", "needless", "because", ">sure"),
     )

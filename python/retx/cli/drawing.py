@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,18 +25,33 @@ WIDTHS = ("page", "column")
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 
 
-@dataclass(frozen=True)
 class Drawing:
-    """Requested plot and its file."""
+    """Requested plot and its file.
 
-    kind: str
-    file: Path | None
-    flow: str | None
-    span: tuple[float, float] | None
-    option: str = "--plot "
-    """Option that is named before the kind in messages."""
+    Args:
+        kind: Kind of the plot.
+        file: File that the user named.
+        flow: Flow that is plotted; None for the default.
+        span: Period that is plotted, in seconds.
+        option: Option that is named before the kind in messages.
+    """
+
     width: str | None = None
     """`page` or `column`; None for the original width of the figure."""
+
+    def __init__(
+        self,
+        kind: str,
+        file: Path | None,
+        flow: str | None,
+        span: tuple[float, float] | None,
+        option: str = "--plot ",
+    ) -> None:
+        self.kind = kind
+        self.file = file
+        self.flow = flow
+        self.span = span
+        self.option = option
 
     @property
     def shows_segments(self) -> bool:
@@ -157,7 +171,7 @@ def drawings(
 
 
 def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
-    """Plots with the requested width.
+    """The plots, which get the requested width.
 
     Raises:
         UsageError: The width is unknown.
@@ -166,7 +180,9 @@ def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
         return figures
     if width not in WIDTHS:
         raise UsageError(f"--width {width}: there is {', '.join(WIDTHS)}")
-    return [replace(figure, width=width) for figure in figures]
+    for figure in figures:
+        figure.width = width
+    return figures
 
 
 def check_no_segments(figures: list[Drawing]) -> None:

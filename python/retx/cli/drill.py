@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from retx.cli import completion
+from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
+from retx.terminal import echo
 
 if TYPE_CHECKING:
     from retx.drills import Drill
@@ -18,28 +18,28 @@ FAILED, REFUSED = 1, 2
 
 Scripts = Annotated[
     list[Path],
-    typer.Argument(help="Scripts, or directories of .pkt files.", show_default=False),
+    Argument(help="Scripts, or directories of .pkt files.", show_default=False),
 ]
 Tcp = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="PRESET",
         help="TCP for scripts without a line `--retx-tcp`.",
-        autocompletion=completion.presets,
+        completion="retx.cli.completion:presets",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="KEY=VALUE",
         help="Set a field of the scripts' TCP, such as delayed_ack.segments=1. Repeatable.",
     ),
 ]
 Trace = Annotated[
-    bool, typer.Option("--trace", help="Print packets and calls with their times, as a script.")
+    bool, Option("--trace", help="Print packets and calls with their times, as a script.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the verdicts as a JSON list.")]
+AsJson = Annotated[bool, Option("--json", help="Print the verdicts as a JSON list.")]
 
 
 def command(
@@ -69,24 +69,24 @@ def command(
     verdicts = [result.verdict for result in results]
     failed, refused = verdicts.count("failed"), verdicts.count("refused")
     if not as_json and len(results) > 1:
-        typer.echo(
+        echo(
             f"{len(results)} scripts: {verdicts.count('passed')} passed, {failed} failed, "
             f"{refused} could not be played"
         )
     if failed or refused:
-        raise typer.Exit(FAILED if failed else REFUSED)
+        sys.exit(FAILED if failed else REFUSED)
 
 
 def _print(result: Drill) -> None:
     for line in (*result.trace, *(f"print: {text}" for text in result.printed)):
-        typer.echo(f"  {line}")
+        echo(f"  {line}")
     if result.passed:
-        typer.echo(f"{result.file}: passed")
+        echo(f"{result.file}: passed")
         return
     where = result.file if result.line is None else f"{result.file}:{result.line}"
     said = "failed" if result.verdict == "failed" else "cannot be played"
-    typer.echo(f"{where}: {said}: {result.message}")
+    echo(f"{where}: {said}: {result.message}")
     if result.expected is not None:
-        typer.echo(f"  expected  {result.expected}")
+        echo(f"  expected  {result.expected}")
     if result.actual is not None:
-        typer.echo(f"  actual    {result.actual}")
+        echo(f"  actual    {result.actual}")

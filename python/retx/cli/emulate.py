@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from retx.cli import options
+from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 
-Scenario = Annotated[
-    Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
-]
+Scenario = Annotated[Path | None, Argument(help="A scenario file (TOML).", show_default=False)]
 Exec = Annotated[
     tuple[str, str] | None,
-    typer.Option(
+    Option(
         "--exec",
         metavar="HOST COMMAND",
         help="Run a command on the host of a node, such as --exec client 'curl http://server/'. "
@@ -25,24 +23,22 @@ Exec = Annotated[
 ]
 Background = Annotated[
     tuple[str, str] | None,
-    typer.Option(
+    Option(
         metavar="HOST COMMAND",
         help="Run a command, such as a server, on the host of a node during the emulation.",
     ),
 ]
-Shell = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Open a shell on the host of a node.")
-]
+Shell = Annotated[str | None, Option(metavar="HOST", help="Open a shell on the host of a node.")]
 Backend = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="Kind of devices: tun, or precise (Ethernet, with the kernel's timestamps).",
     ),
 ]
 Lateness = Annotated[
     float,
-    typer.Option(
+    Option(
         "--lateness-bound",
         metavar="SECONDS",
         help="The result is invalid if more than 1 % of the packets are late by more than this.",
@@ -50,11 +46,11 @@ Lateness = Annotated[
 ]
 Calibrate = Annotated[
     bool,
-    typer.Option("--calibrate", help="Measure and store the rates that this machine sustains."),
+    Option("--calibrate", help="Measure and store the rates that this machine sustains."),
 ]
 Clean = Annotated[
     bool,
-    typer.Option("--clean", help="End processes left by emulations that were killed."),
+    Option("--clean", help="End processes left by emulations that were killed."),
 ]
 
 
@@ -129,7 +125,7 @@ def command(
 
         print_summary(summary, [path for path in (out, pcap) if path])
     if any(program["exit_code"] for program in summary["emulation"]["programs"]):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _calibrate(backend: str, as_json: bool) -> None:

@@ -9,16 +9,19 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from types import FrameType
-from typing import Annotated, NoReturn, TextIO
-
-import typer
+from types import FrameType, FunctionType
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 from retx import _native
 from retx.cli import INTERRUPTED
 from retx.cli.encoding import replace_unencodable
+from retx.cli.parameters import Option, for_typer, plain_values
 from retx.errors import NothingMeasuredWarning, UsageError
 from retx.memory import SENTENCE, guard_imports, is_short_of_memory
+from retx.terminal import echo
+
+if TYPE_CHECKING:
+    import typer
 
 BAD_INPUT, FAULT, KILLED, PIPE_CLOSED = 2, 70, 128, 141
 """Exit codes. The last one is that of a shell for SIGPIPE: 128 plus the number of the signal."""
@@ -53,11 +56,36 @@ HELP = """Finds out why TCP is slow over links that lose, corrupt and delay pack
     """
 
 
+COMPLETION = "_RETX_COMPLETE"
+"""Environment variable by which a shell asks typer for completions."""
+
+
+def _call(arguments: list[str]) -> Any:  # noqa: ANN401
+    """Calls the command that the arguments name; returns its exit code."""
+    if arguments == ["--version"]:
+        _show_version(True)
+    if arguments[0] in COMMANDS and COMPLETION not in os.environ:
+        command = command_function(arguments[0])
+        values = plain_values(command, arguments[1:])
+        if values is not None:
+            return command(**values)
+    return command_line(arguments)(arguments, standalone_mode=False)
+
+
+def command_function(name: str) -> FunctionType:
+    """Function of a command."""
+    module, _, function = COMMANDS[name].partition(":")
+    command: FunctionType = getattr(import_module(module), function)
+    return command
+
+
 def command_line(arguments: Sequence[str]) -> typer.Typer:
     """Command line with only the subcommand that is called, since importing all is slow.
 
     If no known subcommand is called, all of them are included.
     """
+    import typer
+
     app = typer.Typer(
         name="retx",
         help=HELP,
@@ -67,25 +95,24 @@ def command_line(arguments: Sequence[str]) -> typer.Typer:
     )
     first = next((word for word in arguments if not word.startswith("-")), "")
     for name in [first] if first in COMMANDS else COMMANDS:
-        module, _, function = COMMANDS[name].partition(":")
-        app.command(name)(getattr(import_module(module), function))
-    app.callback()(options)
+        app.command(name)(for_typer(command_function(name)))
+    app.callback()(for_typer(options))
     return app
 
 
 def _show_version(value: bool) -> None:
     if value:
-        typer.echo(f"retx {_native.__version__}")
-        raise typer.Exit
+        echo(f"retx {_native.__version__}")
+        sys.exit()
 
 
-def options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
-) -> None:
+Version = Annotated[
+    bool, Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+]
+Debug = Annotated[bool, Option("--debug", help="Show the traceback of errors.")]
+
+
+def options(version: Version = False, debug: Debug = False) -> None:
     """Handles options before the subcommand; `main` has already handled `--debug`."""
 
 
@@ -109,8 +136,7 @@ def main() -> NoReturn:
     replace_unencodable()
     try:
         _check_text(arguments)
-        app = command_line(arguments)
-        code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
+        code = _call([word for word in arguments if word != "--debug"] or ["--help"])
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
         # Flushing here detects a closed pipe. If the interpreter flushed at its end instead, a
@@ -204,7 +230,8 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _message_and_code(error: BaseException) -> tuple[str, int]:
     """One-line message for the user about an error, and the exit code."""
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
+    # The second class is that of typer, which may not be imported here.
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return "interrupted", INTERRUPTED
     if isinstance(error, _Terminated):
         return "terminated", KILLED + error.args[0]

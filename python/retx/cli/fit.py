@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retx.cli import options
+from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.terminal import echo
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
 Captures = Annotated[
     list[Path] | None,
-    typer.Argument(
+    Argument(
         metavar="[A.pcapng [B.pcapng]]",
         help="A capture of a TCP flow, or two captures, one at each of its ends: pcap or pcapng, "
         "plain or compressed.",
@@ -25,7 +25,7 @@ Captures = Annotated[
 ]
 Number = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--flow",
         metavar="N",
         min=1,
@@ -33,31 +33,27 @@ Number = Annotated[
     ),
 ]
 WithCheck = Annotated[
-    bool, typer.Option("--check", help="Compare 30 simulations of the fit with the capture.")
+    bool, Option("--check", help="Compare 30 simulations of the fit with the capture.")
 ]
 Ping = Annotated[
     Path | None,
-    typer.Option(metavar="LOG", help="Log of ping -D (Linux), or of ping (BSD, macOS, Windows)."),
+    Option(metavar="LOG", help="Log of ping -D (Linux), or of ping (BSD, macOS, Windows)."),
 ]
-Iperf3 = Annotated[
-    Path | None, typer.Option("--iperf3", metavar="JSON", help="Report of iperf3 --json.")
-]
+Iperf3 = Annotated[Path | None, Option("--iperf3", metavar="JSON", help="Report of iperf3 --json.")]
 Trace = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="CSV",
         help="Table of packets: time_s, lost or delay_s (or both); bytes is optional.",
     ),
 ]
-Mahimahi = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")
-]
+Mahimahi = Annotated[Path | None, Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="File for the fitted scenario.")
+    Path | None, Option("--out", "-o", metavar="S.toml", help="File for the fitted scenario.")
 ]
 Convert = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--convert",
         metavar="TEXT",
         help='Show a loss model, such as "loss gemodel 1% 10% 70% 0.1%", in the notations of '
@@ -66,9 +62,7 @@ Convert = Annotated[
 ]
 Replay = Annotated[
     bool,
-    typer.Option(
-        "--replay", help="Replay losses and delays as recorded, instead of fitted models."
-    ),
+    Option("--replay", help="Replay losses and delays as recorded, instead of fitted models."),
 ]
 
 
@@ -129,7 +123,7 @@ def command(
     if as_json:
         print_json(found.content)
     elif out is not None:
-        typer.echo(f"{out} is written. Run it: retx run {out}")
+        echo(f"{out} is written. Run it: retx run {out}")
     else:
         _print(found)
 
@@ -141,7 +135,7 @@ def _convert(text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        typer.echo("\n".join(lines(found)))
+        echo("\n".join(lines(found)))
 
 
 def _print(fit: Fit) -> None:
@@ -163,13 +157,13 @@ def _print(fit: Fit) -> None:
 
 
 def _models(fit: Fit, out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.fitting.wording import estimate
     from retx.quantities import share
 
     assert fit.losses is not None
     least = min(model["bic"] for model in fit.losses.models)
-    rows = table("", "Model", ">BIC", ">loss", ">burst", "parameters")
+    rows = Table("", "Model", ">BIC", ">loss", ">burst", "parameters")
     for model in fit.losses.models:
         burst = model["mean_burst"]
         rows.add_row(
@@ -178,7 +172,7 @@ def _models(fit: Fit, out: Any) -> None:  # noqa: ANN401
             plain(", ".join(estimate(it) for it in model["parameters"])),
         )  # fmt: skip
     out.print(rows)
-    checks = table("", "Test", "of", ">p", "finding")
+    checks = Table("", "Test", "of", ">p", "finding")
     for test in fit.losses.content["tests"]:
         checks.add_row(test["name"], test["model"], f"{test['p_value']:.3f}", test["finding"])
     out.print(checks)

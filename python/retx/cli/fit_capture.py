@@ -7,10 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.terminal import echo
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
@@ -46,20 +45,20 @@ def fit_captures(
     if checked is not None:
         _print_check(checked)
     if again is not None and again.warning:
-        typer.echo(f"\nwarning: {again.warning}", err=True)
+        echo(f"\nwarning: {again.warning}", err=True)
     if out is not None:
-        typer.echo(f"\nWritten: {out}. Run it: retx run {out}")
+        echo(f"\nWritten: {out}. Run it: retx run {out}")
 
 
 def _print(fit: CaptureFit) -> None:
     from retx.cli.console import console
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.fitting.captures.wording import rows, sentences
 
     out = console()
     for sentence in sentences(fit):
         out.print(plain(sentence))
-    shown = table("", "", ">value", ">95 % interval", "evidence")
+    shown = Table("", "", ">value", ">95 % interval", "evidence")
     for row in rows(fit):
         shown.add_row(*(plain(cell) for cell in row))
     out.print(shown)
@@ -67,10 +66,10 @@ def _print(fit: CaptureFit) -> None:
 
 def _print_check(found: Check) -> None:
     from retx.cli.console import console
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
 
     out = console()
-    shown = table(
+    shown = Table(
         f"\n{found.simulations} simulations beside the capture",
         "Figure", ">captured", ">95 % prediction interval", "",
     )  # fmt: skip

@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from retx import templates
-from retx.cli import completion
+from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
 from retx.regular import read_regular
+from retx.terminal import echo
 
 FIRST = Path(__file__).parents[1] / "scenario.toml"
 """Scenario that is written without `--like`."""
@@ -19,16 +18,16 @@ SCHEMA = "scenario.schema.json"
 
 Like = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--like",
         metavar="NAME",
-        autocompletion=completion.templates,
+        completion="retx.cli.completion:templates",
         help="Start from datacentre, dsl, lte, satellite, starlink or wifi: published figures for "
         "such a path, with sources.",
     ),
 ]
-File = Annotated[Path, typer.Argument(help="File to write; its name ends in .toml.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+File = Annotated[Path, Argument(help="File to write; its name ends in .toml.")]
+Force = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
 
 
 def command(file: File = Path("scenario.toml"), like: Like = None, force: Force = False) -> None:
@@ -51,7 +50,7 @@ def command(file: File = Path("scenario.toml"), like: Like = None, force: Force 
         text = f"#:schema ./{SCHEMA}\n{text}"
     with new_file(file) as path:
         path.write_text(text.replace("FILE", str(file)), encoding="utf-8")
-    typer.echo(f"{file} is written. Run it: retx run {file}")
+    echo(f"{file} is written. Run it: retx run {file}")
 
 
 def write_schema(file: Path) -> bool:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
-
-from retx.cli import completion
-from retx.terminal import WIDTH
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from retx.cli.parameters import Argument, Option
+from retx.terminal import WIDTH, echo
 
 Kind = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         help="Kind: tcp, congestion_control, channel, … Default: all kinds.",
         show_default=False,
-        autocompletion=completion.kinds,
+        completion="retx.cli.completion:kinds",
     ),
 ]
 Name = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         help="Show this entry with its parameters.",
         show_default=False,
-        autocompletion=completion.names,
+        completion="retx.cli.completion:names",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the listing as JSON.")]
+AsJson = Annotated[bool, Option("--json", help="Print the listing as JSON.")]
 
 
 def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) -> None:
@@ -94,23 +89,24 @@ def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def _print_parameters(kind: str, entry: dict[str, Any]) -> None:
-    typer.echo(f"{entry['name']}: {entry['summary']}")
+    echo(f"{entry['name']}: {entry['summary']}")
     if kind.removesuffix("s") == "template":
         from retx.templates import text
 
-        typer.echo(
-            f"retx init --like {entry['name']} writes it:\n\n{text(entry['name'])}", nl=False
-        )
+        echo(f"retx init --like {entry['name']} writes it:\n\n{text(entry['name'])}", nl=False)
         return
     if not entry["parameters"]:
-        typer.echo("It has no parameters.")
+        echo("It has no parameters.")
         return
-    table = _table("parameter", "type", "default", "what it is")
+    from retx.cli.console import console
+    from retx.cli.tables import Table
+
+    table = Table("", "parameter", "type", "default", "what it is")
     for parameter in entry["parameters"]:
         table.add_row(
             parameter["name"], parameter["type"], _default(parameter), _plain(_text(parameter))
         )
-    _print(table)
+    console().print(table)
 
 
 def _default(parameter: dict[str, Any]) -> str:
@@ -139,19 +135,3 @@ def _plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-
-def _table(*columns: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _print(table: Table) -> None:
-    from retx.cli.console import console
-
-    console().print(table)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
-from retx.cli.tables import plain, shortened, table
+from retx.cli.tables import Table, plain, shortened
 from retx.quantities import count, share, size
 
 
@@ -18,7 +16,7 @@ def wlans_table(wlans: list[dict[str, Any]]) -> Table:
         *([">marked"] if marks else []), ">frames", ">in error",
         ">collided", ">error burst", ">max", ">airtime",
     )  # fmt: skip
-    made = table("", *columns)
+    made = Table("", *columns)
     rows = _stations(wlans)
 
     def add(row: tuple[str, str, dict[str, Any]]) -> None:
@@ -49,7 +47,7 @@ def relays_table(relays: list[dict[str, Any]]) -> Table:
         "Relay", "kind", "node", ">resent", ">ACKs absorbed", ">marked", ">relayed",
         ">buffer mean", ">max",
     )  # fmt: skip
-    made = table("", *columns)
+    made = Table("", *columns)
 
     def add(relay: dict[str, Any]) -> None:
         split = relay["kind"] == "split"
@@ -80,7 +78,7 @@ def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any
 def airtime_table(wlans: list[dict[str, Any]]) -> Table:
     """Table of the shares of airtime by use."""
     kinds = ("data", "erroneous", "collided", "ack", "rts_cts")
-    made = table(
+    made = Table(
         "Time on the air", "Wlan", "station", ">attempts", ">max", ">lost burst", ">max",
         ">data", ">in error", ">collided", ">ACK", ">RTS, CTS", ">idle",
     )  # fmt: skip

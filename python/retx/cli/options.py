@@ -1,13 +1,11 @@
-"""The options of `retx run`, as typer takes them."""
+"""The options of `retx run`, which other commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from retx.cli import completion
+from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
 
 
@@ -41,63 +39,70 @@ def write_latex(file: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-Scenario = Annotated[Path, typer.Argument(help="A scenario file (TOML).", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Scenario = Annotated[Path, Argument(help="A scenario file (TOML).", show_default=False)]
+AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
+    Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result in the directory.")]
+Force = Annotated[bool, Option("--force", help="Replace an earlier result in the directory.")]
 
 
-def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
-    """Applies `--no-code` or `--files-anywhere` to all scenarios read by this process."""
+def _refuse_code(value: bool) -> bool:
+    """Applies `--no-code` to all scenarios read by this process."""
     if value:
         from retx.trust import limit_process
 
-        limit_process(
-            code=parameter.name != "no_code", files_anywhere=parameter.name == "files_anywhere"
-        )
+        limit_process(code=False)
+    return value
+
+
+def _permit_files_anywhere(value: bool) -> bool:
+    """Applies `--files-anywhere` to all scenarios read by this process."""
+    if value:
+        from retx.trust import limit_process
+
+        limit_process(files_anywhere=True)
     return value
 
 
 NoCode = Annotated[
     bool,
-    typer.Option("--no-code", callback=_limit, help="Refuse a scenario that names Python code."),
+    Option("--no-code", callback=_refuse_code, help="Refuse a scenario that names Python code."),
 ]
 FilesAnywhere = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--files-anywhere",
-        callback=_limit,
+        callback=_permit_files_anywhere,
         help="Permit data files outside the scenario's folder.",
     ),
 ]
-Pcap = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a capture (pcapng).")]
+Pcap = Annotated[Path | None, Option(metavar="FILE", help="Write a capture (pcapng).")]
 PcapAt = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="LINK@NODE",
         help="Capture at this end of a link. Default: at the first flow's sender. Repeatable.",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="KEY=VALUE",
-        autocompletion=completion.settings,
+        completion="retx.cli.completion:settings",
         help="Set a value, such as link.cloud.forward.channel.p=0.01. Repeatable.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random draws.")]
+Seed = Annotated[int | None, Option(metavar="N", help="Seed of the random draws.")]
 Replications = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Run N replications on all cores and show their means."),
+    Option(metavar="N", min=1, help="Run N replications on all cores and show their means."),
 ]
 Replication = Annotated[
     int | None,
-    typer.Option(
+    Option(
         metavar="N",
         min=0,
         help="Run only replication N of those that --replications runs; 0 is the first.",
@@ -105,14 +110,14 @@ Replication = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Use N cores for --replications instead of all."),
+    Option(metavar="N", min=1, help="Use N cores for --replications instead of all."),
 ]
 Plots = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--plot",
         metavar="KIND[=FILE]",
-        autocompletion=completion.kinds_of_plots,
+        completion="retx.cli.completion:kinds_of_plots",
         help="Draw cwnd, sequence, rtt, ladder, queue, episodes, goodput, fairness, bursts, "
         "confusion or why; FILE ends in .png, .svg, .pdf, or .csv or .parquet for the data. "
         "Repeatable.",
@@ -120,15 +125,15 @@ Plots = Annotated[
 ]
 Flow = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Plot only this flow; not for queue and fairness."),
+    Option(metavar="NAME", help="Plot only this flow; not for queue and fairness."),
 ]
 Span = Annotated[
     tuple[float, float] | None,
-    typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
+    Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
 ]
 Width = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--width",
         metavar="page|column",
         help="Width of figures: page, for the text width of a page (7 inches), or column, for one "
@@ -137,18 +142,18 @@ Width = Annotated[
 ]
 Latex = Annotated[
     Path | None,
-    typer.Option("--latex", metavar="FILE", help="Write the table for a paper (.tex, booktabs)."),
+    Option("--latex", metavar="FILE", help="Write the table for a paper (.tex, booktabs)."),
 ]
 Reference = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--reference",
         help="Simulate without optimisations; results are the same.",
     ),
 ]
 NoSegments = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-segments", help="With --out: do not record the table of segments, which needs memory."
     ),
 ]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from retx.cli import completion, options
+from retx.cli import options
 from retx.cli.drawing import Drawing, draw_all, file_of, in_width, of_run
+from retx.cli.parameters import Argument, Option
 from retx.earlier import FIGURES
 from retx.errors import UsageError
 from retx.sweeps.figures import KINDS as OF_SWEEPS
 from retx.sweeps.figures import METRIC, FigureRequest, check, draw
+from retx.terminal import echo
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure
@@ -24,7 +24,7 @@ OF_REPLICATIONS = ("cdf",)
 
 Directory = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="DIR",
         help="Directory that retx run --out or retx sweep --out has written.",
         show_default=False,
@@ -32,38 +32,36 @@ Directory = Annotated[
 ]
 Kinds = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="KIND[=FILE]...",
         help="For a run: kinds of `retx run --plot`. For a sweep: metric, heat_map, contour, cdf, "
         "paired. For replications: cdf, or with --replication those of a run. FILE ends in .png, "
         ".svg, .pdf, or .csv or .parquet for the data; by default KIND.png in the current "
         "directory.",
-        autocompletion=completion.kinds_of_stored_plots,
+        completion="retx.cli.completion:kinds_of_stored_plots",
         show_default=False,
     ),
 ]
 Replication = Annotated[
     int | None,
-    typer.Option(metavar="N", min=0, help="Draw this replication, if there are several."),
+    Option(metavar="N", min=0, help="Draw this replication, if there are several."),
 ]
 Metric = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="Metric of a sweep or of replications: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),
 ]
-X = Annotated[str | None, typer.Option("--x", metavar="KEY", help="Key of the horizontal axis.")]
+X = Annotated[str | None, Option("--x", metavar="KEY", help="Key of the horizontal axis.")]
 Y = Annotated[
-    str | None, typer.Option("--y", metavar="KEY", help="Key of the vertical axis of a surface.")
+    str | None, Option("--y", metavar="KEY", help="Key of the vertical axis of a surface.")
 ]
-By = Annotated[
-    str | None, typer.Option("--by", metavar="KEY", help="Key with a curve for each value.")
-]
+By = Annotated[str | None, Option("--by", metavar="KEY", help="Key with a curve for each value.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--where",
         metavar="KEY=VALUE",
         help="Draw only points with this value of a key. Repeatable.",
@@ -71,7 +69,7 @@ Where = Annotated[
 ]
 Pair = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--paired",
         metavar="[KEY=]A,B",
         help="Compare two values of a key in runs with the same draws.",
@@ -79,7 +77,7 @@ Pair = Annotated[
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", metavar="NAME", help="Also draw this closed form. Repeatable."),
+    Option("--model", metavar="NAME", help="Also draw this closed form. Repeatable."),
 ]
 
 
@@ -131,7 +129,7 @@ def command(
         check(asked, [it.kind for it in drawings])
         drawn = draw_all(drawings, lambda drawing: _figure(found, drawing.kind, asked))
     for file in drawn:
-        typer.echo(f"Written: {file}")
+        echo(f"Written: {file}")
 
 
 def _check_run(asked: FigureRequest) -> None:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,34 @@ from retx.places import check_places
 from retx.source import TomlText
 
 
-@dataclass(frozen=True)
 class Outputs:
     """Destinations of the results."""
 
-    as_json: bool
-    directory: Path | None
-    force: bool
-    pcap: Path | None
-    figures: list[Drawing]
-    csv: Path | None = None
+    def __init__(
+        self,
+        as_json: bool,
+        directory: Path | None,
+        force: bool,
+        pcap: Path | None,
+        figures: list[Drawing],
+        csv: Path | None = None,
+    ) -> None:
+        self.as_json = as_json
+        self.directory = directory
+        self.force = force
+        self.pcap = pcap
+        self.figures = figures
+        self.csv = csv
 
     @property
     def files(self) -> list[Path]:
         """Files and directories that the run writes."""
-        figures = [figure.place(self.directory) for figure in self.figures]
-        return [path for path in (self.directory, self.pcap, self.csv, *figures) if path]
+        return self.with_figures(self.figures)
+
+    def with_figures(self, figures: list[Drawing]) -> list[Path]:
+        """The files and directories, with some of the figures only."""
+        places = [figure.place(self.directory) for figure in figures]
+        return [path for path in (self.directory, self.pcap, self.csv, *places) if path]
 
     def check(self, scenario: Path, overrides: Mapping[str, Any]) -> None:
         """Refuses outputs that would overwrite each other or the scenario.
@@ -154,7 +165,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         from retx.cli.summary import print_summary
 
         drawn = [figure for figure, reason in failed.items() if not reason]
-        print_summary(result.outline, replace(outputs, figures=drawn).files)
+        print_summary(result.outline, outputs.with_figures(drawn))
     if any(failed.values()):
         raise UsageError("; ".join(reason for reason in failed.values() if reason))
 

@@ -7,13 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
-from retx.cli.console import console
+from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
 from retx.cli.network import airtime_table, relays_table, wlans_table
-from retx.cli.tables import First, plain, shortened, table
+from retx.cli.tables import First, Table, plain, shortened
 from retx.quantities import count, mean_count, rate, seconds, share
 from retx.shares import line, phrases_of_marks
 
@@ -97,7 +94,7 @@ def _flows(flows: First) -> Table:
     columns = (
         "Flow", "TCP", ">time", ">goodput", ">RTT", ">sent", ">resent", ">needless", ">idle",
     )  # fmt: skip
-    made = table("", *columns)
+    made = Table("", *columns)
 
     def add(flow: dict[str, Any]) -> None:
         made.add_row(
@@ -115,7 +112,7 @@ def _flows(flows: First) -> Table:
     return shortened(made, flows, add)
 
 
-def _print_limits(out: Console, flows: First) -> None:
+def _print_limits(out: Screen, flows: First) -> None:
     """Prints what limited each flow, one line each, above the table of links."""
     for flow in flows:
         limits = line(flow.get("limited_by"), phrases_of_marks(flow))
@@ -125,7 +122,7 @@ def _print_limits(out: Console, flows: First) -> None:
 
 def _exchanges(flows: First) -> Table:
     columns = ("Flow", ">exchanges", ">response time", ">median", ">95 %", ">max")
-    made = table("", *columns)
+    made = Table("", *columns)
 
     def add(flow: dict[str, Any]) -> None:
         times = flow["exchanges"]
@@ -143,7 +140,7 @@ def _datagrams(flows: First) -> Table:
         "Flow over UDP", ">goodput", ">packets", ">lost", ">reordered", ">delay", ">95 %", ">max",
         ">jitter",
     )  # fmt: skip
-    made = table("", *columns)
+    made = Table("", *columns)
 
     def add(flow: dict[str, Any]) -> None:
         packets, delay = flow["datagrams"], flow["delay"]
@@ -161,7 +158,7 @@ def _datagrams(flows: First) -> Table:
 
 
 def _episodes(rows: First) -> Table:
-    made = table(
+    made = Table(
         "Recovery episodes by true cause", "Flow", "kind", *(f">{cause}" for cause in CAUSES)
     )
 
@@ -193,7 +190,7 @@ def _inferred_in_all(replications: Replications) -> First:
 
 def _confusion(rows: First) -> Table:
     """Table of inferred and true causes of losses."""
-    made = table(
+    made = Table(
         "Recovery episodes by inferred and true cause",
         "Flow", "kind", "inferred", *(f">{cause}" for cause in CAUSES),
     )  # fmt: skip
@@ -205,7 +202,7 @@ def _confusion(rows: First) -> Table:
     return shortened(made, rows, add)
 
 
-def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
+def _print_emulation(out: Screen, summary: dict[str, Any]) -> None:
     """Prints the parameters of the emulation, the lateness of its packets, and its faults."""
     emulation, late = summary["emulation"], summary["emulation"]["lateness"]
     out.print(
@@ -230,7 +227,7 @@ def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
         out.print(f"[bold red]NOT VALID:[/bold red] {plain(fault)}.")
 
 
-def _print_waits(out: Console, links: Iterable[dict[str, Any]]) -> None:
+def _print_waits(out: Screen, links: Iterable[dict[str, Any]]) -> None:
     """Prints by how much a channel's mean delay grows because packets keep their order."""
     waits = (link for link in links if link.get("order_wait_mean_s"))
     for link in islice(waits, MOST_WAITS):
@@ -257,7 +254,7 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
         *(f">{BESIDE[key]}" for key in counts),
         ">queue mean", ">max", ">busy",
     )  # fmt: skip
-    made = table("", *columns)
+    made = Table("", *columns)
 
     def add(link: dict[str, Any]) -> None:
         made.add_row(
@@ -291,7 +288,7 @@ def _means(replications: Replications) -> Table:
         "delay_mean_s": ("mean delay", seconds),
         "jitter_s": ("jitter", seconds),
     }
-    made = table(
+    made = Table(
         "Means with 95 % confidence intervals", "Flow", "quantity", ">mean", ">from", ">to", ">n"
     )
     means = replications.mean().iter_rows(named=True)
@@ -340,6 +337,6 @@ def _finite(scenario: dict[str, Any]) -> set[str]:
     }
 
 
-def _print_written(out: Console, written: list[Path]) -> None:
+def _print_written(out: Screen, written: list[Path]) -> None:
     for path in written:
         out.print(f"Written: {plain(str(path))}", soft_wrap=True)

@@ -5,46 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from retx.cli import completion, options
+from retx.cli import options
 from retx.cli.csv_files import Csv
 from retx.cli.drawing import in_width
+from retx.cli.parameters import Argument, Option
 from retx.cli.sweep_output import SweepOutput, of_sweep
 from retx.errors import UsageError
 from retx.places import check_places
 from retx.sweeps.figures import METRIC
+from retx.terminal import echo
 
 Scenario = Annotated[
-    Path | None, typer.Argument(help="A scenario file with a [sweep].", show_default=False)
+    Path | None, Argument(help="A scenario file with a [sweep].", show_default=False)
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Directory for results; interrupted sweeps continue. Default: out/NAME-sweep.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Start anew and replace an earlier sweep.")]
+Force = Annotated[bool, Option("--force", help="Start anew and replace an earlier sweep.")]
 Vary = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--vary",
         metavar="KEY=VALUES",
-        autocompletion=completion.settings,
+        completion="retx.cli.completion:settings",
         help="Vary this key instead of those in [sweep]: A,B,C, or LOW..HIGH[:log]:STEPS, such as "
         '"5..100 ms:log:4", or a list or range as in [sweep]. Repeatable.',
     ),
 ]
 Replications = Annotated[
     int | None,
-    typer.Option(
-        metavar="N", min=1, help="Number of runs of each point, instead of that in [sweep]."
-    ),
+    Option(metavar="N", min=1, help="Number of runs of each point, instead of that in [sweep]."),
 ]
 Tables = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--table",
         metavar="NAME",
         help="Also store samples, segments, drops or episodes of every run. Repeatable.",
@@ -52,41 +50,39 @@ Tables = Annotated[
 ]
 Metric = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="NAME",
-        autocompletion=completion.metrics,
+        completion="retx.cli.completion:metrics",
         help="Metric that is shown at the end: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),
 ]
 Plots = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--plot",
         metavar="KIND[=FILE]",
-        autocompletion=completion.kinds_of_plots_of_sweeps,
+        completion="retx.cli.completion:kinds_of_plots_of_sweeps",
         help="Draw --metric as metric, heat_map, contour, cdf or paired; FILE ends in .png, .svg, "
         ".pdf, or .csv or .parquet for the data. `retx plot DIR` has more choices. Repeatable.",
     ),
 ]
 Pair = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--paired",
         metavar="[KEY=]A,B",
         help="Compare two values of a key, such as cubic,bbr, in runs with the same draws.",
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
-]
+Threads = Annotated[int | None, Option(metavar="N", min=1, help="Use N cores instead of all.")]
 Dask = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
+    Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
 ]
 Status = Annotated[
     Path | None,
-    typer.Option("--status", metavar="DIR", help="Show the state of the sweep in a directory."),
+    Option("--status", metavar="DIR", help="Show the state of the sweep in a directory."),
 ]
 
 
@@ -190,9 +186,9 @@ def _print_status(directory: Path) -> None:
         state = "broken off: run it again with this directory to go on"
     else:
         state = "complete" if not plan.until else "complete, or its last looks are still to come"
-    typer.echo(f"{directory}: {state}")
+    echo(f"{directory}: {state}")
     upto = f" (up to {found.most} where intervals stay wide)" if plan.until else ""
-    typer.echo(f"runs: {found.runs} of {found.planned}{upto}; points: {len(plan.keys)}")
-    typer.echo(f"parts: {len(found.parts)}, {found.bytes / 1e6:.3g} MB; engine {plan.engine}")
+    echo(f"runs: {found.runs} of {found.planned}{upto}; points: {len(plan.keys)}")
+    echo(f"parts: {len(found.parts)}, {found.bytes / 1e6:.3g} MB; engine {plan.engine}")
     for fault in found.damaged:
-        typer.echo(f"damaged: {fault}")
+        echo(f"damaged: {fault}")

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from retx.cli.csv_files import check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, draw_all, file_of
 from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
 from retx.quantities import rate
 from retx.sweeps.figures import KINDS, FigureRequest, axes_of, draw, pair_of
+from retx.terminal import echo
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.table import Table
 
+    from retx.cli.tables import Table
     from retx.sweeps.plan import Plan
     from retx.sweeps.result import Sweep
 
@@ -78,10 +77,8 @@ class SweepOutput:
         drawn = draw_all(self.figures, lambda drawing: draw(found, drawing.kind, self._asked))
         if not self.as_json:
             for place in (*(it for it in (self.csv, self.latex) if it), *drawn):
-                typer.echo(f"Written: {place}{'' if is_file(place) or place.suffix else '/'}")
-            typer.echo(
-                f"Tables: {directory / 'tables'} (Parquet; Python: retx.load({str(directory)!r}))"
-            )
+                echo(f"Written: {place}{'' if is_file(place) or place.suffix else '/'}")
+            echo(f"Tables: {directory / 'tables'} (Parquet; Python: retx.load({str(directory)!r}))")
 
     def _paired(self, found: Sweep) -> pl.DataFrame | None:
         if self.pair is None:
@@ -131,12 +128,12 @@ def of_sweep(word: str, option: str) -> Drawing:
 
 def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
     """Table of means of the metric, with a row for each point."""
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
 
     labels = [name for name in (*found.keys, "name", "direction") if name in means.columns]
     title = f"{plain(metric)}: means with 95 % confidence intervals, {len(found)} runs"
     heads = (f">{head}" for head in ("mean", "low", "high", "runs"))
-    made = table(title, *map(plain, labels), *heads)
+    made = Table(title, *map(plain, labels), *heads)
     shown = _numbers(metric)
     for row in means.iter_rows(named=True):
         numbers = [shown(row[name]) for name in ("mean", "low", "high")]
@@ -149,11 +146,11 @@ def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
 
 def _differences(found: Sweep, paired: pl.DataFrame, title: str, metric: str) -> Table:
     """Table of differences run by run."""
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
 
     labels = [name for name in (*found.keys, "name", "direction") if name in paired.columns]
     heads = (">difference", ">low", ">high", ">ratio", ">p", ">p (Holm)", ">pairs")
-    made = table(plain(title), *map(plain, labels), *heads)
+    made = Table(plain(title), *map(plain, labels), *heads)
     shown = _numbers(metric)
     for row in paired.iter_rows(named=True):
         ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3f}"

@@ -7,24 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from retx.cli import completion, options
+from retx.cli import options
+from retx.cli.parameters import Option
 from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
 from retx.quantities import rate, seconds
-from retx.terminal import show_status
+from retx.terminal import echo, show_status
 
 if TYPE_CHECKING:
     from retx.tuning.result import Tuning
 
 Vary = Annotated[
     list[str],
-    typer.Option(
+    Option(
         "--vary",
         metavar="KEY=VALUES",
-        autocompletion=completion.settings,
+        completion="retx.cli.completion:settings",
         help='Values to try: LOW..HIGH, "5..100 ms:log", or A,B,C, or a list or range as in '
         "[sweep]. Repeatable.",
         show_default=False,
@@ -32,39 +31,39 @@ Vary = Annotated[
 ]
 Maximise = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="OBJECTIVE",
         help="Maximise: goodput, fairness, a column of flows, or FLOW.COLUMN. Repeatable.",
     ),
 ]
 Minimise = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="OBJECTIVE",
         help="Minimise delay (mean RTT), or an objective as for --maximise. Repeatable.",
     ),
 ]
 Trials = Annotated[
     int,
-    typer.Option(metavar="N", min=1, help="Total number of trials, including those in --storage."),
+    Option(metavar="N", min=1, help="Total number of trials, including those in --storage."),
 ]
 Runs = Annotated[
-    int, typer.Option("--replications", metavar="N", min=1, help="Number of runs for each trial.")
+    int, Option("--replications", metavar="N", min=1, help="Number of runs for each trial.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the search.")]
+Seed = Annotated[int, Option(metavar="N", help="Seed of the search.")]
 Storage = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Store trials in this file (SQLite), and continue from it."),
+    Option(metavar="FILE", help="Store trials in this file (SQLite), and continue from it."),
 ]
 Out = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the scenario with the best values.")
+    Path | None, Option(metavar="FILE", help="Write the scenario with the best values.")
 ]
 Landscape = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Draw the objective against each key (.png, .svg, .pdf)."),
+    Option(metavar="FILE", help="Draw the objective against each key (.png, .svg, .pdf)."),
 ]
 Pareto = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw two objectives against each other.")
+    Path | None, Option(metavar="FILE", help="Draw two objectives against each other.")
 ]
 
 
@@ -159,13 +158,13 @@ def _print(found: Tuning, as_json: bool) -> None:
         print_json(shown)
         return
     from retx.cli.console import console
-    from retx.cli.tables import plain, shortened, table
+    from retx.cli.tables import Table, plain, shortened
 
     without = found.trials.height - found.trials.drop_nulls(found.objectives[0].name).height
     title = "Best trial" if len(found.objectives) == 1 else "Trials that no other one beats"
     heads = [f"{key} ({unit})" if unit else key for key, unit in found.units.items()]
     names = [objective.name for objective in found.objectives]
-    made = table(
+    made = Table(
         f"{title}, of {found.trials.height}", "trial", *(f">{it}" for it in (*heads, *names))
     )
     shown_as: list[Callable[[Any], str]] = [
@@ -180,4 +179,4 @@ def _print(found: Tuning, as_json: bool) -> None:
 
     console().print(shortened(made, found.best.rows(), add))
     if without:
-        typer.echo(f"{without} trials have no value: a flow had none, such as one without an end.")
+        echo(f"{without} trials have no value: a flow had none, such as one without an end.")

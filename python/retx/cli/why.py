@@ -6,25 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from retx.cli import options
+from retx.cli.parameters import Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from retx.cli.tables import Table
     from retx.explaining.answer import Answer
 
 Flow = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Try remedies for this flow. Default: the first TCP flow."),
+    Option(metavar="NAME", help="Try remedies for this flow. Default: the first TCP flow."),
 ]
 Budget = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="TIME",
         help='Time for trying remedies, such as "10 s". Default: no time limit, but a limit '
         "of seven million simulated packets.",
@@ -32,7 +30,7 @@ Budget = Annotated[
 ]
 Draws = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--replications",
         metavar="N",
         min=1,
@@ -41,11 +39,11 @@ Draws = Annotated[
     ),
 ]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
+    Path | None, Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
 ]
 Plot = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--plot",
         metavar="why[=FILE]",
         help="Draw what limits the flow, and the gains of remedies; FILE (.png, .svg, .pdf) is "
@@ -140,15 +138,13 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
 
 def _table(answer: Answer) -> Table:
     """Table of the remedies that help, of their combinations, and of the bounds on the gain."""
-    from rich.markup import escape
-
-    from retx.cli.tables import plain, table
+    from retx.cli.tables import Table, plain
     from retx.explaining.wording import factor, interval, price
     from retx.quantities import rate, seconds
 
     content = answer.content
     answers = content["measure"] == "response time"
-    made = table(
+    made = Table(
         f"\nWhat would make {plain(answer.flow)} faster",
         "Change", f">{content['measure']}", ">gain", ">95 % interval", ">draws", "price",
     )  # fmt: skip
@@ -158,7 +154,7 @@ def _table(answer: Answer) -> Table:
         paid = price(row) if "price" in row else ""
         draws = str(row["draws"] or "")
         gained = (factor(row["gain"]), interval(row), draws)
-        made.add_row(escape(row["text"]), measured, *gained, paid)
+        made.add_row(plain(row["text"]), measured, *gained, paid)
 
     usable, others = _shown(answer)
     sections = (

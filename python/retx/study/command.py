@@ -5,47 +5,44 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from retx.cli import completion
+from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
+from retx.terminal import echo
 
 EVERY = "all"
 
 Name = Annotated[
     str | None,
-    typer.Argument(
+    Argument(
         metavar="NAME",
         help="A study of `retx list study`, its folder, or `all`.",
         show_default=False,
-        autocompletion=completion.studies,
+        completion="retx.cli.completion:studies",
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="Fewer replications: under two minutes, without emulations.")
+    bool, Option("--quick", help="Fewer replications: under two minutes, without emulations.")
 ]
-Full = Annotated[bool, typer.Option("--full", help="All replications (the default).")]
+Full = Annotated[bool, Option("--full", help="All replications (the default).")]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Directory of the report, or of the reports of `all`; an earlier report is replaced. "
         "Default: out/NAME.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all runs.")]
+Seed = Annotated[int, Option(metavar="N", help="Seed of all runs.")]
 Replications = Annotated[
     int | None,
-    typer.Option(
+    Option(
         metavar="N", min=2, help="Number of draws of each random case. Default: that of the form."
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
-]
+Threads = Annotated[int | None, Option(metavar="N", min=1, help="Use N cores instead of all.")]
 Emulations = Annotated[
     int | None,
-    typer.Option(
+    Option(
         metavar="N",
         help="Number of emulations of each case that the study emulates: 0, or at least 2; by "
         "default that of the form. They take real time.",
@@ -53,25 +50,23 @@ Emulations = Annotated[
 ]
 Calibrate = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--calibrate",
         help="Search the open parameters (open.toml) together instead of writing a report.",
     ),
 ]
 Freeze = Annotated[
     int | None,
-    typer.Option(
-        metavar="TRIAL", help="Write the set-up of a trial to base.toml, and write front.csv."
-    ),
+    Option(metavar="TRIAL", help="Write the set-up of a trial to base.toml, and write front.csv."),
 ]
 SetUp = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="default|base|TRIAL",
         help="Set-up of all runs. Default: base.toml if the study has one.",
     ),
 ]
-Listing = Annotated[bool, typer.Option("--list", help="List the studies.")]
+Listing = Annotated[bool, Option("--list", help="List the studies.")]
 
 
 def command(
@@ -153,27 +148,27 @@ def _calibrate(
     if freeze is not None:
 
         def look(found: HeldOutCheck) -> None:
-            typer.echo(f"{found.change or 'the set-up'}: {len(found.agreeing)} claims agree")
+            echo(f"{found.change or 'the set-up'}: {len(found.agreeing)} claims agree")
 
-        typer.echo(f"Set-up of trial {freeze}: {search.freeze(freeze, look)}")
+        echo(f"Set-up of trial {freeze}: {search.freeze(freeze, look)}")
         return
 
     def show(trial: Trial) -> None:
         bends = ", ".join(f"{it} = {trial.values[it]}" for it in trial.bent) or "default"
         agree = f"{len(trial.agreeing)} of {len(trial.scores)} agree"
-        typer.echo(f"trial {trial.number} ({trial.kind}): {agree}; {bends}")
+        echo(f"trial {trial.number} ({trial.kind}): {agree}; {bends}")
 
     try:
         trials = search.run(show)
     except KeyboardInterrupt:
-        typer.echo(f"{len(search.trials())} trials are kept; the same command goes on.", err=True)
+        echo(f"{len(search.trials())} trials are kept; the same command goes on.", err=True)
         raise
     for sentence in search.summary(trials):
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def _print_names() -> None:
     from retx.study import describe
 
     for entry in describe():
-        typer.echo(f"{entry['name']}: {entry['summary']}")
+        echo(f"{entry['name']}: {entry['summary']}")
