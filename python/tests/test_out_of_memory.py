@@ -56,7 +56,7 @@ def test_a_run_that_is_too_large_says_so_and_its_files_go(tmp_path: Path) -> Non
 def test_a_library_that_aborts_for_want_of_memory(tmp_path: Path) -> None:
     """As polars does: it has an allocator of its own, whose words come first."""
     aborting = "import retx.cli.entry as e, os; e._check_text = lambda _: os.abort()"
-    done = limited(tmp_path, "list", limit=300 << 20, before=aborting)
+    done = limited(tmp_path, "list", limit=270 << 20, before=aborting)
     assert (done.returncode, done.stderr) == (1, f"error: out of memory; {REMEDY}")
     # With memory enough an abort remains one.
     done = limited(tmp_path, "list", limit=1 << 40, before=aborting)
@@ -69,7 +69,7 @@ def test_a_library_that_does_not_load_for_want_of_memory(tmp_path: Path) -> None
         "def missing(_): raise ImportError('failed to map segment from shared object')\n"
         "e._check_text = missing"
     )
-    done = limited(tmp_path, "list", limit=300 << 20, before=broken)
+    done = limited(tmp_path, "list", limit=270 << 20, before=broken)
     assert (done.returncode, done.stderr) == (1, f"error: out of memory; {REMEDY}")
     done = limited(tmp_path, "list", limit=1 << 40, before=broken)
     assert done.returncode == 70
