@@ -5,10 +5,10 @@
 //! ends with it. The worker passes the devices' descriptors to the emulator, which moves the
 //! packets.
 
-mod passing;
+mod socket_messages;
 
 pub use crate::setups::{ExchangeSetup, FlowStreamKey, SourceSetup};
-pub use passing::{
+pub use socket_messages::{
     receive, receive_descriptor, receive_sender_socket, send, send_descriptor, send_sender_socket,
 };
 

@@ -57,7 +57,7 @@ pub use scenario::{
 };
 pub use schedule::Change;
 pub use schema::json_schema;
-pub use spread::{Amount, Drawn, Spread};
+pub use spread::{Amount, Distribution, Spread};
 pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};

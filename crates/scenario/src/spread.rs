@@ -13,13 +13,13 @@ pub enum Spread<T> {
     /// Constant amount.
     Constant(T),
     /// Drawn anew for each use.
-    Drawn(Drawn<T>),
+    Drawn(Distribution<T>),
 }
 
 /// Distribution and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "law", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Drawn<T> {
+pub enum Distribution<T> {
     /// Exponential.
     Exponential {
         /// Mean.
@@ -64,9 +64,11 @@ impl<T: Amount> Spread<T> {
     pub fn law(&self) -> Law {
         match *self {
             Self::Constant(amount) => Law::Constant(amount.value()),
-            Self::Drawn(Drawn::Exponential { mean }) => Law::Exponential(mean.value()),
-            Self::Drawn(Drawn::Uniform { min, max }) => Law::Uniform(min.value(), max.value()),
-            Self::Drawn(Drawn::Pareto { mean, shape }) => {
+            Self::Drawn(Distribution::Exponential { mean }) => Law::Exponential(mean.value()),
+            Self::Drawn(Distribution::Uniform { min, max }) => {
+                Law::Uniform(min.value(), max.value())
+            }
+            Self::Drawn(Distribution::Pareto { mean, shape }) => {
                 Law::Pareto(mean.value() * (shape - 1.0) / shape, shape)
             }
         }
@@ -79,10 +81,12 @@ impl<T: Amount> Spread<T> {
 
     fn check(&self) -> Result<(), String> {
         match *self {
-            Self::Drawn(Drawn::Uniform { min, max }) if min.value() > max.value() => {
+            Self::Drawn(Distribution::Uniform { min, max }) if min.value() > max.value() => {
                 Err("min lies above max: write the smaller one as min".into())
             }
-            Self::Drawn(Drawn::Pareto { shape, .. }) if !(shape > 1.0 && shape.is_finite()) => {
+            Self::Drawn(Distribution::Pareto { shape, .. })
+                if !(shape > 1.0 && shape.is_finite()) =>
+            {
                 Err(format!("a shape of {shape} has no mean: write a number above 1"))
             }
             _ => Ok(()),
@@ -94,7 +98,7 @@ impl<'de, T: Amount> Deserialize<'de> for Spread<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let read = if value.is_object() {
-            Drawn::deserialize(value).map(Self::Drawn)
+            Distribution::deserialize(value).map(Self::Drawn)
         } else {
             T::deserialize(value).map(Self::Constant)
         };
@@ -123,7 +127,7 @@ impl<T: Amount> JsonSchema for Spread<T> {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut generator = inline_generator();
         let constant = T::json_schema(&mut generator);
-        let drawn = Drawn::<T>::json_schema(&mut generator);
+        let drawn = Distribution::<T>::json_schema(&mut generator);
         schemars::json_schema!({ "anyOf": [constant, drawn] })
     }
 }

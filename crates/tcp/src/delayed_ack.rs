@@ -44,7 +44,7 @@ pub(crate) struct Arrival {
     pub bytes: u32,
     /// Length of the segment's TCP header with options, bytes.
     pub header: u32,
-    pub push: bool,
+    pub psh: bool,
     pub fin: bool,
     /// Receive window that the peer knows, bytes.
     pub window: u64,

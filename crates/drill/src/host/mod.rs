@@ -3,17 +3,17 @@
 //! I/O.
 
 mod calls;
-mod end;
 mod epoll;
 mod limits;
 mod options;
 pub mod ready;
 mod settings;
+mod socket_end;
 mod stamps;
 
 pub use calls::Fault;
-pub use end::{ActionCause, Counters, SocketEnd};
 pub use limits::{LimitClocks, unsent_bytes};
+pub use socket_end::{ActionCause, Counters, SocketEnd};
 pub use stamps::{TransmitTimestamp, TransmitTimestamps};
 
 use retx_tcp::{Buffers, Config, Connection, State};

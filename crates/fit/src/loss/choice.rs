@@ -58,7 +58,7 @@ pub fn refusal_reason(fitted: &Fitted, series: &Series) -> Option<String> {
 }
 
 /// Chooses among fitted models, which are sorted by BIC.
-pub fn choose(
+pub fn choose_model(
     fitted: &[(Fitted, Option<String>)],
     best: usize,
     series: &Series,

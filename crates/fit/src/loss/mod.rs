@@ -72,7 +72,7 @@ pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
         }
     }
     let change_points = changes(series, &tested);
-    let decided = choice::choose(&fitted, best, series, (&tested, &change_points));
+    let decided = choice::choose_model(&fitted, best, series, (&tested, &change_points));
     let best_bic = fitted[best].0.bic;
     let (_, fates) = series.fates();
     Some(Answer {

@@ -21,13 +21,13 @@ pub struct Config {
     pub ber: Probability,
     /// Formula for a frame's loss probability.
     #[serde(default)]
-    pub form: Form,
+    pub form: BerFormula,
 }
 
 /// Formulas for the packet error rate, given the bit error rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum BerFormula {
     /// 1 − (1 − BER)^L, where L is the number of bits counted.
     #[default]
     Exact,
@@ -40,8 +40,8 @@ impl Config {
     pub fn error_rate(&self, bytes: u32) -> f64 {
         let bits = 8.0 * f64::from(bytes);
         match self.form {
-            Form::Exact => -libm::expm1(bits * libm::log1p(-self.ber.value())),
-            Form::Linear => (bits * self.ber.value()).min(1.0),
+            BerFormula::Exact => -libm::expm1(bits * libm::log1p(-self.ber.value())),
+            BerFormula::Linear => (bits * self.ber.value()).min(1.0),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Pipe {
                     self.rare_mut().exceptions.marked += 1;
                     return Some(Departure::Marked { id });
                 }
-                Some((_, Event::Copied { id, twin })) => {
+                Some((_, Event::Copied { id, duplicate: twin })) => {
                     self.rare_mut().copy = Some(twin);
                     return Some(Departure::Copied { id });
                 }

@@ -16,7 +16,7 @@ pub(super) enum Event {
     /// The discipline has dropped or marked a packet.
     Action(QueueAction),
     /// A transmission has begun, and the channel makes a copy of the packet.
-    Copied { id: u32, twin: Duplicate },
+    Copied { id: u32, duplicate: Duplicate },
 }
 
 /// Waiting packets and their queue discipline.
@@ -85,7 +85,7 @@ impl Line {
     /// Records that the packet whose transmission began at `start` is duplicated.
     pub fn record_duplicate(&mut self, start: Time, id: u32, twin: Duplicate) {
         self.unnamed = true;
-        self.events.push_back((start, Event::Copied { id, twin }));
+        self.events.push_back((start, Event::Copied { id, duplicate: twin }));
     }
 
     /// Time of the next event to be fetched, or of the next start of a transmission if that is

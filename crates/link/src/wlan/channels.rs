@@ -16,12 +16,12 @@ pub(super) struct Channels {
     /// index is then the sender in the pair that has the channel.
     reciprocal: bool,
     key: StreamKey,
-    pairs: Vec<Option<Pair>>,
+    pairs: Vec<Option<StationChannel>>,
 }
 
 /// Channel from one station to another.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pair {
+pub(super) struct StationChannel {
     models: Vec<channel::State>,
     /// Random streams, one for each position in the longest list of models so far.
     streams: Vec<RandomStream>,
@@ -75,7 +75,7 @@ impl Channels {
         let name = format!("{}-{far}.channel", self.names[from]);
         let stream = |index: usize| self.key.stream(&format!("{name}.{index}"));
         let pair = self.pairs[from * self.names.len() + to].get_or_insert_with(|| {
-            let mut pair = Pair::default();
+            let mut pair = StationChannel::default();
             pair.take_over(&self.first, stream);
             pair
         });
@@ -88,7 +88,7 @@ impl Channels {
     }
 }
 
-impl Pair {
+impl StationChannel {
     /// Replaces the models. A new model of the same kind as the model that it replaces continues
     /// with the state of the old one.
     fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> RandomStream) {

@@ -75,11 +75,11 @@ impl LinuxAckState {
         if bytes >= self.mss {
             let is_larger = bytes > self.mss;
             self.mss = bytes;
-            self.pushed[0] |= arrival.push;
+            self.pushed[0] |= arrival.psh;
             return is_larger;
         }
         let length = bytes + arrival.header;
-        let goes_on = !arrival.push && !arrival.fin;
+        let goes_on = !arrival.psh && !arrival.fin;
         if length >= FIRST_GUESS + BARE_HEADER || length >= SMALLEST_FULL + BARE_HEADER && goes_on {
             self.last_short_size = bytes;
             if bytes == before {

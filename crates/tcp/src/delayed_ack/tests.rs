@@ -16,7 +16,7 @@ fn full(at: u64) -> Arrival {
         now: Time::ZERO + ms(1_000 + at),
         bytes: 1_448,
         header: 32,
-        push: false,
+        psh: false,
         fin: false,
         window: 64_088,
         rto: ms(300),
@@ -102,7 +102,7 @@ fn who_answers_does_not_acknowledge_at_once() {
 #[test]
 fn what_was_pushed_is_acknowledged_when_it_is_read() {
     let mut pending = settled();
-    assert_eq!(take(&mut pending, &Arrival { push: true, ..full(16) }), AckTiming::Within(ms(40)));
+    assert_eq!(take(&mut pending, &Arrival { psh: true, ..full(16) }), AckTiming::Within(ms(40)));
     assert!(pending.ack_due_after_read(true));
     assert!(!pending.ack_due_after_read(false), "the message goes on");
     let mut pending = settled();
@@ -150,7 +150,7 @@ fn two_equal_segments_give_the_size() {
     let measured = |bytes, push, fin| {
         let mut pending = linux();
         pending.on_data(&full(0));
-        let short = Arrival { bytes, header: 20, push, fin, ..full(1) };
+        let short = Arrival { bytes, header: 20, psh: push, fin, ..full(1) };
         (0..2).for_each(|_| _ = pending.on_data(&short));
         pending.mss() == bytes
     };

@@ -41,7 +41,7 @@ impl Connection {
             now,
             bytes: payload_bytes,
             header: BARE_HEADER + if self.timestamps { TIMESTAMPS } else { 0 },
-            push: flags.contains(Flags::PSH),
+            psh: flags.contains(Flags::PSH),
             fin: flags.contains(Flags::FIN),
             window: self.receiver.position().rcv_wnd,
             rto: if self.receiver.pending.is_after_gap(now) { self.rto() } else { Duration::ZERO },
