@@ -24,11 +24,11 @@ def checked_integer(name: str, value: Any, least: int) -> int:  # noqa: ANN401
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise UsageError(f"{name} is {value!r}: a whole number from {least} is needed")
+        raise UsageError(f"{name} is {value!r}: it must be a whole number of at least {least}")
     if number < least:
-        raise UsageError(f"{name} is {number}: at least {least} is needed")
+        raise UsageError(f"{name} is {number}: it must be at least {least}")
     if number > MOST:
-        raise UsageError(f"{name} is {number}: at most {MOST} is possible")
+        raise UsageError(f"{name} is {number}: it must be at most {MOST}")
     return number
 
 
@@ -44,9 +44,9 @@ def optional_path(name: str, value: str | os.PathLike[str] | None) -> Path | Non
 def required_path(name: str, value: str | os.PathLike[str]) -> Path:
     """Checks a path like `optional_path`, but rejects None and empty text."""
     if not isinstance(value, str | os.PathLike):
-        raise UsageError(f"{name} is {value!r}: a path is needed")
+        raise UsageError(f"{name} is {value!r}: it must be a path")
     if not os.fspath(value):
-        raise UsageError(f"{name} is empty: name a place, or leave it out")
+        raise UsageError(f"{name} is empty: name a file or directory, or leave it out")
     return Path(value)
 
 

@@ -200,7 +200,7 @@ def _names(target: Path) -> list[str]:
     if not target.exists():
         return []
     if not target.is_dir():
-        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(target))
+        raise FileExistsError(errno.EEXIST, "exists and is not a directory", str(target))
     return sorted(entry.name for entry in target.iterdir())
 
 

@@ -114,7 +114,7 @@ def _text(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(LIMIT_BYTES + 1)
     if len(content) > LIMIT_BYTES:
-        raise UsageError(f"{path}: larger than {LIMIT_BYTES >> 20} MiB, which no script is")
+        raise UsageError(f"{path}: larger than {LIMIT_BYTES >> 20} MiB, the limit for a script")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -150,7 +150,7 @@ def check_lateness(bound_s: float) -> None:
         UsageError: The bound is below 0, or not finite.
     """
     if not 0 <= bound_s < math.inf:
-        raise UsageError(f"the lateness bound is {bound_s} s: it is a time from 0 s on")
+        raise UsageError(f"the lateness bound is {bound_s} s: it must be at least 0 s")
 
 
 def worker_command() -> list[str]:

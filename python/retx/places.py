@@ -44,7 +44,7 @@ def check_places(
     for path in outputs:
         place = path.resolve()
         if place in seen:
-            raise UsageError(f"{path}: is {seen[place]}, too: write to another file")
+            raise UsageError(f"{path}: is also {seen[place]}: write to another file")
         if whole and place.is_relative_to(whole):
             raise UsageError(
                 f"{path}: lies in {directory}, which is written as a whole: write it elsewhere"

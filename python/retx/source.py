@@ -111,7 +111,7 @@ def _from_file(path: Path) -> Source:
         content = file.read(LIMIT_BYTES + 1)
     if len(content) > LIMIT_BYTES:
         raise ScenarioError(
-            f"{path}: larger than {LIMIT_BYTES >> 20} MiB, which no scenario file is"
+            f"{path}: larger than {LIMIT_BYTES >> 20} MiB, the limit for a scenario file"
         )
     try:
         return Source(content.decode("utf-8"), str(path), base=path.parent)

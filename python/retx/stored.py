@@ -200,9 +200,9 @@ def _summary(path: Path) -> dict[str, Any]:
     found = current_summary(found) if isinstance(found, dict) else {}
     keys = found.keys()
     if "verdicts" in keys:
-        raise UsageError(f"{path}: is the report of a study: its page is report.html")
+        raise UsageError(f"{path}: is the report of a study: open its page, report.html")
     if not (keys >= OF_ALL and (keys >= OF_ONE or keys >= OF_MANY)):
-        raise UsageError(f"{file}: is not what retx writes of a run: name another directory")
+        raise UsageError(f"{file}: is not a result of retx: name another directory")
     summary: dict[str, Any] = found
     return summary
 

@@ -104,7 +104,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
     anywhere = trust.files_anywhere or file in named_by_user
     if not (anywhere or path.resolve().is_relative_to(base.resolve())):
         raise DataFileError(
-            "lies outside the scenario's folder: copy it there, or allow it by --files-anywhere "
+            "is outside the scenario's folder: copy it there, or allow it by --files-anywhere "
             "(files_anywhere=True)"
         )
     try:
@@ -113,7 +113,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
     except OSError as error:
         raise DataFileError(f"cannot be read: {error.strerror}") from None
     if len(content) > LIMIT_BYTES:
-        raise DataFileError(f"larger than {LIMIT_BYTES >> 20} MiB, which no trace is")
+        raise DataFileError(f"larger than {LIMIT_BYTES >> 20} MiB, the limit for a trace")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

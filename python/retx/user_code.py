@@ -155,8 +155,8 @@ class Finder:
         if what:
             raise CodeRefusedError(
                 "class",
-                f"{cls.__qualname__} is no longer what {path} holds ({what} differs): the file was "
-                "edited since it was imported, or the class changed; import it anew "
+                f"{cls.__qualname__} differs from the class in {path} ({what} differs): the file "
+                "was edited since it was imported, or the class changed; import it anew "
                 "(importlib.reload), or name the file",
             )
         self._unedited.add(cls)
@@ -315,9 +315,9 @@ def _try(cls: type, make: Callable[[], object]) -> None:
         # All frames below this function and `make` belong to user code.
         for _ in range(2):
             tail = tail.tb_next if tail else None
-        raise UserCodeError(f"{cls.__qualname__} failed as it was made: {_one_line(error)}") from (
-            error.with_traceback(tail)
-        )
+        raise UserCodeError(
+            f"{cls.__qualname__} failed when it was created: {_one_line(error)}"
+        ) from (error.with_traceback(tail))
 
 
 def _since(path: str, traceback: TracebackType | None) -> TracebackType | None:

@@ -92,7 +92,7 @@ def read_vary(word: str) -> tuple[str, Varied]:
         return key, Span(number(low), number(high), unit, bool(log), count)
     if re.search(rf"{NUMBER}[^,\"']*\.\.\s*{NUMBER}", text):
         raise UsageError(
-            f"--vary {word}: a range is two numbers, with one unit after the second: 5..100 ms"
+            f"--vary {word}: a range has two numbers, and one unit after the second: 5..100 ms"
         )
     values = [value.strip() for value in split_values(text)]
     if not all(values):
@@ -166,7 +166,7 @@ def _toml(word: str, text: str) -> Any:  # noqa: ANN401
         return tomllib.loads(f"values = {text}")["values"]
     except tomllib.TOMLDecodeError:
         raise UsageError(
-            f"--vary {word}: {text!r} is not TOML: in brackets texts stand in quotes: [0.1, 0.2], "
+            f"--vary {word}: {text!r} is not TOML: texts within brackets need quotes: [0.1, 0.2], "
             '["reno", "cubic"]; without brackets they need none: reno,cubic'
         ) from None
 

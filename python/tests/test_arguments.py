@@ -30,9 +30,12 @@ def swept(**options: Any) -> retx.Sweep:
     [
         (lambda: retx.run(LOSSY, pcap_at=["cloud@server"]), "pcap_at says where .* add pcap"),
         (lambda: retx.run(LOSSY, pcap="x", pcap_at=[1]), "capture: 1: write LINK@NODE"),
-        (lambda: retx.run(LOSSY, pcap=""), "pcap is empty: name a place, or leave it out"),
+        (
+            lambda: retx.run(LOSSY, pcap=""),
+            "pcap is empty: name a file or directory, or leave it out",
+        ),
         (lambda: retx.run(LOSSY, out=""), "out is empty: name a place"),
-        (lambda: retx.run(LOSSY, out=3), "out is 3: a path is needed"),
+        (lambda: retx.run(LOSSY, out=3), "out is 3: it must be a path"),
         (lambda: retx.replicate(LOSSY, 1, out=""), "out is empty"),
         (lambda: swept(out=""), "out is empty"),
         (lambda: retx.run(LOSSY).save(""), "directory is empty"),
@@ -42,10 +45,10 @@ def swept(**options: Any) -> retx.Sweep:
         (lambda: retx.run(LOSSY, overrides=[("seed", 4)]), "overrides is .* a dict of values"),
         (lambda: retx.run(LOSSY, overrides={1: 4}), "overrides: the key 1 is no text"),
         (lambda: swept(overrides=[("seed", 4)]), "overrides is .* a dict of values"),
-        (lambda: retx.replicate(LOSSY, "2"), "replications is '2': a whole number from 1 is"),
+        (lambda: retx.replicate(LOSSY, "2"), "replications is '2': it must be a whole number"),
         (lambda: retx.replicate(LOSSY, 2.0), "replications is 2.0: a whole number"),
         (lambda: retx.replicate(LOSSY, True), "replications is True: a whole number"),
-        (lambda: retx.replicate(LOSSY, 0), "replications is 0: at least 1 is needed"),
+        (lambda: retx.replicate(LOSSY, 0), "replications is 0: it must be at least 1"),
         (lambda: retx.replicate(LOSSY, 2, threads="2"), "threads is '2': a whole number"),
         (lambda: swept(threads="2"), "threads is '2': a whole number"),
         (lambda: retx.tune(LOSSY, VARY, maximise=["goodput"], trials="3"), "trials is '3'"),
@@ -96,7 +99,9 @@ def test_what_can_be_meant_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_derivation_that_returns_no_dict_is_reported() -> None:
-    message = r"replication 0: TypeError: it returned \[1\]: a dict of numbers by name is wanted"
+    message = (
+        r"replication 0: TypeError: it returned \[1\]: it must return a dict of numbers by name"
+    )
     with pytest.raises(retx.UserCodeError, match=message):
         swept(derive=lambda _: [1])
 

@@ -209,7 +209,7 @@ def test_one_of_many_draws_is_made_again(cli: Cli, lossy: Path, tmp_path: Path) 
     [
         (["2", "--replications", "3"], "makes draw N alone: leave out --replications"),
         (["-1"], "Invalid value for '--replication'"),
-        ([str(2**64)], "at most 9223372036854775807 is possible"),
+        ([str(2**64)], "it must be at most 9223372036854775807"),
     ],
 )
 def test_draws_that_cannot_be_made(cli: Cli, lossy: Path, options: list, message: str) -> None:

@@ -213,7 +213,7 @@ def test_families_take_turns() -> None:
     }  # fmt: skip
     # One is the same condition whether others are drawn beside it or not.
     assert drawn[len(names)] == condition(len(names), 1, "classic")
-    with pytest.raises(UsageError, match="families is 'new': there is all, classic, long_fat"):
+    with pytest.raises(UsageError, match="families is 'new': choose one of all, classic, long_fat"):
         chosen("new")
 
 
@@ -412,7 +412,7 @@ def test_a_grid_has_a_verdict_and_a_figure(tmp_path: Path) -> None:
     assert axes.get_xlim() == axes.get_ylim()
     assert figure.data["agreement"].height == 3
     figure.save(tmp_path / "agreement.png")
-    with pytest.raises(UsageError, match="no quantity 'speed' in the grid; there is response"):
+    with pytest.raises(UsageError, match="no quantity 'speed' in the grid; it has response"):
         found.of("speed")
 
 
@@ -459,10 +459,10 @@ def test_points_apart_are_ringed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "name a scenario file (TOML), or --grid N"),
-        (["{path}", "--grid", "3"], "name a scenario file (TOML), or --grid N"),
+        ([], "name a scenario file (TOML), or use --grid N"),
+        (["{path}", "--grid", "3"], "name a scenario file (TOML), or use --grid N"),
         (["--grid", "3"], "add --out DIR"),
-        (["--grid", "0", "--out", "x"], "conditions is 0: at least 1 is needed"),
+        (["--grid", "0", "--out", "x"], "conditions is 0: it must be at least 1"),
         (["--grid", "3", "--out", "x", "--set", "seed=1"], "--grid draws its own"),
         (["{path}", "--out", "x"], "--out is for --grid"),
         (["{path}", "--quantity", "rto_count"], "--quantity is for --grid"),
@@ -475,11 +475,11 @@ def test_points_apart_are_ringed() -> None:
             "there is response_time_s, exchange_mean_s",
         ),
         (["{path}", "--table", "x.txt"], "must end in .csv or .parquet"),
-        (["{path}", "--emulations", "1"], "emulations is 1: at least 2 is needed"),
-        (["{path}", "--simulations", "1"], "simulations is 1: at least 2 is needed"),
-        (["{path}", "--jobs", "0"], "jobs is 0: at least 1 is needed"),
+        (["{path}", "--emulations", "1"], "emulations is 1: it must be at least 2"),
+        (["{path}", "--simulations", "1"], "simulations is 1: it must be at least 2"),
+        (["{path}", "--jobs", "0"], "jobs is 0: it must be at least 1"),
         (["{path}", "--retries", "-1"], "retries is -1: at least 0 is needed"),
-        (["{path}", "--confidence", "1"], "confidence is 1.0: it lies between 0 and 1"),
+        (["{path}", "--confidence", "1"], "confidence is 1.0: it must be between 0 and 1"),
         (["{path}", "--backend", "netem"], 'no backend "netem"'),
         (["{path}", "--set", "flow.download.tcp=sack"], "no kernel can be set to"),
     ],

@@ -73,7 +73,7 @@ def test_what_a_capture_does_not_show(
         tables.plot.queue()
     done = cli("diagnose", str(run[1]), "--plot", "queue")
     assert done.returncode == 2
-    assert "a capture does not show it; there are cwnd, sequence" in done.stderr
+    assert "a capture does not show it; choose one of cwnd, sequence" in done.stderr
     assert not list(tmp_path.rglob("*.png"))
 
 

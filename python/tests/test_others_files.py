@@ -264,7 +264,7 @@ def test_a_tuning_adds_no_tables_to_another_database(tmp_path: Path) -> None:
         database.execute("create table diary(entry)")
     before = file.read_bytes()
     vary = {"link.cloud.delay": retx.Range(5, 20, "ms")}
-    with pytest.raises(UsageError, match="a database of something else, with the table diary"):
+    with pytest.raises(UsageError, match="a database of another program, with the table diary"):
         retx.tune(LOSSY, vary, maximise=["goodput"], trials=1, storage=file)
     assert file.read_bytes() == before
 

@@ -178,7 +178,7 @@ def test_a_sweep_does_not_replace_the_scenario_that_it_reads(cli: Cli, tmp_path:
     ],
 )
 def test_empty_arguments_are_refused(cli: Cli, arguments: list[str], where: str) -> None:
-    refused(cli(*arguments), f"there is an empty argument{where}: write what is meant")
+    refused(cli(*arguments), f"there is an empty argument{where}: leave it out, or write a value")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_empty_arguments_are_refused(cli: Cli, arguments: list[str], where: str)
         (["run", "lossy.toml", "--plot", "cwnd="], ["--plot cwnd=", "no file is named"]),
         (["sweep", "lossy.toml", "--out", "lossy.toml"], ["no directory"]),
         (["sweep", "--status", "lossy.toml"], ["is no directory of a sweep"]),
-        (["compare", "--grid", "1", "--out", "lossy.toml"], ["exists and is no directory"]),
+        (["compare", "--grid", "1", "--out", "lossy.toml"], ["exists and is not a directory"]),
     ],
 )
 def test_places_that_are_none(
@@ -210,7 +210,7 @@ def test_places_that_are_none(
 )
 def test_status_stands_alone(cli: Cli, others: list[str], named: str) -> None:
     done = cli("sweep", "--status", "sweep", *others)
-    refused(done, f"--status DIR stands alone: leave out {named}")
+    refused(done, f"--status DIR takes no other options: leave out {named}")
 
 
 def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_path: Path) -> None:

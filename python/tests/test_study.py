@@ -239,7 +239,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", 'label = "1 %"', 'lable = "1 %"', "lable: unknown key"),
         ("study.toml", '"download.toml"', '"upload.toml"', "no file upload.toml"),
         ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),
-        ("study.toml", "{ quick = 2, full = 5 }", "{ quick = 1, full = 5 }", "of 2 at least"),
+        ("study.toml", "{ quick = 2, full = 5 }", "{ quick = 1, full = 5 }", "at least 2"),
         ("study.toml", '"https://doi.org', '"javascript:alert(1)//doi.org', "write https://"),
         ("claims.toml", 'rule       = "number"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
@@ -310,7 +310,7 @@ def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (("high-bear",), "did you mean 'high-ber'?"),
         (("high-ber", "--quick", "--full"), "exclude each other"),
         (("high-ber", "--replications", "1"), "replications"),
-        (("high-ber", "--emulations", "1"), "--emulations 1: 0 for none, or 2 at least"),
+        (("high-ber", "--emulations", "1"), "--emulations 1: use 0 for none, or at least 2"),
     ],
 )
 def test_bad_input_is_reported(cli, arguments: tuple[str, ...], message: str) -> None:

@@ -208,7 +208,7 @@ def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
         ('source = "guess"\nsets', "sets", "needs `from`, `to`, `default` and `source`"),
         ("whole = true }", "whole = true }\nvalues = []\nrang = 1", "rang: unknown key"),
         ("full  =", "fool  =", "needs quick and full"),
-        ('name   = "delay"', 'name   = "rate"', "rate: stands twice"),
+        ('name   = "delay"', 'name   = "rate"', "rate: is defined twice"),
     ],
 )
 def test_wrong_open_parameters_are_reported(toy: Path, old: str, new: str, message: str) -> None:
@@ -273,7 +273,7 @@ def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
     # Known results are not recomputed: a number put in their place comes back.
     known.values = {key: [2.0] for key in known.values}
     assert Measured(study, Plan("quick", threads=1)).run_asked(asked, known) == 1
-    with pytest.raises(StudyError, match="asks for a whole table"):
+    with pytest.raises(StudyError, match="reads a whole table"):
         measured.run_asked(lambda of: of.table("sizes"), known)
 
 

@@ -105,7 +105,7 @@ def test_the_file_of_another_tuning_is_refused(tmp_path) -> None:
         tuned(2, tmp_path / "text.db")
     with (tmp_path / "tuning.db.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ValueError, match="another tuning is being written there"):
+        with pytest.raises(ValueError, match="another tuning is writing to it"):
             tuned(3, path)
     assert sqlite3.connect(path).execute("select count(*) from trials").fetchone() == (2,)
 

@@ -157,7 +157,7 @@ def test_shares_and_their_sentence() -> None:
 def test_units() -> None:
     assert (seconds_of("1 min"), rate_of("2.5 Mbit/s")) == (60.0, 2.5e6)
     assert [power_of_two(value) for value in (1, 2, 3, 1.5e6)] == [1, 2, 4, 1 << 21]
-    with pytest.raises(ValueError, match="is in none of"):
+    with pytest.raises(ValueError, match="has none of the units"):
         seconds_of("3 parsecs")
 
 
@@ -277,7 +277,7 @@ def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": "soon"}, 'a time is needed, such as "10 s"'),
+        ({"budget": "soon"}, 'it must be a time, such as "10 s"'),
         ({"budget": -1}, "a time is needed"),
         ({"flow": "upload"}, "there is download"),
         ({"replications": 0}, "at least 1"),

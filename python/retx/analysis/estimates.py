@@ -112,4 +112,4 @@ def _grouped(table: pl.DataFrame, by: Sequence[str]) -> pl.dataframe.group_by.Gr
 
 def _check(confidence: float) -> None:
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}: it lies between 0 and 1")
+        raise ValueError(f"confidence is {confidence}: it must be between 0 and 1")

@@ -23,7 +23,9 @@ def numeric(table: pl.DataFrame, name: str) -> pl.Series:
     needed(table, [name])
     if not table[name].dtype.is_numeric():
         numbers = [other for other, dtype in table.schema.items() if dtype.is_numeric()]
-        raise TableError(f"column {name!r} holds no numbers; these do: {', '.join(numbers)}")
+        raise TableError(
+            f"column {name!r} holds no numbers; these columns do: {', '.join(numbers)}"
+        )
     return table[name]
 
 

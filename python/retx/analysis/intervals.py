@@ -21,7 +21,7 @@ def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
         confidence: Confidence level.
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}: it lies between 0 and 1")
+        raise ValueError(f"confidence is {confidence}: it must be between 0 and 1")
     if n < 2:
         return float("nan")
     return float(stdtrit(n - 1, 0.5 + confidence / 2)) * deviation / sqrt(n)

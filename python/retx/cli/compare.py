@@ -152,11 +152,11 @@ def _check(
 ) -> None:
     settings, table, latex = of_one
     if (scenario is None) == (grid is None):
-        raise UsageError("name a scenario file (TOML), or --grid N for drawn conditions")
+        raise UsageError("name a scenario file (TOML), or use --grid N to draw conditions")
     if grid is None and out:
         raise UsageError("--out is for --grid; the table of one scenario goes to --table FILE")
     if grid is not None and out is None:
-        raise UsageError("--grid keeps its results in a directory: add --out DIR")
+        raise UsageError("--grid stores its results in a directory: add --out DIR")
     if grid is not None and (settings or table or latex):
         raise UsageError("--set, --table and --latex are for a scenario; --grid draws its own")
     if table and table.suffix not in (".csv", ".parquet"):

@@ -40,7 +40,7 @@ def check_csv(place: Path | None) -> None:
     if place is None or is_file(place) or not place.exists():
         return
     if not place.is_dir():
-        raise UsageError(f"--csv {place}: a file of a table ends in .csv: name it so")
+        raise UsageError(f"--csv {place}: the name of the file must end in .csv")
     if any(place.iterdir()):
         raise UsageError(f"--csv {place}: exists and is not empty: name another directory")
 

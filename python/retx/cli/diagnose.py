@@ -111,7 +111,8 @@ def _drawings(
     for figure in figures:
         if figure.kind not in PLOTS:
             raise UsageError(
-                f"--plot {figure.kind}: a capture does not show it; there are {', '.join(PLOTS)}"
+                f"--plot {figure.kind}: a capture does not show it; "
+                f"choose one of {', '.join(PLOTS)}"
             )
     return figures
 

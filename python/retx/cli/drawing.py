@@ -77,7 +77,7 @@ class Drawing:
             raise UsageError(f"{needed}: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
-            raise UsageError(f"--flow {self.flow}: no such flow; there is {listed(names)}")
+            raise UsageError(f"--flow {self.flow}: no such flow; choose one of {listed(names)}")
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
@@ -137,7 +137,9 @@ def draw_all(drawings: list[Drawing], figure: Callable[[Drawing], Figure]) -> li
     places = [drawing.place(None) for drawing in drawings]
     for place in places:
         if places.count(place) > 1:
-            raise UsageError(f"{place}: two figures go there: name a file for one of them")
+            raise UsageError(
+                f"{place}: two figures would be written there: name a file for one of them"
+            )
     written, reasons = [], []
     for drawing, place in zip(drawings, places, strict=True):
         with drawing.open(None) as path:
@@ -166,7 +168,7 @@ def drawings(
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
     if not words and width:
-        raise UsageError("--width is that of a figure: add --plot KIND")
+        raise UsageError("--width sets the width of a figure: add --plot KIND")
     return in_width([of_run(word, flow, span) for word in words], width)
 
 
@@ -179,7 +181,7 @@ def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
     if width is None:
         return figures
     if width not in WIDTHS:
-        raise UsageError(f"--width {width}: there is {', '.join(WIDTHS)}")
+        raise UsageError(f"--width {width}: choose one of {', '.join(WIDTHS)}")
     for figure in figures:
         figure.width = width
     return figures
@@ -213,7 +215,7 @@ def of_run(
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
     kind, file = file_of(word, option)
     if kind not in KINDS:
-        raise UsageError(f"{option}{word}: no plot {kind!r}; there are {', '.join(KINDS)}")
+        raise UsageError(f"{option}{word}: no plot {kind!r}; choose one of {', '.join(KINDS)}")
     alone = "or plot it by a command of its own"
     if flow and kind in OF_ALL_FLOWS:
         raise UsageError(f"{option}{kind} shows all flows together: leave out --flow, {alone}")
@@ -231,7 +233,9 @@ def file_of(word: str, option: str) -> tuple[str, Path | None]:
     """
     kind, equals, name = word.partition("=")
     if equals and not name:
-        raise UsageError(f"{option}{word}: no file is named: leave out the =, or name one")
+        raise UsageError(
+            f"{option}{word}: the file name is missing: leave out the =, or name a file"
+        )
     file = Path(name) if name else None
     if file and file.suffix.lower() not in PICTURES + DATA:
         endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"

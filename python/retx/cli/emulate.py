@@ -90,7 +90,7 @@ def command(
         _calibrate(backend, as_json) if calibrate else _clean()
         return
     if scenario is None:
-        raise UsageError("which scenario? name a file (TOML)")
+        raise UsageError("no scenario is named: name a file (TOML)")
     if pcap_at and not pcap:
         raise UsageError("--pcap-at says where to capture: add --pcap FILE")
     options.check_with_out(out, force, no_segments)

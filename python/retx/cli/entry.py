@@ -200,7 +200,7 @@ def _check_text(arguments: list[str]) -> None:
         if not word or (name.startswith("--") and equals and not value):
             where = before if before.startswith("-") and not word else name
             after = f" after {where}" if where else ""
-            raise UsageError(f"there is an empty argument{after}: write what is meant")
+            raise UsageError(f"there is an empty argument{after}: leave it out, or write a value")
         shown = os.fsencode(word).decode("utf-8", "backslashreplace")
         if shown != word:
             raise UsageError(f"argument '{shown}' is not UTF-8: write it, or name the file, so")

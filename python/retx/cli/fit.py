@@ -97,13 +97,13 @@ def command(
 
     if convert is not None:
         if any((captures, flow, with_check, ping, iperf3, trace, mahimahi, out, replay)):
-            raise UsageError("--convert reads its own text: leave the other options out")
+            raise UsageError("--convert takes no other input: leave the other options out")
         _convert(convert, as_json=as_json)
         return
     if replay and out is None and not with_check:
         raise UsageError("--replay changes the scenario: add -o S.toml")
     if out is not None and out.suffix != ".toml":
-        raise UsageError(f"{out}: a scenario is a TOML file: let the name end in .toml")
+        raise UsageError(f"{out}: a scenario is a TOML file: choose a name that ends in .toml")
     if captures:
         if ping or iperf3 or trace or mahimahi:
             raise UsageError("a capture and a series describe different paths: name one of them")

@@ -42,9 +42,9 @@ def command(file: File = Path("scenario.toml"), like: Like = None, force: Force 
     from retx.directory import new_file
 
     if file.suffix != ".toml":
-        raise UsageError(f"{file}: a scenario is a TOML file: let the name end in .toml")
+        raise UsageError(f"{file}: a scenario is a TOML file: choose a name that ends in .toml")
     if file.exists() and not force:
-        raise UsageError(f"{file}: is there already: choose another name, or add --force")
+        raise UsageError(f"{file}: exists already: choose another name, or add --force")
     text = FIRST.read_text(encoding="utf-8") if like is None else templates.text(like)
     if write_schema(file.with_name(SCHEMA)):
         text = f"#:schema ./{SCHEMA}\n{text}"

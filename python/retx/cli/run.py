@@ -58,7 +58,7 @@ class Outputs:
         inside = [it.kind for it in self.figures if self.directory and not it.file]
         twice = [kind for kind in inside if inside.count(kind) > 1]
         if twice:
-            raise UsageError(f"--plot {twice[0]}: is asked for twice: name a file for one of them")
+            raise UsageError(f"--plot {twice[0]}: is requested twice: name a file for one of them")
         figures = [it.place(None) for it in self.figures if it.file or not self.directory]
         check_csv(self.csv)
         check_places(scenario, [self.pcap, self.csv, *figures], self.directory, overrides)
@@ -114,17 +114,17 @@ def command(
         check_no_segments(outputs.figures)
     if replications is None:
         if threads is not None:
-            raise UsageError("--threads goes with --replications: one run uses one core")
+            raise UsageError("--threads needs --replications: a single run uses one core")
         if pcap_at and not pcap:
             raise UsageError("--pcap-at says where to capture: add --pcap FILE")
         arguments |= {"pcap_at": pcap_at or [], "replication": replication or 0}
         _run_one(scenario, arguments, outputs)
     else:
         if replication is not None:
-            raise UsageError("--replication N makes draw N alone: leave out --replications")
+            raise UsageError("--replication N runs only replication N: leave out --replications")
         if pcap or outputs.figures:
             raise UsageError(
-                "--pcap and --plot show one run: take --replication N instead of --replications"
+                "--pcap and --plot show one run: use --replication N instead of --replications"
             )
         _run_many(scenario, arguments | {"threads": threads}, replications, outputs)
 
@@ -205,7 +205,9 @@ def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
     """
     for key in varied:
         if key in overrides:
-            raise UsageError(f"--set {key}: --vary gives it other values: leave out one")
+            raise UsageError(
+                f"--set {key}: --vary also sets this key: leave out one of the options"
+            )
 
 
 def print_json(summary: Any) -> None:  # noqa: ANN401

@@ -148,7 +148,7 @@ def command(
     directory = out or Path("out") / f"{scenario.stem}-sweep"
     figures = in_width([of_sweep(word, "--plot ") for word in plots or []], width)
     if width and not figures:
-        raise UsageError("--width is that of a figure: add --plot KIND")
+        raise UsageError("--width sets the width of a figure: add --plot KIND")
     shown = SweepOutput(metric, as_json, csv, figures, pair, latex)
     check_places(scenario, shown.files, directory, overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
@@ -172,7 +172,7 @@ def _check_alone(others: dict[str, object]) -> None:
     for name, given in others.items():
         # The test must not treat a seed of 0 as missing.
         if given is not None and given is not False and given != []:
-            raise UsageError(f"--status DIR stands alone: leave out {name}")
+            raise UsageError(f"--status DIR takes no other options: leave out {name}")
 
 
 def _print_status(directory: Path) -> None:

@@ -104,7 +104,7 @@ def command(
     check_places(scenario, [storage, out, landscape, pareto], overrides=overrides)
     for key in keys:
         if keys.count(key) > 1:
-            raise UsageError(f"--vary {key}: is there twice: leave out one")
+            raise UsageError(f"--vary {key}: is given twice: leave out one")
     check_set(overrides, keys)
     found = tune(
         scenario,
@@ -130,7 +130,7 @@ def command(
 
 def _check(pareto: Path | None, landscape: Path | None, objectives: list[str]) -> None:
     if pareto and len(objectives) < 2:
-        raise UsageError("--pareto sets two objectives against each other: name two")
+        raise UsageError("--pareto plots two objectives: name two")
     for option, path in (("--pareto", pareto), ("--landscape", landscape)):
         if path and path.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise UsageError(f"{option} {path}: the file must end in .png, .svg, .pdf")

@@ -110,7 +110,7 @@ def _picture(word: str | None) -> Path | None:
         return None
     kind, equals, name = word.partition("=")
     if kind != "why" or (equals and not name):
-        raise UsageError(f"--plot {word}: write why, or why=FILE; other plots are of `retx run`")
+        raise UsageError(f"--plot {word}: write why, or why=FILE; `retx run` draws the other plots")
     path = Path(name or "why.png")
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise UsageError(f"--plot {word}: the file must end in .png, .svg, .pdf")

@@ -291,9 +291,9 @@ def check(simulations: int, confidence: float, plan: Plan) -> None:
     """
     plan.check()
     if simulations < 2:
-        raise UsageError(f"simulations is {simulations}: at least 2 is needed")
+        raise UsageError(f"simulations is {simulations}: it must be at least 2")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence is {confidence}: it lies between 0 and 1")
+        raise UsageError(f"confidence is {confidence}: it must be between 0 and 1")
 
 
 def compared(

@@ -91,5 +91,5 @@ def chosen(families: str) -> tuple[str, ...]:
         return tuple(FAMILIES)
     if families not in FAMILIES:
         known = ", ".join([ALL, *FAMILIES])
-        raise UsageError(f"families is {families!r}: there is {known}")
+        raise UsageError(f"families is {families!r}: choose one of {known}")
     return (families,)

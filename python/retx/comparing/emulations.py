@@ -45,7 +45,7 @@ class Plan:
             ("jobs", 1 if self.jobs is None else self.jobs, 1),
         ):
             if value < least:
-                raise UsageError(f"{name} is {value}: at least {least} is needed")
+                raise UsageError(f"{name} is {value}: it must be at least {least}")
         check_lateness(self.lateness_bound_s)
 
 

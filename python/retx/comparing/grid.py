@@ -102,7 +102,7 @@ class Grid:
         rows = self.table.filter(pl.col("quantity") == quantity)
         if rows.is_empty():
             known = ", ".join(self.table["quantity"].drop_nulls().unique(maintain_order=True))
-            raise UsageError(f"no quantity {quantity!r} in the grid; there is {known or 'none'}")
+            raise UsageError(f"no quantity {quantity!r} in the grid; it has {known or 'none'}")
         return rows
 
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
@@ -206,7 +206,7 @@ def compare_grid(
         UsageError: A number is out of range, or the directory holds a grid with other settings.
     """
     if conditions < 1:
-        raise UsageError(f"conditions is {conditions}: at least 1 is needed")
+        raise UsageError(f"conditions is {conditions}: it must be at least 1")
     plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
     check(simulations, confidence, plan)
     chosen(families)
@@ -342,7 +342,7 @@ def _kept(directory: Path) -> Iterator[Path]:
         UsageError: Another process writes a grid there.
     """
     if directory.exists() and not directory.is_dir():
-        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(directory))
+        raise FileExistsError(errno.EEXIST, "exists and is not a directory", str(directory))
     if not (directory / SETTINGS).exists() and directory.is_dir() and any(directory.iterdir()):
         reason = f"is not empty, and holds no {SETTINGS} of a grid: name another directory"
         raise FileExistsError(errno.EEXIST, reason, str(directory))

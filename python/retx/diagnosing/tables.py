@@ -106,7 +106,7 @@ class FlowTables:
         Raises:
             NotRecordedError: Always.
         """
-        raise NotRecordedError("a capture does not show the cause that the sender assumes")
+        raise NotRecordedError("a capture does not show the cause that the sender infers")
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:

@@ -42,7 +42,7 @@ def bytes_of(value: int | str, mss: int) -> int:
 def _number(text: str, units: dict[str, float]) -> float:
     found = _TEXT.fullmatch(text)
     if not found or found[2] not in units:
-        raise ValueError(f"{text!r} is in none of {', '.join(units)}")
+        raise ValueError(f"{text!r} has none of the units {', '.join(units)}")
     return float(found[1].replace("_", "")) * units[found[2]]
 
 

@@ -77,7 +77,7 @@ def _plan(budget: str | float | None, replications: int | None) -> Plan:
     except (TypeError, ValueError):
         allowed = float("nan")
     if not 0 < allowed < float("inf"):
-        raise UsageError(f'budget is {budget!r}: a time is needed, such as "10 s"')
+        raise UsageError(f'budget is {budget!r}: it must be a time, such as "10 s"')
     return Plan(budget_s=allowed, draws=draws)
 
 
@@ -92,7 +92,7 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
         if flow["name"] == name:
             return dict(flow)
     names = ", ".join(flow["name"] for flow in flows)
-    raise UsageError(f"flow {name!r}: no flow over TCP has that name; there is {names}")
+    raise UsageError(f"flow {name!r}: no TCP flow has that name; choose one of {names}")
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:

@@ -108,7 +108,7 @@ class Figure(figure.Figure):
             UsageError: The width is unknown.
         """
         if width not in WIDTHS:
-            raise UsageError(f"width {width!r}: there is {', '.join(WIDTHS)}")
+            raise UsageError(f"width {width!r}: choose one of {', '.join(WIDTHS)}")
         inches, height = self.get_size_inches()
         share = WIDTHS[width] / WIDTH_INCHES
         if width == "column" and inches > WIDTHS[width]:

@@ -98,7 +98,7 @@ def contour(
     values = values[np.ix_(np.argsort(up), np.argsort(right))]
     right, up = np.sort(right), np.sort(up)
     if min(values.shape) < 2:
-        raise PlotError("lines of equal height need two values at least of each parameter")
+        raise PlotError("lines of equal height need at least two values of each parameter")
     scale, label = axis(z, found["mean"])
     with styled():
         figure, axes = one_panel(HEIGHT_INCHES, ax)

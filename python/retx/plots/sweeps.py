@@ -147,7 +147,7 @@ class SweepPlot:
         if not models:
             return None
         if self._scenario is None:
-            raise PlotError("closed forms need the scenario that was swept: none is known here")
+            raise PlotError("closed forms need the scenario of the sweep, which is not known here")
         needed(self._table, [x])
         points = _points(self._table[x].drop_nulls())
         parts = [self._calculated(x, value, y, models, flow) for value in points]

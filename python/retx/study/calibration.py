@@ -305,7 +305,7 @@ class Search:
             there = self.study.folder / name
             if there.exists() and not read_regular(there).startswith(head):
                 raise UsageError(
-                    f"{there}: is in the way, and `retx study --freeze` did not write it: move it"
+                    f"{there}: exists, and `retx study --freeze` did not write it: move it away"
                 )
         plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
         module = module_of(self.study)

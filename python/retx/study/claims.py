@@ -58,7 +58,8 @@ class Number:
     def __post_init__(self) -> None:
         if self.step > last_digit(self.value) and not self.step_why:
             raise StudyError(
-                f"step {self.step:g} is wider than the last digit of {self.value:g}: say `step_why`"
+                f"step {self.step:g} is wider than the last digit of {self.value:g}: "
+                "give the reason as `step_why`"
             )
 
     def target(self) -> Target:

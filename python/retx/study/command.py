@@ -99,7 +99,7 @@ def command(
     if quick and full:
         raise UsageError("--quick and --full exclude each other")
     if emulations is not None and emulations != 0 and emulations < 2:
-        raise UsageError(f"--emulations {emulations}: 0 for none, or 2 at least")
+        raise UsageError(f"--emulations {emulations}: use 0 for none, or at least 2")
     from retx.cli.resuming import print_resume_hint
     from retx.study.index import check_index, write_index
     from retx.study.library import load

@@ -73,7 +73,9 @@ class Found:
         kind, _, rest = quantity.partition(".")
         name, _, column = rest.rpartition(".")
         if kind != "flow":
-            raise StudyError(f"{quantity}: of emulations there are quantities flow.NAME.COLUMN")
+            raise StudyError(
+                f"{quantity}: emulations have only quantities of the form flow.NAME.COLUMN"
+            )
         found = []
         for summary in self.summaries:
             rows = [flow for flow in summary["flows"] if flow["name"] == name]
@@ -144,7 +146,9 @@ def _read(kept: Path | None) -> list[dict[str, Any]]:
     try:
         runs: list[dict[str, Any]] = json.loads(read_regular(kept))["runs"]
     except (ValueError, KeyError, TypeError) as error:
-        raise StudyError(f"{kept}: not what a study has written ({error}): delete it") from None
+        raise StudyError(
+            f"{kept}: not a file that a study has written ({error}): delete it"
+        ) from None
     return runs
 
 

@@ -34,7 +34,7 @@ def check_index(folder: Path) -> None:
         with path.open(encoding="utf-8", errors="replace") as file:
             if MARK in file.read(MARK_WITHIN):
                 return
-    raise FileExistsError(errno.EEXIST, "is not replaced: retx did not write it", str(path))
+    raise FileExistsError(errno.EEXIST, "is not replaced, because retx did not write it", str(path))
 
 
 def write_index(folder: Path, reports: Sequence[Report]) -> Path:

@@ -200,7 +200,7 @@ def find(name: str) -> Path:
     if (folder / "study.toml").is_file():
         return folder
     if folder.is_dir() and ("/" in name or name == "."):
-        raise UsageError(f"{name}: no study: it has no study.toml")
+        raise UsageError(f"{name}: not a study: study.toml is missing")
     close = get_close_matches(name, names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     there = ", ".join(names()) or "none"
@@ -281,14 +281,16 @@ def _check(study: Study) -> None:
             raise StudyError(f"{here}: no file {experiment.scenario}")
         own = sorted({"case", "replications", "until"} & set(experiment.grid))
         if own:
-            raise StudyError(f"{here}.grid.{own[0]}: belongs to the experiment, not to its grid")
+            raise StudyError(f"{here}.grid.{own[0]}: set it in the experiment, not in its grid")
         if set(experiment.replications) != set(FORMS):
             raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
         if experiment.emulations:
             if set(experiment.emulations) != set(FORMS) or min(experiment.emulations.values()) < 2:
-                raise StudyError(f"{here}.emulations: needs {' and '.join(FORMS)}, of 2 at least")
+                raise StudyError(f"{here}.emulations: needs {' and '.join(FORMS)}, at least 2")
             if experiment.grid:
-                raise StudyError(f"{here}.emulations: cases are emulated, points of a grid are not")
+                raise StudyError(
+                    f"{here}.emulations: only cases can be emulated, not points of a grid"
+                )
         known = list(experiment.cases)
         wanted = [experiment.reference, *(case.builds_on for case in experiment.cases.values())]
         for name in wanted:

@@ -59,7 +59,7 @@ class Opening:
         if not self.sets and not all(
             {"sets", "at"} & set(choice) for choice in self.values or [{}]
         ):
-            raise StudyError(f"{self.name}: sets nothing")
+            raise StudyError(f"{self.name}: it sets no key")
         if self.range and not (self.source and {"from", "to", "default"} <= set(self.range)):
             raise StudyError(f"{self.name}: a range needs `from`, `to`, `default` and `source`")
 
@@ -218,7 +218,7 @@ def load_openings(study: Study) -> Openings:
     parameters: dict[str, Opening] = {}
     for it in _parameters(path, tables):
         if it.name in parameters:
-            raise StudyError(f"{path}: {it.name}: stands twice")
+            raise StudyError(f"{path}: {it.name}: is defined twice")
         parameters[it.name] = it
     search = dict(tables.get("search", {}))
     draws = tuple(search.pop("draws", [2]))

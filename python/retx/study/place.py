@@ -97,7 +97,7 @@ def check_ours(folder: Path) -> None:
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise FileExistsError(errno.EEXIST, "exists and is no directory", str(folder))
+        raise FileExistsError(errno.EEXIST, "exists and is not a directory", str(folder))
     foreign = _foreign(folder)
     if foreign:
         raise FileExistsError(

@@ -68,7 +68,7 @@ class RequestedRuns(Runs):
             StudyError: Always.
         """
         raise StudyError(
-            f"{experiment}: `calibration` asks for a whole table; a trial runs single points"
+            f"{experiment}: `calibration` reads a whole table, but a trial runs single points"
         )
 
     def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:

@@ -156,7 +156,7 @@ def effects(measured: Measured, name: str, quantity: str | None = None) -> Table
     experiment = measured.study.experiments[name]
     reference = experiment.reference
     if reference is None:
-        raise ValueError(f"{name}: an experiment without a reference has no effects")
+        raise ValueError(f"{name}: effects need a reference, which the experiment lacks")
     unit = "s" if (quantity or experiment.quantity).endswith("_s") else ""
     lines: list[dict[str, Cell]] = []
     for case, what in experiment.cases.items():

@@ -120,7 +120,7 @@ class RunTables:
 
     def _events(self, name: str) -> pl.DataFrame:
         if name not in self._tables:
-            raise NotRecordedError(f"{name} are not read: sweep with derive_from=[{name!r}]")
+            raise NotRecordedError(f"{name} were not requested: sweep with derive_from=[{name!r}]")
         return self._tables[name]
 
 
@@ -174,7 +174,7 @@ class Derive:
     def _called(self, run: RunTables) -> list[tuple[str, float]]:
         found = self.function(run)
         if not isinstance(found, Mapping):
-            raise TypeError(f"it returned {found!r}: a dict of numbers by name is wanted")
+            raise TypeError(f"it returned {found!r}: it must return a dict of numbers by name")
         return [(str(name), _number(name, value)) for name, value in found.items()]
 
 
@@ -183,7 +183,7 @@ def _number(name: object, value: object) -> float:
         return float("nan")
     if isinstance(value, int | float) or hasattr(value, "__float__"):
         return float(value)
-    raise TypeError(f"{name!r} is {value!r}: a number or None is wanted")
+    raise TypeError(f"{name!r} is {value!r}: it must be a number or None")
 
 
 def _runs(
@@ -222,7 +222,7 @@ def _code(function: Callable[..., Any]) -> bytes:
         # The text of a function that was typed at a prompt is not available.
         code = getattr(function, "__code__", None)
     if code is None:
-        raise UsageError(f"derive: {function!r} is no function written in Python")
+        raise UsageError(f"derive: {function!r} is not a function written in Python")
     return repr(_compiled(code)).encode()
 
 

@@ -80,7 +80,7 @@ def axes_of(found: Sweep, kind: str, asked: FigureRequest) -> Axes:
     """
     grid = _at(found, found.grid, asked.where)
     if grid.is_empty() and found.keys:
-        raise UsageError("no run is left: of --where, some exclude each other")
+        raise UsageError("no run is left: the conditions of --where exclude each other")
     varying = [key for key in found.keys if grid[key].n_unique() > 1]
     if kind == "cdf":
         rest = [key for key in varying if key != asked.by]
@@ -129,7 +129,7 @@ def pair_of(found: Sweep, text: str | None) -> tuple[str, tuple[Any, Any]]:
     """
     if text is None:
         raise UsageError(
-            "say what is compared: --paired A,B, two values of a key, such as cubic,bbr"
+            "name the compared values: --paired A,B, two values of a key, such as cubic,bbr"
         )
     key, values = assignment(text) or (None, text)
     words = [word.strip() for word in split_values(values)]

@@ -132,7 +132,9 @@ def _check_cases(cases: Sequence[Case], varied: Sequence[str]) -> None:
     seen = set[str]()
     for case in cases:
         if case.name in seen:
-            raise _native.ScenarioError(f"sweep: two cases {case.name!r}: give each its own name")
+            raise _native.ScenarioError(
+                f"sweep: two cases {case.name!r}: give each case its own name"
+            )
         seen.add(case.name)
         both = [key for key in case.set if key in varied]
         if both:

@@ -40,7 +40,7 @@ def check_ours(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        raise StoreError(f"{path}: exists and is no directory: name another one with --out")
+        raise StoreError(f"{path}: exists and is not a directory: name another one with --out")
     foreign = sorted(
         entry.name
         for entry in path.iterdir()
@@ -56,7 +56,8 @@ def check_ours(path: Path) -> None:
         foreign = [name for name in NAMES if name != LOCK and (path / name).exists()]
     if foreign:
         raise StoreError(
-            f"{path}: holds {foreign[0]}, which is of no sweep: name another directory with --out"
+            f"{path}: holds {foreign[0]}, which does not belong to a sweep: "
+            "name another directory with --out"
         )
 
 
@@ -71,7 +72,7 @@ def _check_kinds(path: Path) -> None:
             )
         if entry.exists() and not (entry.is_dir() if entry.name in FOLDERS else entry.is_file()):
             what = "folder" if entry.name in FOLDERS else "regular file"
-            raise StoreError(f"{entry}: is no {what}: name another directory with --out")
+            raise StoreError(f"{entry}: is not a {what}: name another directory with --out")
 
 
 def _is_lock(lock: Path) -> bool:

@@ -137,7 +137,7 @@ class Plan:
         counts = tuple(point.get("replications") for point in content["points"])
         for count in (content["replications"], *(count for count in counts if count is not None)):
             if type(count) is not int or count < 0:
-                raise ValueError(f"{count!r} is no number of replications")
+                raise ValueError(f"{count!r} is not a number of replications")
         cases = tuple(Case(**case) for case in content["cases"])
         grid = Grid(tuple(content["keys"]), points, content["replications"], until, cases)
         keys = tuple(point["key"] for point in content["points"])

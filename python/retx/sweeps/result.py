@@ -324,7 +324,7 @@ class Sweep:
         for key, value in values.items():
             known = self.grid[key].to_list()
             if value not in known:
-                raise UsageError(f"paired: {key} never is {value!r}")
+                raise UsageError(f"paired: {key} is never {value!r}")
             column = pl.col(key)
             table = table.filter(
                 (column.cast(pl.String) if isinstance(value, str) else column) == value

@@ -95,15 +95,15 @@ def read_plan(path: Path) -> Plan:
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
     if not (path / PLAN).exists():
-        raise StoreError(f"{path}: is no directory of a sweep: {PLAN} is missing")
+        raise StoreError(f"{path}: is not the directory of a sweep: {PLAN} is missing")
     try:
         plan = Plan.from_json(read_regular(path / PLAN))
         base = read_regular(path / SCENARIO) if plan.single else ""
         return replace(plan, base=base)
     except (*NOT_AS_WRITTEN, FileNotFoundError):
         raise StoreError(
-            f"{path / PLAN}: is damaged: run the sweep again with this directory, which writes it "
-            "anew and keeps what is sound"
+            f"{path / PLAN}: is damaged: run the sweep again with this directory, which rewrites "
+            "it and keeps the undamaged parts"
         ) from None
 
 
@@ -129,7 +129,7 @@ def clear(path: Path) -> None:
     """
     check_ours(path)
     if is_locked(path):
-        raise StoreError(f"{path}: a sweep is under way there")
+        raise StoreError(f"{path}: a sweep is running there")
     if not path.exists():
         return
     foreign = foreign_in(path, _is_own, empty={PARTS, ASIDE, TABULATED})

@@ -172,7 +172,9 @@ def _objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Object
     objectives += [Objective(name, False) for name in minimise]
     names = [objective.name for objective in objectives]
     if not names:
-        raise UsageError("no objective: say what to maximise or to minimise, such as goodput")
+        raise UsageError(
+            "no objective: name a quantity to maximise or to minimise, such as goodput"
+        )
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"objective {sorted(twice)[0]!r} is named twice")

@@ -30,7 +30,9 @@ class Range:
         if not self.low < self.high:
             raise UsageError(f"range {self}: the first number must be the smaller one")
         if self.log and not self.low > 0:
-            raise UsageError(f"range {self}: on a logarithmic scale it must begin above 0")
+            raise UsageError(
+                f"range {self}: on a logarithmic scale the first number must be above 0"
+            )
 
     @property
     def whole(self) -> bool:
@@ -97,7 +99,7 @@ def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
     }
     for key, values in space.items():
         if isinstance(values, Choice) and len(set(map(str, values.values))) < 2:
-            raise UsageError(f"{key}: a choice needs two different values at least")
+            raise UsageError(f"{key}: a choice needs at least two different values")
         if isinstance(values, Choice):
             _check_names(key, values)
     return space
@@ -107,7 +109,7 @@ def _check_names(key: str, choice: Choice) -> None:
     named: dict[str, object] = {}
     for value in choice.values:
         if named.setdefault(str(value), value) != value:
-            raise UsageError(f"{key}: two values are called {value}: give one another name")
+            raise UsageError(f"{key}: two values are called {value}: rename one of them")
 
 
 def parsed(word: str) -> tuple[str, Range | Choice]:

@@ -54,7 +54,7 @@ def locked(path: Path | None) -> Iterator[None]:
         if before not in {b"", LOCK_CONTENT}:
             raise foreign
         if not take(handle):
-            raise UsageError(f"{path}: another tuning is being written there")
+            raise UsageError(f"{path}: another tuning is writing to it")
         if is_new:
             _write_lock(handle, lock)
         try:
@@ -101,7 +101,7 @@ def open_study(
         )
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", error)).splitlines()[0]
-        raise UsageError(f"{path}: no file that a tuning can be kept in: {reason}") from None
+        raise UsageError(f"{path}: not a file that can store a tuning: {reason}") from None
     wanted = json.loads(json.dumps(signature))
     found = study.user_attrs.get(SIGNATURE)
     if found is None:
@@ -129,7 +129,7 @@ def _check_database(path: Path) -> None:
         names = {name for (name,) in rows}
         if names and "studies" not in names:
             raise UsageError(
-                f"{path}: a database of something else, with the table {min(names)}: "
+                f"{path}: a database of another program, with the table {min(names)}: "
                 "name another file"
             )
 

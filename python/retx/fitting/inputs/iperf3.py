@@ -39,9 +39,11 @@ def read(text: str, name: str) -> Series:
     try:
         report = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"no JSON ({error}): run iperf3 with --json") from None
+        raise ValueError(f"not JSON ({error}): run iperf3 with --json") from None
     if not isinstance(report, dict) or "start" not in report:
-        raise ValueError("no report of iperf3: there is no key `start` (run it with --json)")
+        raise ValueError(
+            "not a report of iperf3, because the key `start` is missing: run iperf3 with --json"
+        )
     if report.get("error"):
         raise ValueError(f"the test has failed: {report['error']}")
     test = report["start"].get("test_start", {})
@@ -69,7 +71,7 @@ def _udp(report: dict[str, Any], name: str) -> Series:
             return Series("iperf3", name, False, counts=counts, unknown=UDP_UNKNOWN)
     total = report.get("end", {}).get("sum", {})
     if "lost_packets" not in total or not total.get("packets"):
-        raise ValueError("no losses in it: take the report of the receiver")
+        raise ValueError("the report has no losses: use the report of the receiver")
     return Series(
         "iperf3", name, False, counts=_counts([{"start": 0.0, **total}]),
         findings=(
@@ -100,7 +102,7 @@ def _counts(rows: list[dict[str, Any]]) -> Counts:
 def _tcp(report: dict[str, Any], name: str) -> Series:
     rows = _intervals(report)
     if not rows:
-        raise ValueError("no intervals in it: the test has not run")
+        raise ValueError("the report has no intervals: the test has not run")
     starts = np.array([float(row["start"]) for row in rows])
     rates = np.array([float(row.get("bits_per_second", 0)) for row in rows])
     rtts = [[stream["rtt"] / 1e6 for stream in row["streams"] if stream.get("rtt")] for row in rows]

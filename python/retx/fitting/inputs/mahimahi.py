@@ -29,7 +29,9 @@ def read(text: str, name: str) -> Series:
         if not word.isdigit():
             raise ValueError(f"line {number}: “{word[:40]}” is no whole number of milliseconds")
         if stamps and int(word) < stamps[-1]:
-            raise ValueError(f"line {number}: {word} goes back behind {stamps[-1]}")
+            raise ValueError(
+                f"line {number}: {word} is earlier than the previous line, {stamps[-1]}"
+            )
         stamps.append(int(word))
     if not stamps or stamps[-1] == 0:
         raise ValueError("no opportunity after 0 ms: a line for each millisecond to send at")

@@ -102,7 +102,7 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
         first = next(iter(log.not_understood.values()))
         raise ValueError(
             f"lines not understood: {len(log.not_understood)}, understood: {understood}; the "
-            f"first is “{first}”: let ping speak English (LC_ALL=C ping -D …)"
+            f"first is “{first}”: set the language of ping to English (LC_ALL=C ping -D …)"
         )
     if not understood:
         raise ValueError(
