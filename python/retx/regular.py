@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-REASON = "is no regular file"
+REASON = "is not a regular file"
 
 
 def regular_handle(path: Path, flags: int = os.O_RDONLY) -> int:

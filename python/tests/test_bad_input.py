@@ -144,7 +144,7 @@ def test_out_is_not_overwritten(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     (taken / "thesis.tex").write_text("dear")
     refused(cli("run", lossy, "--out", taken), "taken", "not empty")
     refused(cli("run", lossy, "--out", taken, "--force"), "thesis.tex")
-    refused(cli("run", lossy, "--out", lossy), "no directory")
+    refused(cli("run", lossy, "--out", lossy), "not a directory")
     assert (taken / "thesis.tex").read_text() == "dear"
     assert [entry.name for entry in taken.iterdir()] == ["thesis.tex"]
 

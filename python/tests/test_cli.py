@@ -207,7 +207,7 @@ def test_one_of_many_draws_is_made_again(cli: Cli, lossy: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["2", "--replications", "3"], "makes draw N alone: leave out --replications"),
+        (["2", "--replications", "3"], "runs only replication N: leave out --replications"),
         (["-1"], "Invalid value for '--replication'"),
         ([str(2**64)], "it must be at most 9223372036854775807"),
     ],
@@ -234,7 +234,7 @@ def test_the_leg_behind_a_proxy_is_plotted_by_its_name(cli: Cli, tmp_path: Path)
     done = cli("run", "split.toml", "--plot", "cwnd=a.csv", "--flow", "download@proxy")
     assert (done.returncode, done.stderr) == (0, "")
     refused = cli("run", "split.toml", "--plot", "cwnd=b.csv", "--flow", "download@prox")
-    assert "there is download, download@proxy" in refused.stderr
+    assert "choose one of download, download@proxy" in refused.stderr
 
 
 def test_samples_that_no_memory_holds_are_refused_at_once(cli: Cli, lossy: Path) -> None:

@@ -467,7 +467,10 @@ def test_points_apart_are_ringed() -> None:
         (["{path}", "--out", "x"], "--out is for --grid"),
         (["{path}", "--quantity", "rto_count"], "--quantity is for --grid"),
         (["{path}", "--families", "bbr"], "--families is for --grid"),
-        (["--grid", "3", "--out", "x", "--families", "new"], "there is all, classic, long_fat"),
+        (
+            ["--grid", "3", "--out", "x", "--families", "new"],
+            "choose one of all, classic, long_fat",
+        ),
         (["--simulate-again"], "--simulate-again needs --out DIR"),
         (["--grid", "3", "--out", "x", "--simulate-again"], "and nothing to emulate"),
         (
@@ -478,7 +481,7 @@ def test_points_apart_are_ringed() -> None:
         (["{path}", "--emulations", "1"], "emulations is 1: it must be at least 2"),
         (["{path}", "--simulations", "1"], "simulations is 1: it must be at least 2"),
         (["{path}", "--jobs", "0"], "jobs is 0: it must be at least 1"),
-        (["{path}", "--retries", "-1"], "retries is -1: at least 0 is needed"),
+        (["{path}", "--retries", "-1"], "retries is -1: it must be at least 0"),
         (["{path}", "--confidence", "1"], "confidence is 1.0: it must be between 0 and 1"),
         (["{path}", "--backend", "netem"], 'no backend "netem"'),
         (["{path}", "--set", "flow.download.tcp=sack"], "no kernel can be set to"),

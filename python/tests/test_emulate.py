@@ -494,7 +494,7 @@ def test_an_algorithm_that_this_kernel_lacks(cli: Cli, path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "which scenario?"),
+        ([], "no scenario is named"),
         (["{path}", "--backend", "netem"], 'no backend "netem"; there are tun, precise'),
         (["{path}", "--clean"], "take no scenario"),
         (["{path}", "--exec", "cleint", "true"], 'unknown host "cleint"'),

@@ -180,7 +180,7 @@ def test_a_sweep_is_compared_pair_by_pair() -> None:
         sweep.paired("veno", "reno")
     with pytest.raises(UsageError, match="are different keys"):
         sweep.paired("reno", 0.01)
-    with pytest.raises(UsageError, match="never is 'veno'"):
+    with pytest.raises(UsageError, match="is never 'veno'"):
         sweep.paired({"flow.download.tcp": "veno"}, "reno")
 
 

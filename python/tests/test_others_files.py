@@ -86,7 +86,7 @@ def test_names_alone_are_no_sweep(tmp_path: Path, name: str) -> None:
     file.parent.mkdir(parents=True)
     file.write_text(MINE)
     for force in (False, True):
-        with pytest.raises(StoreError, match="is of no sweep"):
+        with pytest.raises(StoreError, match="does not belong to a sweep"):
             retx.sweep(LOSSY, GRID, 1, out=tmp_path / "out", force=force)
     assert file.read_text() == MINE
 
@@ -98,7 +98,9 @@ def test_a_sweep_with_a_fifo_or_a_device_ends(home: Path, name: str, kind: str) 
     file.unlink()
     os.mkfifo(file) if kind == "fifo" else file.symlink_to("/dev/zero")
     said = [again(home), command(home, "plot", "sweep", "metric", "--metric", "goodput")]
-    assert "is no regular file" in "".join(said) or "is a link" in said[0] or "damaged" in said[0]
+    assert (
+        "is not a regular file" in "".join(said) or "is a link" in said[0] or "damaged" in said[0]
+    )
 
 
 @pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet"])
@@ -115,7 +117,7 @@ def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
     signal.alarm(20)
     try:
         for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
-            with pytest.raises(OSError, match="is no regular file"):
+            with pytest.raises(OSError, match="is not a regular file"):
                 read_regular(path)
     finally:
         signal.alarm(0)
@@ -247,7 +249,7 @@ def test_a_tuning_takes_no_lock_behind_a_link(tmp_path: Path) -> None:
         assert mine.exists() == exists
     lock.unlink()
     os.mkfifo(lock)
-    with pytest.raises(OSError, match="is no regular file"), locked(tmp_path / "t.db"):
+    with pytest.raises(OSError, match="is not a regular file"), locked(tmp_path / "t.db"):
         pass
 
 

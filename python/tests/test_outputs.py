@@ -184,9 +184,9 @@ def test_empty_arguments_are_refused(cli: Cli, arguments: list[str], where: str)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "lossy.toml", "--plot", "cwnd="], ["--plot cwnd=", "no file is named"]),
-        (["sweep", "lossy.toml", "--out", "lossy.toml"], ["no directory"]),
-        (["sweep", "--status", "lossy.toml"], ["is no directory of a sweep"]),
+        (["run", "lossy.toml", "--plot", "cwnd="], ["--plot cwnd=", "the file name is missing"]),
+        (["sweep", "lossy.toml", "--out", "lossy.toml"], ["not a directory"]),
+        (["sweep", "--status", "lossy.toml"], ["is not the directory of a sweep"]),
         (["compare", "--grid", "1", "--out", "lossy.toml"], ["exists and is not a directory"]),
     ],
 )

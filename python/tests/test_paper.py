@@ -127,7 +127,7 @@ def test_figures_have_the_width_of_a_page_or_a_column(
             inches = plt.imread(tmp_path / "f.png").shape[1] / RC["savefig.dpi"]
             # Margins are cut off, and little may stand out.
             assert 0.6 * WIDTHS[width] < inches < 1.05 * WIDTHS[width]
-    with pytest.raises(retx.UsageError, match="there is page, column"):
+    with pytest.raises(retx.UsageError, match="choose one of page, column"):
         figure.fit("poster")
 
 
@@ -210,7 +210,7 @@ def test_the_command_line_has_widths_and_tables(cli, lossy: Path) -> None:
     assert r"\bottomrule" in (where / "t.tex").read_text()
     assert (where / "m.pdf").exists()
     wrong = cli("run", lossy, "--plot", "cwnd", "--width", "poster")
-    assert (wrong.returncode, "there is page, column" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "choose one of page, column" in wrong.stderr) == (2, True)
     wrong = cli("compare", lossy, "--latex", "t.pdf")
     assert (wrong.returncode, "must end in .tex" in wrong.stderr) == (2, True)
 

@@ -8,6 +8,7 @@ import pytest
 
 import retx
 from retx import renamed
+from retx.comparing.grid import load_grid
 from retx.sweeps.precision import Metric
 
 SCENARIO = """
@@ -126,3 +127,15 @@ def test_a_loss_cause_of_before_runs(
 def test_other_names_stay(name: str) -> None:
     assert renamed.current(name) == name
     assert json.dumps(renamed.current_summary({"flows": [{name: 1}]})).count(name) == 1
+
+
+def test_a_grid_and_a_comparison_of_before_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "condition-0000.json").write_text('{"parting": "f: recovery 2"}')
+    assert load_grid(tmp_path).results == [{"first_difference": "f: recovery 2"}]
+    monkeypatch.setattr(renamed, "_noticed", set())
+    comparison = object.__new__(retx.Comparison)
+    vars(comparison)["first_differences"] = ["one"]
+    assert getattr(comparison, "partings") == ["one"]  # noqa: B009
+    assert "partings is called first_differences now" in capsys.readouterr().err

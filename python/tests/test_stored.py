@@ -109,7 +109,7 @@ def test_a_sweep_comes_back(home: Path) -> None:
         ("none", FileNotFoundError, "no such directory"),
         ("file", retx.UsageError, "name the directory"),
         ("", retx.UsageError, "there are results in"),
-        ("foreign", retx.UsageError, "is not what retx writes"),
+        ("foreign", retx.UsageError, "is not a result of retx"),
         ("damaged", retx.UsageError, "is damaged"),
     ],
 )
@@ -166,12 +166,12 @@ def test_stored_results_are_drawn(
         (["sweep", "metric", "--span", "0", "1"], "--span is for"),
         (["sweep", "metric", "--where", f"{TCP}=reno"], "is never reno"),
         (["sweep", "metric", "--where", "a=1"], "no key 'a' varies"),
-        (["sweep", "paired"], "say what is compared"),
+        (["sweep", "paired"], "name the compared values"),
         (["sweep", "paired", "--paired", "cubic,reno"], "no key has both"),
-        (["sweep", "metric", "cdf=metric.png"], "two figures go there"),
+        (["sweep", "metric", "cdf=metric.png"], "two figures would be written there"),
         (["sweep", "cdf"], "vary, too: choose"),
         (["sweep", "cdf", "--by", TCP], f"{P} vary, too: choose"),
-        (["foreign", "cwnd"], "is not what retx writes"),
+        (["foreign", "cwnd"], "is not a result of retx"),
     ],
 )
 def test_what_cannot_be_drawn_says_what_can(
@@ -223,7 +223,7 @@ def test_a_sweep_shows_and_stores_for_everyone(call: Call, tmp_path: Path) -> No
     ("more", "message"),
     [
         (["--plot", "metric", "--vary", "link.cloud.delay=5 ms,9 ms"], "hold others at a value"),
-        (["--plot", "paired"], "say what is compared"),
+        (["--plot", "paired"], "name the compared values"),
         (["--plot", "cwnd"], "no plot 'cwnd' of a sweep"),
         (["--paired", "cubic,reno"], "no key has both values"),
         (["--width", "column"], "add --plot KIND"),

@@ -197,7 +197,7 @@ def test_a_function_typed_at_a_prompt_is_known_by_what_it_does() -> None:
     assert typed("{'a': 1}") == typed("{'a':  1}")
     assert typed("{'a': 1}") != typed("{'a': 2}")
     assert typed("{'a': max(x for x in (1, 2))}") != typed("{'a': max(x for x in (1, 3))}")
-    with pytest.raises(ValueError, match="no function written in Python"):
+    with pytest.raises(ValueError, match="not a function written in Python"):
         _ = Derive(len).digest
 
 

@@ -459,7 +459,7 @@ def test_a_directory_of_something_else_is_refused(scenario: Path, tmp_path: Path
     for force in (False, True):
         with pytest.raises(StoreError, match=r"holds thesis.tex, which is of no sweep"):
             retx.sweep(scenario, out=other, force=force)
-    with pytest.raises(StoreError, match="is no directory of a sweep"):
+    with pytest.raises(StoreError, match="is not the directory of a sweep"):
         retx.load_sweep(other)
     with pytest.raises(FileNotFoundError):
         retx.load_sweep(tmp_path / "nothing")

@@ -45,7 +45,7 @@ def test_what_varies_is_read(word: str, expected: tuple) -> None:
     [
         ("a", "write KEY=LOW..HIGH"),
         ("a=9..3", "the first number must be the smaller one"),
-        ("a=0..3:log", "begin above 0"),
+        ("a=0..3:log", "must be above 0"),
         ("a=5 ms..10 ms", "one unit after the second"),
         ("a=reno", "two different values"),
     ],
@@ -101,7 +101,7 @@ def test_the_file_of_another_tuning_is_refused(tmp_path) -> None:
     with pytest.raises(ValueError, match="scenario differ"):
         tuned(2, path, overrides={**SHORT, "link.cloud.rate": "2 Mbit/s"})
     (tmp_path / "text.db").write_text("no database at all, but a text of some length\n" * 40)
-    with pytest.raises(ValueError, match="no file that a tuning can be kept in"):
+    with pytest.raises(ValueError, match="not a file that can store a tuning"):
         tuned(2, tmp_path / "text.db")
     with (tmp_path / "tuning.db.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -55,7 +55,7 @@ def test_init_never_overwrites_by_itself(cli, tmp_path) -> None:
     assert (tmp_path / "cwd" / "mine.toml").read_text() == "precious"
     assert cli("init", "mine.toml", "--force").returncode == 0
     wrong = cli("init", "mine.txt")
-    assert (wrong.returncode, "end in .toml" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "ends in .toml" in wrong.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

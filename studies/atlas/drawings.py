@@ -242,8 +242,8 @@ def _neighbours(measured: Measured) -> Figure:
     return Figure(
         "neighbours",
         figure,
-        "What a NewReno gets beside each, in per cent of what it gets beside another NewReno; mean "
-        f"over losses of {beside_losses(measured)} %, with 95 % confidence intervals.",
+        "Goodput of a NewReno flow beside each, in per cent of that beside another NewReno flow; "
+        f"mean over losses of {beside_losses(measured)} %, with 95 % confidence intervals.",
         "Share of its goodput that a Reno flow keeps next to five algorithms, against the round "
         "trip.",
     )

@@ -109,10 +109,10 @@ def _decisions(measured: Measured) -> Table:
         ],
         rows,
         note="Means over eight conditions: losses single or in bursts, with and without cross "
-        "traffic, with and without delay spikes. Stay: nothing gains more than "
-        f"{100 * (WORTH - 1):.0f} % over CUBIC, the default, beyond doubt. Change: the best gains "
-        "more, beyond doubt; “or”: they are not told apart. Not settled: runs leave open whether a "
-        "change is worth it. The commands run a row again.",
+        "traffic, with and without delay spikes. Stay: nothing gains significantly more "
+        f"than {100 * (WORTH - 1):.0f} % over CUBIC, the default. Change: the best gains "
+        "significantly more; “or”: the difference between them is not significant. Not settled: "
+        "the runs do not show whether a change is worth it. The commands run a row again.",
         commands=[_row_command(measured, delay) for delay in delays(measured)],
     )
 

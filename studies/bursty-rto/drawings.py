@@ -39,7 +39,7 @@ def _ladder(measured: Measured, case: str, name: str, end: float) -> Figure:
         name,
         drawn,
         f"The exchange of table II (the paper's figure 2), backoff {'kept' if kept else 'reset'}: "
-        f"the last segment waits {waited}. Long times without packets are drawn short.",
+        f"the last segment waits {waited}. Long times without packets are compressed.",
         f"Ladder diagram of segments and ACKs that ends in a silence of {waited}.",
     )
 

@@ -14,7 +14,7 @@ BEFORE = 48 * SMSS
 FIGURES = ("srtt", "mdev", "cwnd", "ssthresh", "backoff", "out")
 EVENTS = {
     "1": "eight segments sent",
-    **{str(number): "segment 1 sent again" for number in range(2, 6)},
+    **{str(number): "segment 1 retransmitted" for number in range(2, 6)},
     "6": "ACK 4",
     "7": "ACK 6",
     "8": "ACK 8",

@@ -177,8 +177,8 @@ def _sharing(measured: Measured) -> Figure:
     reno, ratio = (series(measured, f"table_3_{name}") for name in ("reno", "ratio"))
     axes[0, 0].plot(counts, list(ratio.values()), **PAPER)
     axes[0, 1].plot(counts, [value / 1e3 for value in reno.values()], **PAPER)
-    for panel, axis in zip(axes[0], ("times a Reno's", "a Reno's (kbit/s)"), strict=True):
-        panel.set(xlabel="Renos among ten", ylabel=axis)
+    for panel, axis in zip(axes[0], ("times a Reno flow's", "a Reno flow's (kbit/s)"), strict=True):
+        panel.set(xlabel="Reno flows among ten", ylabel=axis)
         panel.set_ylim(bottom=0)
     legend(figure, axes[0, 0])
     return Figure(

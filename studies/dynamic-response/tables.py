@@ -35,7 +35,7 @@ def _readings(measured: Measured) -> Table:
         ("fast retransmits", "table_2", "frr", "82 / 82"),
         ("retransmissions", "table_2", "resent", "711 / 419"),
         ("window kept by a fast retransmit", "table_2", "cwnd_kept_frr", "0.5 / about 1"),
-        ("resent after a timeout", "table_2", "resent_of_an_rto", "13 / 13"),
+        ("retransmitted after a timeout", "table_2", "resent_of_an_rto", "13 / 13"),
         ("goodput, 5 % independent errors", "table_2_errors", "goodput", ""),
         ("retransmissions there", "table_2_errors", "resent", ""),
         ("goodput over 802.11b (kbit/s)", "cell", "goodput", ""),
@@ -71,7 +71,7 @@ def _excluding(measured: Measured) -> Table:
         ("dumbbell, ten UDP flows", "above 1", "dumbbell_reverse_{}"),
         ("dumbbell, 90 ms", "above 1", "dumbbell_delay_{}"),
         ("chain, four hops", "above 1", "chain_{}_4"),
-        ("one of the proposal over nine Renos", "1.31", "advantage_{}_9"),
+        ("one of the proposal over nine Reno flows", "1.31", "advantage_{}_9"),
         ("nine of the proposal over one Reno", "1.04", "advantage_{}_1"),
         ("a Reno beside one, over beside a Reno", "1", "pair_{}"),
         ("largest backoff, ten connections", "8", "backoff_{}_backoff"),
@@ -89,10 +89,10 @@ def _mixes(measured: Measured) -> Table:
         Column("flows", "flows"),
         Column("faults", "faults"),
         Column("lost_percent", "lost", "%"),
-        Column("lost_wireless", "part of it by faults"),
+        Column("lost_wireless", "share of it by faults"),
         Column("rto_each", "RTOs of a flow"),
         Column("rto_congestion", "by congestion"),
-        Column("frr_each", "FRRs of a flow"),
+        Column("frr_each", "fast retransmits of a flow"),
         Column("frr_congestion", "by congestion"),
         Column("irrelevant", "not by congestion"),
         Column("unnecessary_share", "unnecessary"),
@@ -123,7 +123,7 @@ def _backoff(measured: Measured) -> Table:
         Column("backoff", "largest backoff", "times"),
         Column("idle_max", "longest silence", "s"),
         Column("lost_percent", "lost", "%"),
-        Column("lost_wireless", "part of it by faults"),
+        Column("lost_wireless", "share of it by faults"),
         Column("goodput", "all flows", "kbit/s"),
     ]
     table = Table("backoff", "Backoff of ten connections (figure 8)", columns)
@@ -136,9 +136,11 @@ def _backoff(measured: Measured) -> Table:
 
 
 def _sharing(measured: Measured) -> Table:
-    columns = _columns(measured, Column("mix", "Renos of ten"), Column("published", "published"))
-    title = "A connection's goodput over a Reno's beside it (table 3)"
-    table = Table("sharing", title, columns, note="Reno: beside as many Renos.")
+    columns = _columns(
+        measured, Column("mix", "Reno flows of ten"), Column("published", "published")
+    )
+    title = "Goodput of a flow relative to a Reno flow beside it (table 3)"
+    table = Table("sharing", title, columns, note="Reno: beside as many Reno flows.")
     for count, published in measured.study.published.series["table_3_ratio"].values.items():
         at = {ONE: int(count), OTHER: 10 - int(count)}
         row: Row = {"mix": int(count), "published": float(published)}
@@ -158,7 +160,7 @@ def _senders(measured: Measured) -> Table:
         Column("chain", "four hops, 138 faults", "kbit/s"),
     ]
     note = (
-        "“-like”: reconstructed. The last six stand in the place of RELDS, of which no text was "
+        "“-like”: reconstructed. The last six replace RELDS, of which no text was "
         "found. Unnecessary: share of retransmissions."
     )
     table = Table("senders", "All senders", columns, note=note)

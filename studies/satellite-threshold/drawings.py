@@ -348,7 +348,7 @@ def _surface(measured: Measured, column: str, ber: float) -> Figure:
         f"surface_{column}_{'errors' if ber else 'clean'}",
         figure,
         f"{label[0].upper()}{label[1:]}, {errors}, by threshold, queue and load. Right of the "
-        "black stair a threshold lies above every RTT that a full queue makes: there no loss can "
+        "black line, the threshold exceeds every RTT that a full queue causes, so no loss can "
         "look like congestion.",
         f"Nine heat maps over threshold and queue: {label}, {errors}.",
     )

@@ -47,13 +47,13 @@ def _trends(measured: Measured) -> Table:
         Column("gain_53", "53", "times"),
         Column("gain_55", "55", "times"),
         Column("gain_60", "60", "times"),
-        Column("right", "right at 55"),
+        Column("right", "correct at 55"),
     ]
     table = Table(
         "trends",
         "Throughput by threshold (figures 3, 5 and 7)",
         columns,
-        note="At 51 ticks, the base RTT, the rule has no effect. Right: share of correct verdicts"
+        note="At 51 ticks, the base RTT, the rule has no effect. Correct: share of correct verdicts"
         " among the recoveries that were attributed to the channel, in runs with such "
         "recoveries. Commands: 55 ticks.",
     )
@@ -163,7 +163,7 @@ def _tcps(measured: Measured) -> Table:
         "The rule under other TCPs",
         columns,
         note="The threshold is 4 ticks above the base RTT. Without: throughput without the rule; "
-        "the next columns: factor by which the rule changes it. Right: share of correct "
+        "the next columns: factor by which the rule changes it. Last column: share of correct "
         "verdicts among the recoveries attributed to the channel, for both readings.",
     )
     for tcp, label in TCPS.items():
@@ -186,15 +186,15 @@ def _remedies(measured: Measured, name: str) -> Table:
     columns = [
         Column("case", "remedy"),
         *(Column(f"rate_{power(ber)}", rate(ber), "kbit/s") for ber in RATES),
-        Column("taken", "taken at 1e-6"),
-        Column("right", "right at 1e-6"),
+        Column("taken", "misattributed at 1e-6"),
+        Column("right", "correct at 1e-6"),
     ]
     table = Table(
         name,
         measured.study.experiments[name].title,
         columns,
-        note="Throughput from end to end. Taken: share of the recoveries due to congestion that "
-        "the sender attributed to the channel. Right: share of correct verdicts among the "
+        note="End-to-end throughput. Misattributed: share of the recoveries due to congestion that "
+        "the sender attributed to the channel. Correct: share of correct verdicts among the "
         "recoveries attributed to the channel. Both in runs with such recoveries. Commands: "
         "1e-6.",
     )
