@@ -146,7 +146,7 @@ def test_outputs_are_no_files_that_the_scenario_reads(
         arguments = [*arguments, "--vary", vary, "--maximise", "goodput"]
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     done = cli(arguments[0], "s.toml", *arguments[1:])
-    refused(done, f"{named}: is a file that the scenario reads, too")
+    refused(done, f"{named}: is also a file that the scenario reads")
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 

@@ -156,7 +156,7 @@ def test_stored_results_are_drawn(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "metric"], "there are cwnd, sequence"),
+        (["run", "metric"], "choose one of cwnd, sequence"),
         (["run", "cwnd", "--by", TCP], "--by is for sweeps"),
         (["bare", "ladder"], "holds no segments"),
         (["draws", "cwnd"], "add --replication N"),
@@ -261,7 +261,7 @@ def test_a_run_writes_its_tables_as_csv(call: Call) -> None:
     with pytest.raises(retx.UsageError, match="exists and is not empty"):
         call("run", "lossy.toml", "--csv", "all")
     Path("table.txt").write_text("")
-    with pytest.raises(retx.UsageError, match=r"ends in \.csv"):
+    with pytest.raises(retx.UsageError, match=r"must end in \.csv"):
         call("sweep", "lossy.toml", *VARY, "--csv", "table.txt")
     assert not Path("out").exists()
 

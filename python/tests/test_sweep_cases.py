@@ -184,7 +184,7 @@ def test_a_failing_function_names_the_run() -> None:
     def unread(run: retx.RunTables) -> dict[str, float]:
         return {"x": len(run.segments)}
 
-    with pytest.raises(retx.UserCodeError, match="segments are not read"):
+    with pytest.raises(retx.UserCodeError, match="segments were not requested"):
         retx.sweep(SCENARIO, GRID, 2, derive=unread)
 
 

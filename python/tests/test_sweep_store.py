@@ -457,7 +457,7 @@ def test_a_directory_of_something_else_is_refused(scenario: Path, tmp_path: Path
     other.mkdir()
     (other / "thesis.tex").write_text("dear")
     for force in (False, True):
-        with pytest.raises(StoreError, match=r"holds thesis.tex, which is of no sweep"):
+        with pytest.raises(StoreError, match=r"holds thesis.tex, which does not belong to a sweep"):
             retx.sweep(scenario, out=other, force=force)
     with pytest.raises(StoreError, match="is not the directory of a sweep"):
         retx.load_sweep(other)

@@ -279,7 +279,7 @@ def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:
     [
         ({"budget": "soon"}, 'it must be a time, such as "10 s"'),
         ({"budget": -1}, "it must be a time"),
-        ({"flow": "upload"}, "there is download"),
+        ({"flow": "upload"}, "choose one of download"),
         ({"replications": 0}, "at least 1"),
     ],
 )
