@@ -6,6 +6,7 @@ mod arrivals;
 mod both_ends;
 mod copies;
 mod delay;
+mod early;
 mod endpoints;
 mod queue;
 mod rate;

@@ -12,6 +12,7 @@
 use super::Estimate;
 use super::copies::{FlowTrace, SegmentCopy};
 use super::delay::transmission_ns;
+use super::early::{self, EarlyDrops, Outcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -24,17 +25,6 @@ const SUPPORT: (usize, f64) = (3, 2.0);
 /// independent of the queue would coincide with such a queue as often with at most this
 /// probability.
 const SIGNIFICANT: f64 = 0.01;
-
-/// Quantiles of the queue length that are tried as the length at which early drops begin.
-const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
-/// Minimum ratio of the loss rate with long queues to that with short queues. A ratio as large as
-/// this excludes a channel as the cause.
-const EARLY_CLEAR: u64 = 5;
-/// Minimum length of a long queue in segments, since the queue at a lost packet's arrival is known
-/// only to one or two segments.
-const EARLY_SEGMENTS: f64 = 2.0;
-/// Margin below the limit, in segments. A loss within this margin may be due to a full queue.
-const BLURRED: f64 = 3.0;
 
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -171,9 +161,9 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     };
     let is_full = |it: f64| it >= from;
     let is_limit = full.0 > 0 && ln_chance + (splits.len() as f64).ln() <= SIGNIFICANT.ln();
-    let below = if is_limit { from.min(most) - BLURRED * wire } else { f64::MAX };
-    if let Some(early) = early(trace, &waiting, below) {
-        return early_drops(trace, &waiting, early, (full, elsewhere));
+    let outcome = early::find_early_drops(trace, &waiting, (most, rate / 8e9));
+    if let Outcome::Early(found) = &outcome {
+        return early_drops(trace, found, (full, elsewhere));
     }
     if !is_limit {
         let why = "it was never seen full: losses were no more frequent when most waited";
@@ -196,7 +186,11 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
         .iter()
         .zip(&waiting)
         .map(|(copy, it)| if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 });
-    let queue = Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
+    // If most losses occurred at a shorter queue, they are due to a channel only if they do not
+    // depend on the length of the queue.
+    let is_told = full.0 >= elsewhere.0 || matches!(outcome, Outcome::Independent);
+    let kind = if is_told { Kind::TailDrop } else { Kind::Unknown };
+    let queue = Queue { bytes, packets: Some(value / wire), kind, full, elsewhere };
     (queue, of_queue.collect())
 }
 
@@ -209,65 +203,26 @@ fn median_at_loss(trace: &FlowTrace, waiting: &[Option<f64>], from: f64) -> f64 
     lengths.get(lengths.len() / 2).copied().unwrap_or(from)
 }
 
-/// Packets that arrived at long queues, where early drops may occur, and other packets.
-#[derive(Debug, Clone, Copy)]
-struct Early {
-    from: f64,
-    hit: (u64, u64),
-    others: (u64, u64),
-}
-
-/// Detects losses below the limit that become more frequent with longer queues. Losses within a
-/// round trip count once, since channel losses also occur in bursts.
-fn early(trace: &FlowTrace, waiting: &[Option<f64>], below: f64) -> Option<Early> {
-    let both = || trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
-    let mut sorted: Vec<f64> = both().map(|(_, it)| it).filter(|it| *it < below).collect();
-    sorted.sort_by(f64::total_cmp);
-    let (mut events, mut last) = (Vec::new(), i64::MIN);
-    for (copy, it) in both().filter(|(copy, it)| *it < below && is_lost(copy)) {
-        if copy.time_ns.saturating_sub(last) > trace.least_ns {
-            events.push(it);
-            last = copy.time_ns;
-        }
-    }
-    let split = |part: f64| {
-        let first = (sorted.len() as f64 * part) as usize;
-        let from = *sorted.get(first)?;
-        let count = (sorted.len() - first, first);
-        let hit = events.iter().filter(|it| **it >= from).count();
-        let ln_chance =
-            ln_at_least(hit as u64, events.len() as u64, count.0 as f64 / sorted.len() as f64);
-        let others = events.len() - hit;
-        let pair = |lost: usize, packets: usize| (lost as u64, packets as u64);
-        Some((ln_chance, Early { from, hit: pair(hit, count.0), others: pair(others, count.1) }))
-    };
-    let found = EARLY.into_iter().filter_map(split);
-    let (ln_chance, best) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let is_clear = best.others.0 * EARLY_CLEAR <= best.hit.0
-        && best.from >= EARLY_SEGMENTS * f64::from(trace.segment_wire_bytes);
-    (is_clear && ln_chance + (EARLY.len() as f64).ln() <= SIGNIFICANT.ln()).then_some(best)
-}
-
 fn early_drops(
     trace: &FlowTrace,
-    waiting: &[Option<f64>],
-    found: Early,
+    found: &EarlyDrops,
     (full, elsewhere): ((u64, u64), (u64, u64)),
 ) -> (Queue, Vec<f64>) {
     let share = |(lost, packets): (u64, u64)| lost as f64 / packets.max(1) as f64;
+    let division = &found.division;
     let evidence = format!(
-        "losses came at {} times with at least {:.0} kB waiting ({} packets), and at {} with less \
-         ({} packets): drops before the queue is full",
-        found.hit.0,
-        found.from / 1e3,
-        found.hit.1,
-        found.others.0,
-        found.others.1
+        "losses came at {} times with at least {:.0} kB waiting{} ({} packets), and at {} with \
+         less ({} packets): drops before the queue is full",
+        division.hit.0,
+        division.from / 1e3,
+        if found.is_average { " on average" } else { "" },
+        division.hit.1,
+        division.others.0,
+        division.others.1
     );
-    let part = 1.0 - (share(found.others) / share(found.hit)).min(1.0);
-    let of_queue = trace.copies.iter().zip(waiting).map(|(copy, it)| {
-        if is_lost(copy) && it.is_some_and(|it| it >= found.from) { part } else { 0.0 }
-    });
+    let part = 1.0 - (share(division.others) / share(division.hit)).min(1.0);
+    let exposed = trace.copies.iter().zip(&found.is_exposed);
+    let of_queue = exposed.map(|(copy, is)| if is_lost(copy) && *is { part } else { 0.0 });
     let bytes = Estimate { low: None, ..Estimate::unknown(&evidence) };
     let queue = Queue { bytes, packets: None, kind: Kind::EarlyDrops, full, elsewhere };
     (queue, of_queue.collect())
@@ -275,7 +230,7 @@ fn early_drops(
 
 /// Logarithm of an upper bound (Chernoff) of the probability of at least `lost` losses among
 /// `packets`. The probability itself may be too small for a floating-point number.
-fn ln_at_least(lost: u64, packets: u64, p: f64) -> f64 {
+pub fn ln_at_least(lost: u64, packets: u64, p: f64) -> f64 {
     let share = lost as f64 / packets.max(1) as f64;
     if share <= p {
         return 0.0;

@@ -103,8 +103,8 @@ fn losses_at_the_limit_show_the_queue() {
 
 #[test]
 fn losses_at_any_length_show_no_limit() {
-    let (found, _) =
-        queue::measure_queue(&trace(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
+    let lost = |number: i64| number * 7_919 % 1_009 < 44;
+    let (found, _) = queue::measure_queue(&trace(20, 60, 100, lost), Some(12.304e6));
     assert_eq!((found.kind, found.packets), (queue::Kind::Unknown, None));
     let seen = found.bytes.low.expect("a bound") / f64::from(WIRE);
     assert!((50.0..=60.0).contains(&seen), "{seen}");
@@ -116,4 +116,24 @@ fn intervals_of_shares_hold_none_and_all() {
     assert_eq!(none.value, Some(0.0));
     assert!(none.high.is_some_and(|high| (0.03..0.04).contains(&high)));
     assert_eq!(ack_path::estimate_share(0.0, 0.0, String::new()).value, None);
+}
+
+/// A queue that drops one of 13 packets when more than 20 wait, although it has room for 60.
+#[test]
+fn losses_at_half_of_the_length_are_early_drops() {
+    let found = queue::measure_queue(&trace(100, 60, 100, |_| false), Some(12.304e6)).0;
+    assert_eq!(found.kind, queue::Kind::Unknown);
+    let early = |number: i64| number % 60 > 20 && number % 13 == 5;
+    let (found, by_queue) = queue::measure_queue(&trace(100, 60, 100, early), Some(12.304e6));
+    assert_eq!(found.kind, queue::Kind::EarlyDrops);
+    assert!(found.bytes.evidence.contains("before the queue is full"), "{found:?}");
+    assert!(by_queue.iter().sum::<f64>() > 100.0);
+}
+
+/// Losses of the channel that come in bursts are no early drops.
+#[test]
+fn bursts_of_channel_losses_are_no_early_drops() {
+    let bursty = |number: i64| number * 7_919 % 1_009 / 4 == 3;
+    let (found, _) = queue::measure_queue(&trace(100, 60, 100, bursty), Some(12.304e6));
+    assert_eq!(found.kind, queue::Kind::Unknown);
 }

@@ -165,6 +165,8 @@ def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
             f"Drop-tail queue of {bracketed(found, size)} on the wire, {queue['packets']:.1f} full "
             f"segments: {found['evidence']}."
         )
+        if queue["kind"] == "unknown":
+            yield from comment("Early drops cannot be excluded: too few losses at a short queue.")
     elif queue["kind"] == "early_drops":
         yield from comment(
             f"Early drops: {found['evidence']}. CoDel with its defaults is assumed; which "
