@@ -1,14 +1,15 @@
 //! Test for early drops: losses at a queue that is not full, which are the more frequent the longer
 //! the queue is.
 //!
-//! Null hypothesis: packets that arrive at a queue clearly shorter than its greatest length are lost
-//! independently of the queue, by the channel. The rank of the queue length at a loss, among those
-//! at the arrivals of all packets, is then uniformly distributed, and the mean rank is nearly normal
-//! (Mann and Whitney 1947). Two lengths are tested, each at half of the significance level: the
-//! length at the packet's arrival, and its moving average, by which RED drops packets.
+//! Null hypothesis: packets that arrive at a queue clearly shorter than its greatest length are
+//! lost by the channel, independently of the queue. The rank of the queue length at a loss, among
+//! those at the arrivals of all packets, is then uniformly distributed, and the mean rank is nearly
+//! normal (Mann and Whitney 1947). Two lengths are tested, each at half of the significance level:
+//! the length at the packet's arrival, and its moving average, by which RED drops packets.
 //!
 //! Losses soon after another loss do not count, because channels lose packets in bursts. The other
-//! packets of that time do not count either: the sender has reduced its window, so queues are short.
+//! packets of that time do not count either: the sender has reduced its window, so queues are
+//! short.
 
 use super::copies::FlowTrace;
 use super::queue::{is_lost, ln_at_least};
@@ -59,14 +60,15 @@ pub struct EarlyDrops {
     pub is_exposed: Vec<bool>,
 }
 
-/// Tests for early drops. `most` is the greatest length of the queue, which drains at `per_ns` bytes
-/// per nanosecond.
+/// Tests for early drops. `most` is the greatest length of the queue, which drains at `per_ns`
+/// bytes per nanosecond.
 pub fn find_early_drops(
     trace: &FlowTrace,
     waiting: &[Option<f64>],
     (most, per_ns): (f64, f64),
 ) -> Outcome {
-    let below = (SHORTER * most).min(most - MARGIN * f64::from(trace.segment_wire_bytes));
+    let margin = MARGIN * f64::from(trace.segment_wire_bytes);
+    let below = (SHORTER * most).min(most - margin);
     // Until then, the sender has reacted to a loss.
     let span_ns = trace.least_ns + (most / per_ns / 2.0) as i64;
     let averages = moving_averages(waiting);
