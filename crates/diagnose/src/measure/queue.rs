@@ -156,10 +156,8 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     };
     let splits = FULL_SEGMENTS.map(split);
     let best = splits.iter().min_by(|one, other| one.ln_chance.total_cmp(&other.ln_chance));
-    let Some(Split { from, full, elsewhere, by_channel, ln_chance }) = best.copied() else {
-        return none("no round trip shows what waited");
-    };
-    let is_full = |it: f64| it >= from;
+    let Some(split) = best.copied() else { return none("no round trip shows what waited") };
+    let Split { full, elsewhere, ln_chance, .. } = split;
     let is_limit = full.0 > 0 && ln_chance + (splits.len() as f64).ln() <= SIGNIFICANT.ln();
     let outcome = early::find_early_drops(trace, &waiting, (most, rate / 8e9));
     if let Outcome::Early(found) = &outcome {
@@ -171,9 +169,24 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
         return (queue, vec![0.0; trace.copies.len()]);
     }
+    // If most losses occurred at a shorter queue, they are due to a channel only if they do not
+    // depend on the length of the queue.
+    let is_told = full.0 >= elsewhere.0 || matches!(outcome, Outcome::Independent);
+    let kind = if is_told { Kind::TailDrop } else { Kind::Unknown };
+    full_queue(trace, &waiting, split, kind)
+}
+
+/// Queue that was full, at the lengths of this split.
+fn full_queue(
+    trace: &FlowTrace,
+    waiting: &[Option<f64>],
+    Split { from, full, elsewhere, by_channel, .. }: Split,
+    kind: Kind,
+) -> (Queue, Vec<f64>) {
+    let wire = f64::from(trace.segment_wire_bytes);
     // The packet in transmission does not belong to the queue, but the delay contains the rest of
     // its transmission, on average half a packet.
-    let limit = median_at_loss(trace, &waiting, from) - wire / 2.0;
+    let limit = median_at_loss(trace, waiting, from) - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
         "{} of {} packets were lost that came when so much waited, and {} of {} others",
@@ -181,15 +194,9 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     );
     let bytes = Estimate::known(value, (limit - wire / 2.0, limit + wire / 2.0), evidence);
     let share = 1.0 - (by_channel / (full.0 as f64 / full.1 as f64)).min(1.0);
-    let of_queue = trace
-        .copies
-        .iter()
-        .zip(&waiting)
-        .map(|(copy, it)| if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 });
-    // If most losses occurred at a shorter queue, they are due to a channel only if they do not
-    // depend on the length of the queue.
-    let is_told = full.0 >= elsewhere.0 || matches!(outcome, Outcome::Independent);
-    let kind = if is_told { Kind::TailDrop } else { Kind::Unknown };
+    let of_queue = trace.copies.iter().zip(waiting).map(|(copy, it)| {
+        if is_lost(copy) && it.is_some_and(|it| it >= from) { share } else { 0.0 }
+    });
     let queue = Queue { bytes, packets: Some(value / wire), kind, full, elsewhere };
     (queue, of_queue.collect())
 }
