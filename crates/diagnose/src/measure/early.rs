@@ -56,7 +56,7 @@ pub struct EarlyDrops {
     pub is_average: bool,
     /// Losses below and above the length at which they become frequent.
     pub division: Division,
-    /// For each copy, true if the queue was at least this long, or nearly full.
+    /// Exposure of each copy: true if the queue was at least this long, or nearly full.
     pub is_exposed: Vec<bool>,
 }
 
