@@ -223,7 +223,7 @@ def test_a_sweep_that_is_kept_refuses_code_that_it_cannot_know_again(tmp_path) -
     cls = locked()
     assert fingerprint(cls) is None
     assert named(cls) == named(cls) != named(locked())
-    with pytest.raises(UsageError, match=r"out: the class .*Locked#\d+ uses what cannot be"):
+    with pytest.raises(UsageError, match=r"out: the class .*Locked#\d+ uses an object that cannot be"):
         retx.sweep(BASE, {MINE: [cls]}, 1, out=tmp_path / "sweep", progress=False)
     assert not (tmp_path / "sweep").exists()
 
@@ -254,7 +254,7 @@ def test_a_tuning_that_is_kept_refuses_other_code(tmp_path) -> None:
 
 
 def test_a_tuning_refuses_code_that_it_cannot_tell_apart(tmp_path) -> None:
-    with pytest.raises(UsageError, match=r"storage: the class .*Locked#\d+ uses what cannot"):
+    with pytest.raises(UsageError, match=r"storage: the class .*Locked#\d+ uses an object that"):
         tuned(tmp_path / "kept.db", locked())
     classes = [made(0.2), made(0.9), Halving]
     with pytest.raises(UsageError, match=f"{MINE}: two values are called <class"):

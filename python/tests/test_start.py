@@ -187,6 +187,22 @@ def test_tables_are_laid_out_as_by_rich() -> None:
     assert known > 100
 
 
+def test_a_wide_column_of_texts_is_wrapped_as_by_rich() -> None:
+    draw = random.Random(3)
+    known = 0
+    for _ in range(200):
+        made = Table(text(draw, 4), "change", ">gain", "price")
+        for _ in range(3):
+            made.add_row(text(draw, 20), "×1", text(draw, 1))
+        width = draw.randrange(40, 80)
+        lines = made.lines(width)
+        if lines is not None:
+            known += 1
+            shown = re.sub(r"\[/?bold\]", "", "".join(f"{line}\n" for line in lines))
+            assert shown == by_rich(made.for_rich(), width)
+    assert known > 100
+
+
 def test_texts_are_wrapped_as_by_rich() -> None:
     draw = random.Random(2)
     for _ in range(300):

@@ -1,8 +1,8 @@
 """Tables on the terminal, in the layout of rich's `SIMPLE_HEAD`.
 
-Importing rich takes longer than a short run. Therefore tables that fit into the width are laid out
-here, and rich lays out only those with texts that have to be wrapped, or with characters of unknown
-width. A test compares the two layouts.
+Importing rich takes longer than a short run. Therefore most tables are laid out here. Rich lays out
+those in which several columns have to be narrowed, or which contain characters of unknown width. A
+test compares the two layouts.
 """
 
 from __future__ import annotations
@@ -82,36 +82,58 @@ class Table:
 
     def lines(self, width: int) -> list[str] | None:
         """Lines of the table; None if only rich can lay it out in this width."""
-        sizes = [[width_of(cell) for cell in row] for row in self._rows]
-        columns = []
-        for column in zip(*sizes, strict=True):
-            known = [size for size in column if size is not None]
-            if len(known) < len(column):
-                return None
-            columns.append(max(known))
-        columns[-1] = columns[-1] or 1
-        # An empty column at each edge, and two columns between cells.
+        columns = self._widths(width)
+        if columns is None:
+            return None
         whole = sum(columns) + 2 * len(columns)
         title = wrapped(self.title, whole) if self.title else []
         caption = wrapped(self.caption, whole) if self.caption else []
-        if whole > width or title is None or caption is None:
+        if title is None or caption is None:
             return None
         blank = " " * whole
         found = [line.ljust(whole) for line in title] + [blank]
         for number, row in enumerate(self._rows):
-            cells = [
-                " " * (room - size) + cell if right else cell + " " * (room - size)
-                for cell, size, room, right in zip(
-                    row, (it or 0 for it in sizes[number]), columns, self._right, strict=True
-                )
-            ]
-            line = f" {'  '.join(cells)} "
-            found.append(line if number else f"{BOLD}{line}{BOLD_END}")
+            cells = [wrapped(cell, room) for cell, room in zip(row, columns, strict=True)]
+            for height in range(max(len(cell or ()) for cell in cells)):
+                parts = []
+                for cell, room, right in zip(cells, columns, self._right, strict=True):
+                    if cell is None:
+                        return None
+                    part = cell[height] if height < len(cell) else ""
+                    space = " " * (room - (width_of(part) or 0))
+                    parts.append(space + part if right else part + space)
+                line = f" {'  '.join(parts)} "
+                found.append(line if number else f"{BOLD}{line}{BOLD_END}")
             if number == 0:
                 found.append(f" {'─' * (whole - 2)} ")
             elif number in self._ends_of_sections and number < self.row_count:
                 found.append(blank)
         return found + [blank] + [line.ljust(whole) for line in caption]
+
+    def _widths(self, width: int) -> list[int] | None:
+        """Widths of the columns; None if only rich can find them.
+
+        If the table is too wide, the widest column of texts gives way while it remains the widest.
+        """
+        columns = []
+        for column in zip(*self._rows, strict=True):
+            sizes = [width_of(cell) for cell in column]
+            known = [size for size in sizes if size is not None]
+            if len(known) < len(sizes):
+                return None
+            columns.append(max(known))
+        columns[-1] = columns[-1] or 1
+        # An empty column at each edge, and two columns between cells.
+        excess = sum(columns) + 2 * len(columns) - width
+        if excess > 0:
+            widest = columns.index(max(columns))
+            columns[widest] -= excess
+            others = columns[:widest] + columns[widest + 1 :]
+            # Rich counts the space behind a column, except the last one, as part of its width.
+            least = max(*others, len(self._rows[0][widest]), 0) + 1
+            if self._right[widest] or columns[widest] <= least:
+                return None
+        return columns
 
     def narrow(self) -> tuple[list[list[str]], list[int]]:
         """The rows, of which the first has the headings, and the longest word of each column."""
