@@ -34,6 +34,8 @@ pub struct Delivered {
     pub dsacked_in_flight: u64,
     /// True if the ACK carries a SACK option.
     pub has_sack: bool,
+    /// True if the acknowledgment number lies below `SND.UNA`.
+    pub is_old: bool,
     /// Highest segment acknowledged cumulatively. Linux measures RACK's RTT by this segment and
     /// `highest_sacked`.
     pub highest_acked: Option<Newest>,

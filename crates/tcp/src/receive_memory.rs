@@ -18,10 +18,12 @@
 //!   times the ratio. Other segments increase it by twice the largest segment so far, and only
 //!   while it is small. The window never grows beyond the free part of the buffer.
 //! - *Buffer.* At the end of each round trip, copied is the number of bytes that the application
-//!   has read during it, minus the bytes that still wait to be read. If copied exceeds its largest
-//!   earlier value, last, the buffer grows to (2·copied·(1 + 2·(copied − last)/last) + out-of-order
-//!   span)/ratio. Its maximum is `receive_autotuning`; a size fixed by the application never
-//!   changes.
+//!   has read during it, minus the bytes that still wait to be read. The round trip ends when a
+//!   read has copied its first segment; the rest of that read is still waiting then. If copied
+//!   exceeds its largest earlier value, last, the buffer grows to (2·copied·(1 + 2·(copied −
+//!   last)/last) + out-of-order span)/ratio. With each segment beyond a gap, it grows to (2·last +
+//!   out-of-order span)/ratio. Its maximum is `receive_autotuning`; a size fixed by the application
+//!   never changes.
 //! - *RTT.* Samples are the timestamp echoes of full segments, and the times in which a window of
 //!   data arrives. A sample below the estimate replaces it. A larger echo is averaged into the
 //!   estimate with weight 1/8 if no data wait to be read.
@@ -330,30 +332,44 @@ impl ReceiveMemory {
         self.rtt8 > 0 && self.now.since(self.begun.1) >= Duration::from_micros(self.rtt8 / 8)
     }
 
-    /// Handles a read by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
-    pub fn on_read(&mut self, at: &ReceiverState) {
+    /// Handles a segment beyond a gap (`tcp_data_queue_ofo`): the buffer grows for the data between
+    /// the gap and the highest segment.
+    pub fn on_gap(&mut self, at: &ReceiverState) {
+        self.provide(2 * self.space, at);
+    }
+
+    /// Grows the buffer, unless its size is fixed, to the memory for a window of `bytes` and the
+    /// out-of-order data (`tcp_rcvbuf_grow`).
+    fn provide(&mut self, bytes: u64, at: &ReceiverState) {
+        let Some(most) = self.most else { return };
+        let window = bytes + at.highest.saturating_sub(at.rcv_nxt);
+        let buffer = (window * 256 / self.ratio).min(most);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.window_of(buffer);
+            self.forget_known();
+        }
+    }
+
+    /// Handles a read of `bytes` by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
+    pub fn on_read(&mut self, bytes: u64, at: &ReceiverState) {
         if !self.ends_round() {
             return;
         }
         let position = self.begun.0;
-        let waiting = at.rcv_nxt.saturating_sub(at.read);
-        let copied = at.read.saturating_sub(position).saturating_sub(waiting);
+        // A read copies one packet after the other, and the first of them ends the round: all
+        // others still wait then.
+        let read = at.read - bytes + bytes.min(self.largest.0);
+        let waiting = at.rcv_nxt.saturating_sub(read);
+        let copied = read.saturating_sub(position).saturating_sub(waiting);
         if copied > self.space {
             let last = std::mem::replace(&mut self.space, copied);
-            if let Some(most) = self.most {
-                let growth =
-                    u128::from(4 * copied) * u128::from(copied - last) / u128::from(last.max(1));
-                let span = at.highest.saturating_sub(at.rcv_nxt);
-                let window = 2 * copied + span + growth.min(u128::from(most)) as u64;
-                let buffer = (window * 256 / self.ratio).min(most);
-                if buffer > self.buffer {
-                    self.buffer = buffer;
-                    self.clamp = self.window_of(buffer);
-                    self.forget_known();
-                }
-            }
+            let growth =
+                u128::from(4 * copied) * u128::from(copied - last) / u128::from(last.max(1));
+            let most = u128::from(self.most.unwrap_or(0));
+            self.provide(2 * copied + growth.min(most) as u64, at);
         }
-        self.begun = (at.read, self.now);
+        self.begun = (read, self.now);
     }
 }
 

@@ -32,6 +32,7 @@ impl Connection {
         let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
             self.ignore_echo();
+            delivered.is_old = true;
             // The SACK blocks and the data of an old acknowledgment may still be valid.
             let selective = self.update_scoreboard(segment, ack, &mut delivered);
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);

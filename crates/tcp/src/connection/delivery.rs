@@ -10,10 +10,7 @@ impl Sender {
     pub fn delivered_data(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
-            // `tcp_dsack_seen`: an unnecessary retransmission has been delivered.
-            let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
-            return delivered.bytes
-                + twice.map_or(0, |(left, right)| smss * (right - left).div_ceil(smss));
+            return delivered.bytes + smss * self.delivered_twice(delivered);
         }
         if self.uses_scoreboard {
             return smss * self.delivered_by_count(bytes_acked);
@@ -25,6 +22,13 @@ impl Sender {
         let counted = self.delivered_by_dupacks;
         self.delivered_by_dupacks = counted.saturating_sub(bytes_acked.saturating_sub(smss));
         bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
+    }
+
+    /// Number of segments that a DSACK reports, if they count as delivered: in Linux an unnecessary
+    /// retransmission has been delivered, too (`tcp_dsack_seen`).
+    pub fn delivered_twice(&self, delivered: &Delivered) -> u64 {
+        let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
+        twice.map_or(0, |(left, right)| (right - left).div_ceil(self.window.smss.into()))
     }
 
     /// Evaluates a DSACK. If more segments arrived twice than were retransmitted, or the range is

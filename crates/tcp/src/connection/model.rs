@@ -163,8 +163,15 @@ impl Connection {
             return;
         }
         let sender = &mut self.sender;
+        // `tcp_ack`: the model is not called for an old acknowledgment, nor if no data were in
+        // flight (`no_queue`).
+        let is_old = selective.is_some_and(|delivered| delivered.is_old);
+        let is_idle = acked == 0 && sender.snd_una == sender.snd_max;
+        if sender.loss_detection.as_linux() && (is_old || is_idle) {
+            return;
+        }
         let segments = match selective {
-            Some(delivered) => delivered.segments,
+            Some(delivered) => delivered.segments + sender.delivered_twice(delivered),
             None if sender.uses_scoreboard => sender.in_segments(ack.delivered),
             None => sender.delivered_without_sack(acked),
         };

@@ -346,6 +346,9 @@ impl Connection {
         if (continues || self.receiver.sack) && memory.grow(payload_bytes, waiting, &position) {
             self.receiver.pending.on_window_growth();
         }
+        if !continues {
+            memory.on_gap(&position);
+        }
     }
 
     /// Schedules an ACK for every second segment, and within a bounded time (RFC 5681 §4.2). Except
