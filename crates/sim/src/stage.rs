@@ -48,7 +48,7 @@ pub struct CellSnapshot {
     /// Sums over all stations.
     pub counters: wlan::Counters,
     /// Time during which at least one station transmitted.
-    pub busy: Duration,
+    pub busy_time: Duration,
     /// Statistics of each station.
     pub stations: Vec<wlan::Statistics>,
 }
@@ -149,7 +149,7 @@ impl Stage {
         match self {
             Self::Wlan(cell) => Snapshot::Wlan(CellSnapshot {
                 counters: cell.counters(),
-                busy: cell.busy_time(now),
+                busy_time: cell.busy_time(now),
                 stations: (0..cell.stations()).map(|it| cell.statistics(now, it)).collect(),
             }),
             Self::Relay(relay) => Snapshot::Relay(RelaySnapshot {

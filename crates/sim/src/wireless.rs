@@ -28,7 +28,7 @@ fn summary(
     (start, end): (&CellSnapshot, &CellSnapshot),
     span: f64,
 ) -> WlanSummary {
-    let utilisation = share((end.busy - start.busy).as_nanos() as f64, span);
+    let utilisation = share((end.busy_time - start.busy_time).as_nanos() as f64, span);
     let stations = plan.config.stations.iter().zip(start.stations.iter().zip(&end.stations));
     WlanSummary {
         name: plan.name.clone(),

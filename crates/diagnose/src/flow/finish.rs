@@ -98,7 +98,7 @@ impl Flow {
                 && !heads.contains(&index)
                 && record.proof.evidence == Evidence::None,
             needless: record.needless,
-            confidence: record.confidence,
+            confidence: record.needless_confidence,
             has_dsack: record.has_dsack,
         };
         Some(Observed {
@@ -315,7 +315,7 @@ impl Direction {
         let mut evidence = Vec::new();
         let (cause, confidence) = if trigger.needless == Necessity::Yes {
             evidence.push(spurious(trigger));
-            (Cause::Spurious, trigger.confidence)
+            (Cause::Spurious, trigger.needless_confidence)
         } else {
             evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
@@ -391,7 +391,7 @@ fn answer_of(record: &RetransmissionRecord, from: &str) -> answer::Retransmissio
         kind: record.kind,
         number: (record.kind == Kind::Timeout).then_some(record.consecutive_timeouts),
         needless: record.needless,
-        confidence: record.kind_confidence.min(record.confidence),
+        confidence: record.kind_confidence.min(record.needless_confidence),
         kind_confidence: record.kind_confidence,
         proof: record.proof,
         arrived: None,

@@ -42,7 +42,7 @@ pub struct CapturedData {
     /// Index of the record, if the packet is a retransmission.
     pub retransmission_record: Option<usize>,
     /// True for an original that was captured after data that were sent later.
-    pub is_late: bool,
+    pub is_reordered: bool,
 }
 
 /// Acknowledgment that passed the capture.
@@ -165,7 +165,7 @@ impl Direction {
             payload_bytes: packet.payload_bytes,
             timestamp_value: packet.options.timestamps.map(|(value, _)| value),
             retransmission_record: self.records.all.len().checked_sub(1).filter(|_| is_again),
-            is_late: relation == Relation::Late,
+            is_reordered: relation == Relation::Late,
         });
     }
 

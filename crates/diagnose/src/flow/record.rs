@@ -34,7 +34,7 @@ pub struct RetransmissionRecord {
     /// Needless, needed or unknown.
     pub needless: Necessity,
     /// Probability that `needless` is correct.
-    pub confidence: f64,
+    pub needless_confidence: f64,
     /// Evidence for `needless`.
     pub proof: Proof,
     /// Index of the retransmission's episode, if any.
@@ -53,8 +53,8 @@ pub struct RetransmissionRecord {
 impl RetransmissionRecord {
     /// Replaces the present evidence if the new one is stronger.
     pub fn add_proof(&mut self, needless: Necessity, confidence: f64, proof: Proof) {
-        if self.needless == Necessity::Unknown || confidence > self.confidence {
-            (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
+        if self.needless == Necessity::Unknown || confidence > self.needless_confidence {
+            (self.needless, self.needless_confidence, self.proof) = (needless, confidence, proof);
         }
     }
 }

@@ -142,7 +142,7 @@ impl Direction {
             kind_confidence: 0.98,
             original: None,
             needless: Necessity::Unknown,
-            confidence: 0.5,
+            needless_confidence: 0.5,
             proof: Proof { evidence: Evidence::None, packet: None },
             episode: None,
             has_dsack: false,

@@ -83,7 +83,7 @@ impl Builder {
         let pieces: Vec<_> = self.trace.segments_of(passed).collect();
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
-            if let (Some(hole), true) = (hole, passed.is_late) {
+            if let (Some(hole), true) = (hole, passed.is_reordered) {
                 // The packet fills a hole, so it was late, not lost.
                 self.trace.copies[hole].lost = Some(0.0);
                 let overtakers = self.trace.copies.len() - 1 - hole;

@@ -15,7 +15,7 @@
 //!   way, no option is to be sent, and loss detection ignores an acknowledgment of new data
 //!   ([`LossDetection::ignores_new_data_ack`]);
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
-//!   ([`super::receive::Receiver::is_simple`]);
+//!   ([`super::receive::Receiver::only_counts_segments`]);
 //! - with a gap (`beyond_gap`, `detailed_data`): as to receive, but with data beyond a gap;
 //! - in a recovery (`repair`): the sender only waits for acknowledgments.
 //!

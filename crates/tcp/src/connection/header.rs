@@ -28,7 +28,7 @@ impl Connection {
             return (receiver.advertised_field, receiver.right_edge);
         }
         if self.fast_paths.receiving == Receiving::Next {
-            let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
+            let (field, edge) = self.field_of(receiver.fast_path_window(&self.parameters));
             self.receiver.note_advertised_window(field);
             return (field, edge);
         }

@@ -204,7 +204,7 @@ impl Receiver {
     /// True if segments that arrive in order only have to be counted, and segments out of order
     /// only stored: arrival times do not matter, and the application will read the data.
     #[inline]
-    pub fn is_simple(&self) -> bool {
+    pub fn only_counts_segments(&self) -> bool {
         let watched = self.memory.is_some() || self.pending.is_linux();
         self.fin.is_none() && !self.detached && !watched
     }

@@ -148,11 +148,11 @@ pub struct Buckets {
     /// Mean rate, bytes per second.
     pub rate: f64,
     /// Mean size, bytes.
-    pub bucket: f64,
+    pub bucket_bytes: f64,
     /// Smallest and largest rate, bytes per second.
     pub rate_range: (f64, f64),
     /// Smallest and largest size, bytes.
-    pub bucket_range: (f64, f64),
+    pub bucket_bytes_range: (f64, f64),
 }
 
 impl Buckets {
@@ -174,9 +174,9 @@ impl Buckets {
         }
         let mean = Self {
             rate: rate_sum / sum,
-            bucket: bucket_sum / sum,
+            bucket_bytes: bucket_sum / sum,
             rate_range: rates,
-            bucket_range: buckets,
+            bucket_bytes_range: buckets,
         };
         (sum > 0.0 && buckets.1.is_finite()).then_some(mean)
     }

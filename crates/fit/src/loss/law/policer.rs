@@ -186,8 +186,8 @@ fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
 fn certain(buckets: Buckets, count: usize) -> SearchResult {
     let (rates, most) = (buckets.rate_range, 1.0 - libm::pow(0.025, 1.0 / count as f64));
     SearchResult {
-        values: vec![8.0 * buckets.rate, buckets.bucket, 0.0],
-        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets.bucket_range, (0.0, most)],
+        values: vec![8.0 * buckets.rate, buckets.bucket_bytes, 0.0],
+        ranges: vec![(8.0 * rates.0, 8.0 * rates.1), buckets.bucket_bytes_range, (0.0, most)],
     }
 }
 

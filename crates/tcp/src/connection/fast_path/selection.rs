@@ -108,11 +108,12 @@ impl Connection {
 
     /// Recomputes which plain fast paths of an established connection are open.
     fn recompute_plain_paths(&mut self) {
-        self.fast_paths.receiving = match (self.receiver.is_simple(), self.receiver.has_gap()) {
-            (true, false) => Receiving::Next,
-            (true, true) => Receiving::BeyondGap,
-            (false, _) => Receiving::General,
-        };
+        self.fast_paths.receiving =
+            match (self.receiver.only_counts_segments(), self.receiver.has_gap()) {
+                (true, false) => Receiving::Next,
+                (true, true) => Receiving::BeyondGap,
+                (false, _) => Receiving::General,
+            };
         // SACK blocks to send need options, and a rare timer has a deadline that the fast paths do
         // not read.
         if self.sends_sack_blocks() || self.timers.has_rare() {

@@ -30,7 +30,7 @@ impl Receiver {
         self.memory.iter_mut().for_each(|memory| memory.on_read(bytes, &position));
     }
 
-    /// Like [`Self::read`], if segments are simply counted: see [`Self::is_simple`].
+    /// Like [`Self::read`], if segments are simply counted: see [`Self::only_counts_segments`].
     #[inline]
     pub fn read_counted(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.rcv_nxt - self.read);

@@ -73,9 +73,9 @@ impl Receiver {
         bounded(window, self.advertised_window(), unit)
     }
 
-    /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].
+    /// Like [`Self::window`], if segments are simply counted: see [`Self::only_counts_segments`].
     #[inline]
-    pub fn simple_window(&self, parameters: &Parameters) -> u64 {
+    pub fn fast_path_window(&self, parameters: &Parameters) -> u64 {
         if parameters.has_constant_window {
             return parameters.largest_window;
         }
