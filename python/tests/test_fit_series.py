@@ -164,7 +164,7 @@ def test_a_table_and_a_mahimahi_trace():
     assert "sorted" in series.findings[0]
     with pytest.raises(ValueError, match="row 2, column lost: “x”"):
         trace.read("time_s,lost\n1,0\n2,x\n", "t")
-    with pytest.raises(ValueError, match="line 2: 3 goes back"):
+    with pytest.raises(ValueError, match="line 2: 3 is earlier than the previous line, 5"):
         mahimahi.read("5\n3\n", "m")
     rates = mahimahi.read("0\n500\n1000\n", "m").rates
     assert rates.opportunities_ms == (0, 500, 1000)

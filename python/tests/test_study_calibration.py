@@ -162,7 +162,7 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     said = search(toy).summary(trials)
     assert "2 of 2 open parameters bent (rate, delay)" in said[0]
     (toy / "front.csv").write_text("mine")
-    with pytest.raises(UsageError, match=r"front\.csv: is in the way"):
+    with pytest.raises(UsageError, match=r"front\.csv: exists, and `retx study --freeze` did not"):
         search(toy).freeze(found.number)
     (toy / "front.csv").unlink()
     search(toy).freeze(found.number)

@@ -269,7 +269,7 @@ def test_a_failing_quantity_names_its_run(study: Path, tmp_path: Path) -> None:
         ('link.cloud.delay = ["5', 'link.clod.delay = ["5', "experiment.surface: .*link.clod"),
         ('delay = ["5 ms", "50 ms"]', "delay = []", "experiment.surface: .*an empty list"),
         ('tables = ["episodes"]', 'tables = ["episode"]', "no table 'episode'"),
-        ("link.cloud.delay = ", "replications = 5 # ", "grid.replications: belongs"),
+        ("link.cloud.delay = ", "replications = 5 # ", "replications: set it in the experiment"),
     ],
 )
 def test_a_wrong_experiment_is_reported(study: Path, old: str, new: str, message: str) -> None:
