@@ -8,7 +8,7 @@ use retx_record::{Column, Table};
 /// Dictionary from column name to array, in the order of the table.
 ///
 /// # Errors
-/// Python's memory error.
+/// See [`column_to_array`].
 pub fn table_to_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dictionary = PyDict::new(py);
     for (name, column) in table.columns {
@@ -18,7 +18,12 @@ pub fn table_to_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>
 }
 
 /// Array of numbers, or for a column of names the array of codes and the list of names.
+///
+/// # Errors
+/// Python's memory error; the error or interrupt that ends the first import of numpy.
 pub fn column_to_array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    // `PyArray1` would import numpy, too, but panics if Ctrl-C ends the import.
+    py.import("numpy")?;
     Ok(match column {
         Column::Float(values) => PyArray1::from_vec(py, values).into_any(),
         Column::Integer(values) => PyArray1::from_vec(py, values).into_any(),

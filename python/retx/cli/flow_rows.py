@@ -32,13 +32,9 @@ class FlowRows:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
         self.episodes, self.inferred = First(), First()
         self._scenario = scenario
-        if isinstance(flows, Rows) and len(flows) > AT_ONCE:
-            # The extension would import numpy itself, and could not end at a Ctrl-C meanwhile.
-            import numpy as np  # noqa: F401
-
-            if flows.columns_of_flows(0, 1):
-                self._add_first(flows)
-                return
+        if isinstance(flows, Rows) and len(flows) > AT_ONCE and flows.columns_of_flows(0, 1):
+            self._add_first(flows)
+            return
         for flow in flows:
             self._add(flow)
 
