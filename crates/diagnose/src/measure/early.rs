@@ -158,3 +158,6 @@ fn divide(samples: &[(f64, bool)]) -> Option<Division> {
     let found = BEGINS.into_iter().filter_map(split);
     found.min_by(|one, other| one.0.total_cmp(&other.0)).map(|best| best.1)
 }
+
+#[cfg(test)]
+mod tests;
