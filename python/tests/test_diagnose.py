@@ -84,14 +84,26 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
     assert here["right kinds"] >= 0.98 * here["kinds"]
 
 
-@pytest.mark.parametrize("draw", [8036, 8102, 9188])
-def test_time_belongs_to_the_limit_that_had_it(draw: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("draw", "place"),
+    [
+        (8036, "sender"),
+        (8102, "sender"),
+        (9188, "sender"),
+        (13088, "sender"),
+        (13164, "sender"),
+        (13122, "receiver"),
+    ],
+)
+def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
     """Each was once off: an ACK that filled a gap counted as delayed (21 points), the tail loss
-    probe of a single segment as a timeout (13), and half of a timeout as Nagle's (32).
+    probe of a single segment as a timeout (13), half of a timeout as Nagle's (32), a full window
+    that kept the bottleneck busy as the limit (64), a receiver that delays ACKs as one that does
+    not (4), and the round trip of a SYN as that of a full segment (12).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")
-    ((_, _, path),) = [it for it in captured(tmp_path, case) if it[0] == "sender"]
+    ((_, _, path),) = [it for it in captured(tmp_path, case) if it[0] == place]
     assert judge().share_error(retx.diagnose(path).flows[0], result) <= 0.03
 
 

@@ -1,7 +1,7 @@
 //! Limits of the sender, tested in the order of docs/decisions/0018.
 
 use super::account::Limit;
-use super::acks::{self, SEGMENTS_PER_DELAYED_ACK};
+use super::acks::SEGMENTS_PER_DELAYED_ACK;
 use super::direction::{Direction, PacketContext};
 use super::record::RetransmissionRecord;
 use super::relation::Relation;
@@ -20,16 +20,6 @@ const DELAYED_MIN_NS: i64 = 500_000;
 /// Maximum number of stored intervals in which the receiver may delay an acknowledgment
 /// ([`DelayedAckInterval`]).
 const HELD_MAX: usize = 64;
-
-/// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
-const PAUSE_MIN: i64 = 8;
-/// Lower bound of the time RTT/`PAUSE_MIN`.
-const PAUSE_MIN_NS: i64 = 2_000_000;
-
-/// Longest time that a host takes to send the data that an acknowledgment releases. The value is a
-/// convention: hosts take microseconds, whereas the gaps of pacing are longer (240 µs for two
-/// segments at 100 Mbit/s).
-const RELEASED_NS: i64 = 100_000;
 
 /// Interval in which all data sent may have arrived while the receiver delays the acknowledgment.
 #[derive(Debug, Clone, Copy)]
@@ -196,7 +186,7 @@ impl Direction {
     /// the limit may have been a send buffer or a clamp of the congestion window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
-        let product = self.path.bandwidth_delay_bytes().filter(|_| self.busy_period.is_none());
+        let product = self.bandwidth_delay_bytes().filter(|_| self.busy_period.is_none());
         let enough = product.map(|product| FILLED * product);
         // Where queues are invisible, the bytes in flight are not known well enough to detect a
         // send buffer or a clamp.
@@ -268,50 +258,6 @@ impl Direction {
         }
     }
 
-    /// True if the sender had nothing to send, since it was silent for a long time after the last
-    /// packet or acknowledgment.
-    pub(super) fn is_pause(&self, now: &PacketContext) -> bool {
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let since_ns = now.sent_ns - self.sender.last_activity_ns() - self.blur_ns(now);
-        since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
-    }
-
-    /// Limit that ended when these data were sent. If the capture is not at the sender, an
-    /// acknowledgment may have reached the sender a little later than assumed. Data that the
-    /// acknowledgment released then end the limit that was in force before it.
-    pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
-        let (effective_ns, before) = self.before_ack;
-        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
-        // The least round trip is that of the shortest packet, and a full segment takes longer, so
-        // the tolerance is doubled.
-        let since_ns = now.sent_ns - effective_ns;
-        if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
-            before
-        } else {
-            self.account.limit()
-        }
-    }
-
-    /// Uncertainty of the time at which data were sent. It is one timestamp tick, because the
-    /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
-    /// one segment is added.
-    fn blur_ns(&self, now: &PacketContext) -> i64 {
-        let segment_ns =
-            self.path.rate().map_or(0.0, |rate| self.largest_payload as f64 / rate * 1e9);
-        now.timestamp_tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
-    }
-
-    /// True if pacing delayed this segment: no acknowledgment came just before it, and other data
-    /// were sent within the preceding half round trip. At the receiver's end this is unknown,
-    /// because queues delay the segment.
-    pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
-        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
-        let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
-        is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
-    }
-
     /// Adds the transmission time of data to the busy time of the bottleneck.
     pub(super) fn add_transmission(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
@@ -338,12 +284,20 @@ impl Direction {
         (left + self.retransmitted_bytes).clamp(0, flight)
     }
 
+    /// Bandwidth-delay product of the path in bytes of payload.
+    fn bandwidth_delay_bytes(&self) -> Option<f64> {
+        // At the receiver's end, data arrive after their transmission. The least round trip to the
+        // sender is that of a SYN, whose transmission is shorter by nearly that of a segment.
+        let segment = if self.is_at_receiver { self.largest_payload } else { 0 };
+        self.path.bandwidth_delay_bytes().map(|product| product + segment as f64)
+    }
+
     /// True if the data in flight keep the bottleneck busy.
     fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
         if let (Some(run), Some(least)) = (&self.busy_period, self.sender.rtt_min_ns) {
             return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
         }
-        self.path.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
+        self.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
     }
 
     /// True if the last segment was not full, so that no further data were available. Linux also
@@ -372,10 +326,7 @@ impl Direction {
     /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.scoreboard.end - self.sender.snd_una;
-        let product = self.path.bandwidth_delay_bytes();
         let is_open = matches!(self.sender.state, State::Open);
-        let is_small = |window: i64| product.is_none_or(|product| (window as f64) < product);
-        let is_full = self.fills_peer_window() && self.sender.window.is_some_and(is_small);
         if !self.is_established {
             Limit::Handshake
         } else if flight <= 0 && self.sender.window == Some(0) {
@@ -383,10 +334,12 @@ impl Direction {
             Limit::ReceiveWindow
         } else if flight <= 0 || (is_open && self.is_last()) {
             Limit::Application
-        } else if is_full {
-            Limit::ReceiveWindow
         } else if is_filled {
+            // A full window that keeps the bottleneck busy is not the limit: a larger one would
+            // gain nothing.
             Limit::Bottleneck
+        } else if self.fills_peer_window() {
+            Limit::ReceiveWindow
         } else if matches!(self.sender.state, State::Recovery(_)) {
             Limit::Recovery
         } else if !self.sender.has_reduced {

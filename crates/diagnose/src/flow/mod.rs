@@ -17,6 +17,7 @@ mod path;
 pub(crate) mod patterns;
 mod record;
 mod relation;
+mod release;
 mod retransmission;
 mod scoreboard;
 mod sender;

@@ -22,6 +22,12 @@ const ARRIVALS_MIN: i64 = 4;
 /// choice).
 const BURSTS_MIN: f32 = 4.0;
 
+/// The receiver acknowledges every second segment if at least one in this number of
+/// acknowledgments covers several segments. The number is a convention: such a receiver
+/// acknowledges single segments at the start and after losses, and loss of acknowledgments makes
+/// any receiver seem to cover several.
+const PAIRS_MIN: u32 = 4;
+
 /// Estimates of the path's rate and round trip.
 #[derive(Debug, Default)]
 pub struct Path {
@@ -114,7 +120,8 @@ impl Path {
             (Some(single), Some(several)) => single.min(several),
             (single, several) => single.or(several)?,
         };
-        let waits = if trips.counts[1] > trips.counts[0] { segment } else { 0.0 };
+        let [single, several] = trips.counts;
+        let waits = if several * PAIRS_MIN > single { segment } else { 0.0 };
         Some(product + waits)
     }
 

@@ -39,7 +39,11 @@ impl UndecidedTimes {
         // Only these limits depend on the bandwidth-delay product.
         let is_open = matches!(
             decision.limit,
-            Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery
+            Limit::Bottleneck
+                | Limit::ReceiveWindow
+                | Limit::SlowStart
+                | Limit::Window
+                | Limit::Recovery
         );
         if length > 0 && is_open && self.times.len() < ENTRIES_MAX {
             *self.times.entry((decision, episode)).or_default() += length;

@@ -1,0 +1,63 @@
+//! Reasons of the sender for sending new data, by the time since the last acknowledgment and since
+//! the last data: the acknowledgment released them, the application wrote them, or pacing held them
+//! back until then.
+
+use super::account::Limit;
+use super::acks;
+use super::direction::{Direction, PacketContext};
+
+/// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
+const PAUSE_MIN: i64 = 8;
+/// Lower bound of the time RTT/`PAUSE_MIN`.
+const PAUSE_MIN_NS: i64 = 2_000_000;
+
+/// Longest time that a host takes to send the data that an acknowledgment releases. The value is a
+/// convention: hosts take microseconds, whereas the gaps of pacing are longer (240 µs for two
+/// segments at 100 Mbit/s).
+const RELEASED_NS: i64 = 100_000;
+
+impl Direction {
+    /// True if the sender had nothing to send, since it was silent for a long time after the last
+    /// packet or acknowledgment.
+    pub(super) fn is_pause(&self, now: &PacketContext) -> bool {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let since_ns = now.sent_ns - self.sender.last_activity_ns() - self.blur_ns(now);
+        since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
+    }
+
+    /// Limit that ended when these data were sent. If the capture is not at the sender, an
+    /// acknowledgment may have reached the sender a little later than assumed. Data that the
+    /// acknowledgment released then end the limit that was in force before it.
+    pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
+        let (effective_ns, before) = self.before_ack;
+        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
+        // The least round trip is that of the shortest packet, and a full segment takes longer, so
+        // the tolerance is doubled.
+        let since_ns = now.sent_ns - effective_ns;
+        if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
+            before
+        } else {
+            self.account.limit()
+        }
+    }
+
+    /// Uncertainty of the time at which data were sent. It is one timestamp tick, because the
+    /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
+    /// one segment is added.
+    fn blur_ns(&self, now: &PacketContext) -> i64 {
+        let segment_ns =
+            self.path.rate().map_or(0.0, |rate| self.largest_payload as f64 / rate * 1e9);
+        now.timestamp_tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
+    }
+
+    /// True if pacing delayed this segment: no acknowledgment came just before it, and other data
+    /// were sent within the preceding half round trip. At the receiver's end this is unknown,
+    /// because queues delay the segment.
+    pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
+        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
+        let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
+        is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
+    }
+}
