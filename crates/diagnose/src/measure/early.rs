@@ -19,7 +19,8 @@ const LOSSES_MIN: usize = 5;
 /// Normal quantile of the one-sided level of 0.5 %. With two tests, the level is 1 %.
 const Z: f64 = 2.576;
 /// A queue counts as clearly shorter than its greatest length if it is below this share of it, and
-/// shorter by `MARGIN` segments. Measured lengths are inexact by one or two segments.
+/// shorter by `MARGIN` segments. Measured lengths are inexact by one or two segments, so a queue of
+/// at most `MARGIN` segments counts as empty.
 const SHORTER: f64 = 0.75;
 const MARGIN: f64 = 2.0;
 /// Weight of a packet in the moving average: the default of RED (Floyd and Jacobson 1993).
@@ -73,7 +74,8 @@ pub fn find_early_drops(
     let span_ns = trace.least_ns + (most / per_ns / 2.0) as i64;
     let averages = moving_averages(waiting);
     let tests = [(false, waiting), (true, &averages[..])].map(|(is_average, lengths)| {
-        let samples = samples(trace, waiting, lengths, (below, span_ns));
+        let mut samples = samples(trace, waiting, lengths, (below, span_ns));
+        samples.iter_mut().for_each(|sample| sample.0 = sample.0.max(margin));
         (is_average, lengths, z_of_mean_rank(&samples), samples)
     });
     let [Some(one), Some(other)] = [tests[0].2, tests[1].2] else { return Outcome::TooFew };
@@ -139,7 +141,8 @@ fn z_of_mean_rank(samples: &[(f64, bool)]) -> Option<f64> {
     }
     let variance = (1.0 - ties) / 12.0;
     let mean = sum / losses as f64 - 0.5;
-    (losses >= LOSSES_MIN && variance > 0.0).then(|| mean * (losses as f64 / variance).sqrt())
+    let z = if variance > 0.0 { mean * (losses as f64 / variance).sqrt() } else { 0.0 };
+    (losses >= LOSSES_MIN).then_some(z)
 }
 
 /// Divides the packets at the length from which on losses are frequent.
@@ -151,6 +154,9 @@ fn divide(samples: &[(f64, bool)]) -> Option<Division> {
     let split = |part: f64| {
         let from = samples.get((samples.len() as f64 * part) as usize)?.0;
         let first = samples.partition_point(|sample| sample.0 < from);
+        if first == 0 {
+            return None;
+        }
         let (others, hit) = (count(&samples[..first]), count(&samples[first..]));
         let ln_chance = ln_at_least(hit.0, all.0, hit.1 as f64 / all.1 as f64);
         Some((ln_chance, Division { from, hit, others }))

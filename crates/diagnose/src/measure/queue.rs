@@ -6,15 +6,15 @@
 //!
 //! A drop-tail queue drops packets only at its limit. The loss rate of packets that arrived at a
 //! queue of nearly the greatest length is therefore compared with that of all other packets. If it
-//! is much higher, the greatest length is the limit. Several thresholds near the greatest length
-//! are tried, because measured lengths are noisy.
+//! is much higher, the greatest length is the limit. Many thresholds near the greatest length are
+//! tried, because measured lengths are noisy.
 
 use super::Estimate;
 use super::copies::{FlowTrace, SegmentCopy};
 use super::delay::transmission_ns;
 use super::early::{self, EarlyDrops, Outcome};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Thresholds from which on a queue counts as full, in segments relative to the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
@@ -25,6 +25,12 @@ const SUPPORT: (usize, f64) = (3, 2.0);
 /// independent of the queue would coincide with such a queue as often with at most this
 /// probability.
 const SIGNIFICANT: f64 = 0.01;
+
+/// Round trips count as interrupted if their queues are clearly longer than the median length at
+/// losses, if at least this fraction of the packets that arrive at about this median length are
+/// lost, and if `RARER` times as many round trips have such losses.
+const LOST_AT_LIMIT: f64 = 0.25;
+const RARER: usize = 10;
 
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,6 +71,71 @@ struct Split {
     ln_chance: f64,
 }
 
+/// Queue lengths at the arrivals of all packets, longest first.
+struct Arrivals {
+    lengths: Vec<f64>,
+    /// Number of losses among the packets with this index or a lower one.
+    lost: Vec<u64>,
+}
+
+impl Arrivals {
+    /// Sorts arrivals, given as the length and whether the packet was lost.
+    fn sorted(mut arrivals: Vec<(f64, bool)>) -> Self {
+        arrivals.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let mut sum = 0;
+        let mut count = |arrival: &(f64, bool)| {
+            sum += u64::from(arrival.1);
+            sum
+        };
+        Self {
+            lost: arrivals.iter().map(&mut count).collect(),
+            lengths: arrivals.into_iter().map(|it| it.0).collect(),
+        }
+    }
+
+    /// Number of packets that arrived at a queue of at least this length.
+    fn at_least(&self, length: f64) -> usize {
+        self.lengths.partition_point(|it| *it >= length)
+    }
+
+    /// Split at the length of the packet with index `count` - 1. The split is one of `tried`.
+    fn split(&self, count: usize, from: f64, tried: f64) -> Split {
+        let lost = |count: usize| count.checked_sub(1).map_or(0, |last| self.lost[last]);
+        let all = (lost(self.lost.len()), self.lost.len() as u64);
+        let full = (lost(count), count as u64);
+        let elsewhere = (all.0 - full.0, all.1 - full.1);
+        let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
+        let ln_chance = ln_at_least(full.0, full.1, by_channel) + tried.ln();
+        Split { from, full, elsewhere, by_channel, ln_chance }
+    }
+}
+
+/// Split near the greatest length at which losses that are independent of the queue are the most
+/// unlikely.
+///
+/// Two sets of splits are tried, each at half of the significance level (Bonferroni): five fixed
+/// ones, which also find a single overflow; and those at each arrival near the greatest length,
+/// which separate overflows that differ by less than a segment from arrivals just before them.
+fn most_unlikely(arrivals: &Arrivals, most: f64, wire: f64) -> Split {
+    let fixed = FULL_SEGMENTS.map(|segments| most + segments * wire);
+    let one_of_fixed = |from: &f64| {
+        arrivals.split(arrivals.at_least(*from), *from, 2.0 * FULL_SEGMENTS.len() as f64)
+    };
+    let near = arrivals.at_least(fixed[FULL_SEGMENTS.len() - 1]);
+    let is_edge = |index: &usize| {
+        let before = index.checked_sub(1).map_or(0, |before| arrivals.lost[before]);
+        arrivals.lost[*index] > before
+    };
+    let of_losses = (0..near).filter(is_edge).map(|index| {
+        let from = arrivals.lengths[index];
+        arrivals.split(arrivals.at_least(from), from, 2.0 * near as f64)
+    });
+    let best = of_losses.min_by(|one, other| one.ln_chance.total_cmp(&other.ln_chance));
+    let splits = fixed.iter().map(one_of_fixed).chain(best);
+    let first = one_of_fixed(&fixed[0]);
+    splits.fold(first, |best, it| if it.ln_chance < best.ln_chance { it } else { best })
+}
+
 /// Bytes on the wire that were queued when each copy arrived; none if unknown.
 ///
 /// The queue computed from a single delay is noisy by a few segments. The queue computed as bytes
@@ -78,11 +149,10 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     };
     let per_ns = rate_bit_s / 8e9;
     let sums = summed(trace, per_ns);
-    let round = |sent: i64| sent / trace.least_ns.max(1);
     let mut differences: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for (copy, sum) in trace.copies.iter().zip(&sums) {
         if let (Some(sent), Some(sample), Some(sum)) = (copy.sent_ns, sample(copy), sum) {
-            differences.entry(round(sent)).or_default().push((sample - base) * per_ns - sum);
+            differences.entry(round(trace, sent)).or_default().push((sample - base) * per_ns - sum);
         }
     }
     let median = |(round, mut values): (i64, Vec<f64>)| {
@@ -92,7 +162,7 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let shifts: BTreeMap<i64, f64> = differences.into_iter().map(median).collect();
     let one = |(copy, sum): (&SegmentCopy, &Option<f64>)| {
         // If this round trip contains no delay, the shift of the last earlier round trip is used.
-        let (_, shift) = shifts.range(..=round(copy.sent_ns?)).next_back()?;
+        let (_, shift) = shifts.range(..=round(trace, copy.sent_ns?)).next_back()?;
         Some(((*sum)? + shift).max(0.0))
     };
     trace.copies.iter().zip(&sums).map(one).collect()
@@ -113,6 +183,35 @@ fn summed(trace: &FlowTrace, per_ns: f64) -> Vec<Option<f64>> {
     trace.copies.iter().map(&mut one).collect()
 }
 
+/// Number of minimum round trips before this time.
+fn round(trace: &FlowTrace, time_ns: i64) -> i64 {
+    time_ns / trace.least_ns.max(1)
+}
+
+/// Round trips in which the bottleneck, or a host, stood still.
+///
+/// Delays are then longer than those of a full queue, which would otherwise seem to lose packets
+/// long before it is full. Such round trips are recognised if the queue has an evident limit: a
+/// length at which a large part of the arriving packets is lost, in many more round trips than have
+/// a longer queue.
+fn interrupted_rounds(trace: &FlowTrace, waiting: &[Option<f64>]) -> BTreeSet<i64> {
+    let both = || trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let wire = f64::from(trace.segment_wire_bytes);
+    let limit = median_at_loss(trace, waiting, 0.0);
+    let about = limit - wire / 2.0..=limit + SUPPORT.1 * wire;
+    let arrived = both().filter(|(_, it)| about.contains(it));
+    let lost = arrived.clone().filter(|(copy, _)| is_lost(copy));
+    let rounds = |among: &mut dyn Iterator<Item = (&SegmentCopy, f64)>| -> BTreeSet<i64> {
+        among.map(|(copy, _)| round(trace, copy.time_ns)).collect()
+    };
+    let (lost_packets, packets) = (lost.clone().count() as f64, arrived.count() as f64);
+    let passed_longer =
+        &mut both().filter(|(copy, it)| copy.delay_ns.is_some() && it > about.end());
+    let longer = rounds(passed_longer);
+    let is_rare = longer.len() * RARER <= rounds(&mut lost.into_iter()).len();
+    if is_rare && lost_packets >= LOST_AT_LIMIT * packets { longer } else { BTreeSet::new() }
+}
+
 /// True if the copy is more likely lost than not.
 pub fn is_lost(copy: &SegmentCopy) -> bool {
     copy.lost.is_some_and(|lost| lost > 0.5)
@@ -130,35 +229,21 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     let waiting = queued_bytes(trace, rate);
     let wire = f64::from(trace.segment_wire_bytes);
     let both = || trace.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let interrupted = interrupted_rounds(trace, &waiting);
+    let is_sample = |copy: &SegmentCopy| {
+        copy.delay_ns.is_some() && !interrupted.contains(&round(trace, copy.time_ns))
+    };
     let mut samples: Vec<f64> =
-        both().filter(|(copy, _)| copy.delay_ns.is_some()).map(|(_, it)| it).collect();
+        both().filter(|(copy, _)| is_sample(copy)).map(|(_, it)| it).collect();
     samples.sort_by(|one, other| other.total_cmp(one));
     let supported = |most: &&[f64]| most[0] - most[SUPPORT.0 - 1] <= SUPPORT.1 * wire;
     let Some(most) = samples.windows(SUPPORT.0).find(supported).map(|most| most[0]) else {
         return none("no round trip shows what waited");
     };
-    let split = |segments: f64| {
-        let from = most + segments * wire;
-        let count = |is_full: bool| {
-            let of = both().filter(|(_, it)| (*it >= from) == is_full);
-            let lost = of.clone().filter(|(copy, _)| is_lost(copy)).count() as u64;
-            (lost, of.count() as u64)
-        };
-        let (full, elsewhere) = (count(true), count(false));
-        let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
-        Split {
-            from,
-            full,
-            elsewhere,
-            by_channel,
-            ln_chance: ln_at_least(full.0, full.1, by_channel),
-        }
-    };
-    let splits = FULL_SEGMENTS.map(split);
-    let best = splits.iter().min_by(|one, other| one.ln_chance.total_cmp(&other.ln_chance));
-    let Some(split) = best.copied() else { return none("no round trip shows what waited") };
+    let arrivals = Arrivals::sorted(both().map(|(copy, it)| (it, is_lost(copy))).collect());
+    let split = most_unlikely(&arrivals, most, wire);
     let Split { full, elsewhere, ln_chance, .. } = split;
-    let is_limit = full.0 > 0 && ln_chance + (splits.len() as f64).ln() <= SIGNIFICANT.ln();
+    let is_limit = full.0 > 0 && ln_chance <= SIGNIFICANT.ln();
     let outcome = early::find_early_drops(trace, &waiting, (most, rate / 8e9));
     if let Outcome::Early(found) = &outcome {
         return early_drops(trace, found, (full, elsewhere));
