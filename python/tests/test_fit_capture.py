@@ -260,6 +260,13 @@ def test_the_scenario_behaves_as_the_capture(fitted: CaptureFit) -> None:
     assert found.content["simulations"] == 12
 
 
+def test_a_check_repeats_itself_and_leaves_the_fit_unchanged(fitted: CaptureFit) -> None:
+    before = fitted.toml()
+    first = check(fitted, 6)
+    assert fitted.toml() == before
+    assert check(fitted, 6).content == first.content
+
+
 def test_a_wrong_scenario_lies_outside_with_a_reason(
     fitted: CaptureFit, noisy: tuple[Path, Path, retx.Result], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +55,10 @@ class LossFit:
         raise UsageError(f"{name}: not among the fitted models, {names}")
 
     def channels(self, name: str | None = None) -> list[dict[str, Any]]:
-        """Channels for a model, with the keys of a scenario."""
+        """Channels for a model, with the keys of a scenario. They are the caller's own copies."""
         model = self.model(name) if name else self.used
-        channel = model["channel"]
-        return list(channel) if isinstance(channel, list) else [channel]
+        channel = deepcopy(model["channel"])
+        return channel if isinstance(channel, list) else [channel]
 
 
 def fit_losses(

@@ -330,3 +330,6 @@ pub fn ln_at_least(lost: u64, packets: u64, p: f64) -> f64 {
     let part = |own: f64, other: f64| if own > 0.0 { own * (own / other).ln() } else { 0.0 };
     -(packets as f64) * (part(share, p) + part(1.0 - share, 1.0 - p))
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,10 +24,10 @@ fn packets_soon_after_a_loss_do_not_count() {
     assert_eq!(others, expected);
 }
 
-/// Lengths within the error of their measurement are equal, so they are no evidence for early drops,
-/// although every loss happens to have a larger value.
+/// Lengths below one segment are equal, so they are no evidence for early drops, although every loss
+/// happens to have a larger value.
 #[test]
-fn a_queue_of_two_segments_counts_as_empty() {
+fn a_queue_of_less_than_a_segment_counts_as_empty() {
     let copy = |time_ns: i64| SegmentCopy {
         sent_ns: Some(time_ns),
         time_ns,
