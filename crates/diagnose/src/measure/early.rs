@@ -19,7 +19,8 @@ const LOSSES_MIN: usize = 5;
 /// Normal quantile of the one-sided level of 0.5 %. With two tests, the level is 1 %.
 const Z: f64 = 2.576;
 /// A queue counts as clearly shorter than its greatest length if it is below this share of it, and
-/// shorter by `MARGIN` segments. Measured lengths are inexact by one or two segments.
+/// shorter by `MARGIN` segments. Measured lengths are inexact by one or two segments, so a queue of
+/// at most `MARGIN` segments counts as empty.
 const SHORTER: f64 = 0.75;
 const MARGIN: f64 = 2.0;
 /// Weight of a packet in the moving average: the default of RED (Floyd and Jacobson 1993).
@@ -67,15 +68,14 @@ pub fn find_early_drops(
     waiting: &[Option<f64>],
     (most, per_ns): (f64, f64),
 ) -> Outcome {
-    let segment = f64::from(trace.segment_wire_bytes);
-    let below = (SHORTER * most).min(most - MARGIN * segment);
+    let margin = MARGIN * f64::from(trace.segment_wire_bytes);
+    let below = (SHORTER * most).min(most - margin);
     // Until then, the sender has reacted to a loss.
     let span_ns = trace.least_ns + (most / per_ns / 2.0) as i64;
     let averages = moving_averages(waiting);
     let tests = [(false, waiting), (true, &averages[..])].map(|(is_average, lengths)| {
         let mut samples = samples(trace, waiting, lengths, (below, span_ns));
-        // Less than one segment waits: the queue is empty.
-        samples.iter_mut().for_each(|sample| sample.0 = sample.0.max(segment));
+        samples.iter_mut().for_each(|sample| sample.0 = sample.0.max(margin));
         (is_average, lengths, z_of_mean_rank(&samples), samples)
     });
     let [Some(one), Some(other)] = [tests[0].2, tests[1].2] else { return Outcome::TooFew };
