@@ -24,8 +24,8 @@ fn packets_soon_after_a_loss_do_not_count() {
     assert_eq!(others, expected);
 }
 
-/// Lengths of at most two segments are equal, so they are no evidence for early drops, although every
-/// loss happens to have a larger value.
+/// Lengths of at most two segments are equal, so they are no evidence for early drops, although
+/// every loss happens to have a larger value.
 #[test]
 fn a_queue_of_two_segments_counts_as_empty() {
     let copy = |time_ns: i64| SegmentCopy {
