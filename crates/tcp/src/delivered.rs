@@ -1,6 +1,6 @@
 //! Data delivered by an acknowledgment (RFC 8985 §6.2, RFC 9937 §5).
 
-use crate::scoreboard::Record;
+use crate::scoreboard::{Record, SackedRun};
 use retx_units::Time;
 
 /// Data that an acknowledgment has newly delivered, cumulatively or selectively.
@@ -92,14 +92,25 @@ impl Delivered {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }
 
-    /// Adds a newly selectively acknowledged segment; `highest` is the end of the highest data that
+    /// Adds newly selectively acknowledged segments; `highest` is the end of the highest data that
     /// had been acknowledged before.
-    pub(crate) fn add_sacked(&mut self, record: &Record, highest: u64) {
-        self.bytes += u64::from(record.length);
-        self.sacked += u64::from(record.length);
-        self.note_sacked(record);
-        if !record.ever_retransmitted && record.end() <= highest {
-            self.note_reordered(record.start);
+    #[inline]
+    pub(crate) fn add_sacked(&mut self, run: &SackedRun, highest: u64) {
+        let SackedRun { first, last, count } = run;
+        let bytes = last.end() - first.start;
+        self.bytes += bytes;
+        self.sacked += bytes;
+        self.segments += count;
+        // Of several segments, each sent once, the last is the newest and the highest.
+        self.note(last, true);
+        if first.ever_retransmitted {
+            return;
+        }
+        self.note_original_end(first.end());
+        self.first_sacked.get_or_insert(first.sent);
+        self.last_sacked = Some(last.sent);
+        if first.end() <= highest {
+            self.note_reordered(first.start);
         }
     }
 
@@ -108,19 +119,16 @@ impl Delivered {
         self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(start));
     }
 
-    /// Adds a segment to those selectively acknowledged.
-    fn note_sacked(&mut self, record: &Record) {
-        self.note(record, true);
-        if !record.ever_retransmitted {
-            self.first_sacked.get_or_insert(record.sent);
-            self.last_sacked = Some(record.sent);
-        }
+    fn note_original_end(&mut self, end: u64) {
+        self.lowest_original_end = Some(self.lowest_original_end.unwrap_or(u64::MAX).min(end));
     }
 
     /// Adds a segment acknowledged cumulatively and not selectively before.
     pub(crate) fn add_acked(&mut self, record: &Record) {
+        self.segments += 1;
         self.note(record, false);
         if !record.ever_retransmitted {
+            self.note_original_end(record.end());
             self.first_acked.get_or_insert(record.sent);
             self.last_acked = Some(record.sent);
         }
@@ -134,21 +142,15 @@ impl Delivered {
         self.segments += count;
         self.first_acked.get_or_insert(first.sent);
         self.last_acked = Some(last.sent);
-        let lowest = self.lowest_original_end.unwrap_or(u64::MAX);
-        self.lowest_original_end = Some(lowest.min(first.end()));
+        self.note_original_end(first.end());
         let newest = Some(Newest { sent: last.sent, end: last.end(), retransmitted: false });
         self.newest = newest;
         self.newest_original = newest;
         self.highest_acked = newest;
     }
 
-    /// Adds a delivered segment.
+    /// Compares a delivered segment with the newest and the highest so far.
     fn note(&mut self, record: &Record, selectively: bool) {
-        if !record.ever_retransmitted {
-            let lowest = self.lowest_original_end.unwrap_or(u64::MAX);
-            self.lowest_original_end = Some(lowest.min(record.end()));
-        }
-        self.segments += 1;
         let this = Newest {
             sent: record.sent,
             end: record.end(),

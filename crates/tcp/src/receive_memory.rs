@@ -342,6 +342,10 @@ impl ReceiveMemory {
     fn provide(&mut self, bytes: u64, at: &ReceiverState) {
         let Some(most) = self.most else { return };
         let window = bytes + at.highest.saturating_sub(at.rcv_nxt);
+        // The usual case, in which the division below would give no more than the buffer.
+        if window.saturating_mul(256) <= self.buffer * self.ratio {
+            return;
+        }
         let buffer = (window * 256 / self.ratio).min(most);
         if buffer > self.buffer {
             self.buffer = buffer;

@@ -18,6 +18,7 @@ use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use crate::ring::Ring;
 use crate::work;
+pub(crate) use acknowledge::SackedRun;
 pub(crate) use in_order::{RemovedInTimeOrder, RemovedSegments};
 use retx_units::Time;
 use retx_wire::SackBlocks;
@@ -282,14 +283,16 @@ impl Scoreboard {
         self.sacked.contains(left, right)
     }
 
+    /// Index of the segment that begins at `start`.
     fn index_at(&self, start: u64) -> Option<usize> {
-        let first = self.records.front()?.start;
-        // In most cases `start` is the first segment, or lies below it.
-        if start <= first {
-            return (start == first).then_some(0);
-        }
+        self.search_record_at(start).map(|(index, _)| index)
+    }
+
+    /// Segment that begins at `start`, and its index.
+    #[inline(never)]
+    fn search_record_at(&self, start: u64) -> Option<(usize, &Record)> {
         let index = self.first_index_from(start);
-        self.records.get(index).filter(|record| record.start == start).map(|_| index)
+        self.records.get(index).filter(|record| record.start == start).map(|it| (index, it))
     }
 }
 

@@ -136,15 +136,18 @@ impl Connection {
     fn defers_burst(&mut self, now: Time, length: u64) -> bool {
         let smss = self.segment_size();
         let congestion = self.congestion_room(smss);
-        // If the window permits one segment, every goal of two or more has the same effect.
-        let one = congestion <= smss && self.sender.model_inputs.is_none();
-        let goal = if one { 2 * smss } else { self.tso_goal_bytes() };
+        let may_wait = self.may_wait_for_more(now, self.last_departure());
+        // A goal has two segments or more, except for slow models. If the window permits one
+        // segment, or two that do not wait, all such goals have the same effect.
+        let few = congestion <= smss || !may_wait && congestion <= 2 * smss;
+        let any = few && self.sender.model_inputs.is_none();
+        let goal = if any { 2 * smss } else { self.tso_goal_bytes() };
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
         let room = self.room(congestion, goal.min(half));
         if room.packet <= smss {
             return false;
         }
-        if self.waits_for_more(now, self.last_departure(), &room, goal) {
+        if may_wait && self.is_too_little(&room, goal) {
             let flight_state = self.sender.flight_state(self.sender.flight_size());
             if room.congestion < room.offered {
                 self.sender.validation.on_deferral(&flight_state);
@@ -226,7 +229,8 @@ impl Connection {
         let rest = room % goal.min(half);
         let last_sent = if rest < room { now } else { self.last_departure() };
         let end = Room { congestion: rest, offered: rest, packet: u64::MAX, last: false };
-        if self.waits_for_more(now, last_sent, &end, goal) { room - rest } else { room }
+        let waits = self.is_too_little(&end, goal) && self.may_wait_for_more(now, last_sent);
+        if waits { room - rest } else { room }
     }
 
     /// Departure time of the data sent last, which may lie in the future if they are paced.
@@ -236,7 +240,8 @@ impl Connection {
         sender.pacer.as_ref().and_then(|pacer| pacer.open_time()).unwrap_or(sender.last_sent)
     }
 
-    fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, goal: u64) -> bool {
+    /// True if the windows permit so little that the data may wait for more.
+    fn is_too_little(&self, room: &Room, goal: u64) -> bool {
         let sender = &self.sender;
         let limit = room.congestion.min(room.offered);
         // If the windows permit nothing, nothing can be sent anyway. If they permit a whole burst,
@@ -244,22 +249,23 @@ impl Connection {
         if limit == 0 || limit >= goal || !room.last && limit >= room.packet {
             return false;
         }
-        // `tcp_tso_win_divisor` is 3.
-        if limit >= sender.snd_wnd.min(sender.window.cwnd) / 3 {
-            return false;
-        }
+        // `tcp_tso_win_divisor` is 3. Data that a window limits wait for the window; other data
+        // wait only if the application may write more.
+        limit < sender.snd_wnd.min(sender.window.cwnd) / 3
+            && (limit <= room.packet || !(room.last && sender.fin_queued))
+    }
+
+    /// True if an acknowledgment that may permit more is due soon, outside a recovery and soon
+    /// after the last transmission.
+    fn may_wait_for_more(&self, now: Time, last_sent: Time) -> bool {
+        let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
         if recovers || now.since(last_sent.min(now)) > MILLISECOND {
             return false;
         }
         let Some(first) = sender.board.first_sent() else { return false };
         let srtt = sender.estimator.srtt().unwrap_or(Duration::ZERO);
-        if first + srtt > now + MILLISECOND.min(srtt / 2) {
-            return false;
-        }
-        // Data that a window limits wait for the window; other data wait only if the application
-        // may write more.
-        limit <= room.packet || !(room.last && sender.fin_queued)
+        first + srtt <= now + MILLISECOND.min(srtt / 2)
     }
 }
 

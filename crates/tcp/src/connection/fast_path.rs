@@ -17,7 +17,7 @@
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::only_counts_segments`]);
 //! - with a gap (`beyond_gap`, `detailed_data`): as to receive, but with data beyond a gap;
-//! - in a recovery (`repair`): the sender only waits for acknowledgments.
+//! - in a recovery (`repair`, `detailed_repair`): the sender only waits for acknowledgments.
 //!
 //! *Why it is exact.* A fast path calls the functions of the general path in the same order, except
 //! those without an effect, and leaves all cases that it cannot recognize to the general path. A
@@ -26,6 +26,7 @@
 mod beyond_gap;
 mod detailed;
 mod detailed_data;
+mod detailed_repair;
 mod repair;
 mod selection;
 
@@ -67,7 +68,7 @@ const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
 
 impl Sender {
     /// Records the transmission of a new segment on the scoreboard.
-    #[inline]
+    #[inline(always)]
     pub fn push_to_scoreboard(&mut self, now: Time, position: u64, length: u32) {
         let board = &mut *self.board;
         board.without_times = self.without_times;
@@ -153,7 +154,7 @@ impl Connection {
                 self.handle_detailed_ack(now, for_detailed_path(segment), timestamps)
             }
             Sending::Repair => self.handle_plain_dupack(ack, window),
-            Sending::General => false,
+            Sending::General | Sending::DetailedRepair => false,
         }
     }
 
@@ -238,7 +239,7 @@ impl Connection {
     }
 
     /// Records the use of the congestion window.
-    #[inline]
+    #[inline(always)]
     fn note_flight(&mut self, pipe: u64, sent: bool) {
         let sender = &mut self.sender;
         let flight_state = FlightState { snd_una: sender.snd_una, snd_max: sender.snd_max, pipe };
@@ -304,12 +305,11 @@ impl Connection {
     /// Like [`Self::send_fast`], for a receiver with a gap in its data or a sender in a recovery.
     #[inline]
     pub(super) fn send_fast_general(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
-        if self.fast_paths.receiving == Receiving::BeyondGap {
-            self.acknowledge_gap_fast(now, to)
-        } else if self.fast_paths.sending == Sending::Repair {
-            self.send_in_repair(now)
-        } else {
-            FastPathResult::Unknown
+        match self.fast_paths.receiving {
+            Receiving::BeyondGap => self.acknowledge_gap_fast(now, to),
+            Receiving::DetailedGap => self.acknowledge_gap_in_detail(now, to),
+            _ if self.fast_paths.sending == Sending::Repair => self.send_in_repair(now),
+            _ => FastPathResult::Unknown,
         }
     }
 

@@ -81,7 +81,7 @@ impl Connection {
         match self.fast_paths.sending {
             Sending::Plain => self.usual_limit(),
             Sending::Detailed => self.limit_in_detail(now),
-            Sending::Repair | Sending::General => self.limit_in_full(now),
+            Sending::Repair | Sending::General | Sending::DetailedRepair => self.limit_in_full(now),
         }
     }
 
@@ -102,6 +102,28 @@ impl Connection {
             Limit::CongestionWindow
         } else {
             Limit::Nagle
+        }
+    }
+
+    /// Like [`Self::limit_in_full`], while the path of `Self::send_detailed` is open.
+    fn limit_in_detail(&self, now: Time) -> Limit {
+        let sender = &self.sender;
+        let queued = sender.written - sender.snd_nxt;
+        let smss = u64::from(sender.window.smss);
+        let flight = sender.flight_size();
+        let needed = queued.min(smss);
+        if queued == 0 {
+            Limit::Data
+        } else if sender.snd_wnd < flight + needed {
+            Limit::ReceiveWindow
+        } else if sender.window.cwnd < flight + needed {
+            Limit::CongestionWindow
+        } else if sender.pacer.as_ref().and_then(|pacer| pacer.closed_until(now)).is_some() {
+            Limit::Pacing
+        } else if queued < smss {
+            Limit::Nagle
+        } else {
+            Limit::Deferral
         }
     }
 

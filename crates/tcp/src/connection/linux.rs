@@ -141,6 +141,7 @@ impl Sender {
     /// largest window was sent since the last PSH (Linux `forced_push`). Such a segment is the last
     /// of a block. A block holds at most 64 KiB, and at most half of that window
     /// (`tcp_bound_to_half_wnd`).
+    #[inline(always)]
     pub fn forced_push(&mut self, now: Time, end: u64) -> bool {
         // The usual case: at most half of the peer's largest window has been sent since the last
         // PSH.

@@ -144,10 +144,10 @@ impl Connection {
     // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
-        let short = if self.fast_paths.sending == Sending::Detailed {
-            self.send_detailed(now)
-        } else {
-            self.send_fast_general(now, to)
+        let short = match self.fast_paths.sending {
+            Sending::Detailed => self.send_detailed(now),
+            Sending::DetailedRepair => self.send_beyond_losses(now),
+            Sending::General | Sending::Repair | Sending::Plain => self.send_fast_general(now, to),
         };
         match short {
             FastPathResult::Sent(plain) => {
@@ -171,7 +171,8 @@ impl Connection {
         // have been waiting for this acknowledgment.
         let receiving = self.fast_paths.receiving;
         let is_in_order = receiving != Receiving::General && receiving != Receiving::DetailedGap;
-        if self.fast_paths.sending != Sending::General
+        let sending = self.fast_paths.sending;
+        if !matches!(sending, Sending::General | Sending::DetailedRepair)
             || self.fast_paths.is_open() && self.state != State::Established
             || is_in_order && acknowledges
         {

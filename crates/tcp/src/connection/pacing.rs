@@ -120,11 +120,15 @@ impl Connection {
     }
 
     /// Handles payload that was sent; `is_new` is true if it was sent for the first time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pace(&mut self, now: Time, bytes: u32, is_new: bool) {
-        if self.sender.pacer.is_none() || bytes == 0 {
-            return;
+        if self.sender.pacer.is_some() && bytes > 0 {
+            self.close_gate(now, bytes, is_new);
         }
+    }
+
+    #[inline(never)]
+    fn close_gate(&mut self, now: Time, bytes: u32, is_new: bool) {
         let rate = self.pacing_rate();
         let continues = is_new && self.sender.bursts.burst.continues(now);
         if let Some(pacer) = &mut self.sender.pacer {

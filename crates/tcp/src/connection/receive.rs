@@ -127,20 +127,44 @@ impl Receiver {
 
     /// Stores data beyond a gap, or data that fill a gap.
     fn take_with_gap(&mut self, left: u64, right: u64) {
-        // RFC 2883 §4: the first contiguous part that has arrived before is reported.
-        let overlap = self.out_of_order.first_overlap(left, right);
-        if let Some((left, right)) = overlap {
-            self.note_duplicate(left, right);
-        }
         let old_nxt = self.rcv_nxt;
-        self.rcv_nxt = self.out_of_order.insert_and_advance(old_nxt, left, right);
+        // Data above all data received so far neither repeat any nor fill a gap.
+        let is_above = left > old_nxt && self.out_of_order.end().is_none_or(|end| left >= end);
+        let mut again = 0;
+        if is_above {
+            self.out_of_order.insert(left, right);
+        } else {
+            // RFC 2883 §4: the first contiguous part that has arrived before is reported.
+            if let Some((left, right)) = self.out_of_order.first_overlap(left, right) {
+                again = right - left;
+                self.note_duplicate(left, right);
+            }
+            self.rcv_nxt = self.out_of_order.insert_and_advance(old_nxt, left, right);
+        }
         let has_gap = self.has_gap();
         if let Some(memory) = &mut self.memory {
-            let again = overlap.map_or(0, |(left, right)| right - left);
             let came = memory.beyond_gap + (right - left - again);
             let gone = self.rcv_nxt - old_nxt;
             memory.beyond_gap = if has_gap { came.saturating_sub(gone) } else { 0 };
         }
+    }
+
+    /// True if data directly before `left` wait beyond a gap.
+    fn joins_data_beyond_gap(&self, left: u64) -> bool {
+        match self.out_of_order.end() {
+            Some(end) if end <= left => end == left,
+            _ => self.out_of_order.contains(left - 1, left),
+        }
+    }
+
+    /// True if all data received so far lie below this position, beyond a gap, and Linux's ACK
+    /// policy applies.
+    #[inline]
+    pub fn has_all_data_below(&self, position: u64) -> bool {
+        let is_above = position > self.rcv_nxt;
+        is_above
+            && self.pending.is_linux()
+            && self.out_of_order.end().is_some_and(|it| it <= position)
     }
 
     fn data_end(&self) -> u64 {
@@ -158,7 +182,7 @@ impl Receiver {
 
     /// Like [`Self::position`] while nothing is out of order.
     #[inline(always)]
-    fn position_in_order(&self) -> ReceiverState {
+    pub fn position_in_order(&self) -> ReceiverState {
         ReceiverState {
             rcv_nxt: self.rcv_nxt,
             read: self.read,
@@ -258,7 +282,7 @@ impl Connection {
         } else if left < right {
             // Linux merges a segment with waiting data that directly precede it. The memory of a
             // segment that is not merged does not count yet when the receive window grows.
-            let joins = receiver.out_of_order.contains(left - 1, left);
+            let joins = receiver.joins_data_beyond_gap(left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
                 let payload_bytes = segment.payload_bytes;
@@ -287,7 +311,8 @@ impl Connection {
 
     /// Acknowledges at once data that are out of order or fill a gap (RFC 5681 §4.2); as in Linux,
     /// duplicate ACKs after the third are held back and merged.
-    fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
+    #[inline(always)]
+    pub(super) fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;
         receiver.pending.on_gap();
         let duplicate = receiver.rcv_nxt == old_nxt && receiver.sack;

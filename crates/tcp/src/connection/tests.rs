@@ -39,7 +39,7 @@ fn the_narrower_window_limits() {
         (400, 5_400, 5_400, Limit::Nagle),
         (999, 9_000, 9_000, Limit::Nagle),
     ] {
-        for path in [Sending::Plain, Sending::Detailed, Sending::General] {
+        for path in [Sending::Plain, Sending::Detailed, Sending::DetailedRepair, Sending::General] {
             let mut near = sender(queued, 5_000, snd_wnd, cwnd);
             near.fast_paths.sending = path;
             // A plain sender does not defer bursts: a full segment never waits there.

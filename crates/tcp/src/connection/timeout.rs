@@ -203,14 +203,17 @@ impl Connection {
         if !sender.selective || sender.without_times {
             return;
         }
-        let reordering = sender.loss_detection.deadline();
-        let flight = loss_detection::Flight {
-            segments: sender.board.segments(),
-            sacked: sender.board.sacked_bytes() > 0,
-            srtt: sender.estimator.srtt(),
+        // RFC 8985 §7.2: no probe is scheduled while losses are repaired.
+        let repairs = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
+        let segments = sender.board.segments();
+        let wait = if repairs || segments == 0 {
+            None
+        } else {
+            let sacked = sender.board.sacked_bytes() > 0;
+            let srtt = sender.estimator.srtt();
+            sender.loss_detection.probe_timeout(&loss_detection::Flight { segments, sacked, srtt })
         };
-        let idle = flight.segments == 0 || sender.timeout_recovery_end > 0;
-        let wait = if idle { None } else { sender.loss_detection.probe_timeout(&flight) };
+        let reordering = sender.loss_detection.deadline();
         let reordering = if reordering == Time::NEVER {
             reordering
         } else {

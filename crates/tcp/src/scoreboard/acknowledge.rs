@@ -43,8 +43,8 @@ impl Scoreboard {
         }
         self.examined = self.examined.max(snd_una);
         for &(left, right) in blocks {
-            self.take_block(left.max(snd_una), right, |record| {
-                delivered.add_sacked(record, highest_before);
+            self.take_block(left.max(snd_una), right, |run| {
+                delivered.add_sacked(run, highest_before);
             });
         }
         if !self.without_times {
@@ -87,39 +87,26 @@ impl Scoreboard {
         **self.last_sack.get_or_insert_default() = *blocks;
     }
 
-    /// Marks segments newly covered by a SACK block, and passes each of them to `show`. A segment
-    /// of which a block covers only a part has not arrived (Linux `tcp_match_skb_to_sack`); a later
-    /// block may cover all of it.
+    /// Marks segments newly covered by a SACK block, and passes each run of them to `show`. A
+    /// segment of which a block covers only a part has not arrived (Linux `tcp_match_skb_to_sack`);
+    /// a later block may cover all of it.
     #[inline(always)]
-    fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
+    fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&SackedRun)) {
         let mut from = left;
         // Only the new parts of a block are visited, so repeated blocks (RFC 2018 §4) cost one
         // search each.
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_index_from(gap_left);
             let mut covered: Option<(u64, u64)> = None;
-            while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
+            while let Some(first) =
+                self.records.get(index).copied().filter(|it| it.end() <= gap_right)
             {
-                work::steps(1);
-                if !record.sacked {
-                    let copy = *record;
-                    record.sacked = true;
-                    record.lost = false;
-                    record.retransmitted = false;
-                    record.previous_copy_in_flight = false;
-                    // `copy` has the previous state, which the counts of lost and retransmitted
-                    // segments still include.
-                    self.forget(&copy);
-                    self.sacked_bytes += u64::from(copy.length);
-                    self.sacked_segments += 1;
-                    if self.as_linux {
-                        self.regroup(index);
-                    }
-                    show(&copy);
+                let run = self.mark_run(index, &first, gap_right);
+                if !first.sacked {
+                    show(&run);
                 }
-                let record = &self.records[index];
-                covered = Some((covered.map_or(record.start, |it| it.0), record.end()));
-                index += 1;
+                covered = Some((covered.map_or(first.start, |it| it.0), run.last.end()));
+                index += run.count as usize;
             }
             if let Some((start, end)) = covered {
                 self.sacked.insert(start, end);
@@ -129,5 +116,63 @@ impl Scoreboard {
             }
             from = gap_right;
         }
+    }
+
+    /// Marks the segment `first`, which has this index, as selectively acknowledged. If it was sent
+    /// once and is not marked lost, also marks those that follow it below `right` and are in the
+    /// same state.
+    #[inline(always)]
+    fn mark_run(&mut self, index: usize, first: &Record, right: u64) -> SackedRun {
+        work::steps(1);
+        let mut run = SackedRun { first: *first, last: *first, count: 1 };
+        if first.sacked {
+            return run;
+        }
+        let before = &mut self.records[index];
+        before.sacked = true;
+        before.lost = false;
+        before.retransmitted = false;
+        before.previous_copy_in_flight = false;
+        // `first` has the previous state, which the counts of lost and retransmitted segments still
+        // include.
+        self.forget(first);
+        if first.is_original() {
+            while let Some(record) = self.records.get_mut(index + run.count as usize)
+                && record.end() <= right
+                && record.is_original()
+            {
+                work::steps(1);
+                run.last = *record;
+                run.count += 1;
+                record.sacked = true;
+                if self.as_linux {
+                    // Each joins the segment before it, as in `regroup`.
+                    self.opened_bursts -= u64::from(std::mem::take(&mut record.opens_burst));
+                }
+            }
+        }
+        self.sacked_bytes += run.last.end() - first.start;
+        self.sacked_segments += run.count;
+        if self.as_linux {
+            self.regroup(index, run.count as usize);
+        }
+        run
+    }
+}
+
+/// Adjacent segments newly acknowledged selectively, in their state before. If there are several,
+/// each was sent once.
+#[derive(Debug)]
+pub(crate) struct SackedRun {
+    pub first: Record,
+    pub last: Record,
+    pub count: u64,
+}
+
+impl Record {
+    /// True if sent once, and neither selectively acknowledged nor marked lost.
+    #[inline(always)]
+    const fn is_original(&self) -> bool {
+        !(self.sacked | self.lost | self.ever_retransmitted)
     }
 }

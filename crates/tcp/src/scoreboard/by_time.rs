@@ -18,7 +18,7 @@ impl Scoreboard {
         for index in self.first_index_from(self.listed_end)..self.records.len() {
             work::steps(1);
             let record = &self.records[index];
-            // As in `current`: other segments would be removed from the list as out of date.
+            // As in `current_from`: other segments would be removed from the list as out of date.
             if !(record.sacked || record.lost) {
                 self.by_time.push_back((record.sent, record.start));
             }
@@ -55,11 +55,12 @@ impl Scoreboard {
         is_overdue: impl Fn(Time) -> bool,
     ) -> Option<Time> {
         self.list_new();
+        let first = self.first();
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
-            if let Some(index) = self.current(sent, start) {
+            if let Some((_, record)) = self.current_from(first, sent, start) {
                 // The list is sorted by time: all further entries were sent later, too.
-                if !newest.is_after(sent, self.records[index].end()) {
+                if !newest.is_after(sent, record.end()) {
                     break;
                 }
                 self.overtaken.push_back((sent, start));
@@ -68,7 +69,7 @@ impl Scoreboard {
         }
         while let Some(&(sent, start)) = self.overtaken.front() {
             work::steps(1);
-            if let Some(index) = self.current(sent, start) {
+            if let Some((index, _)) = self.current_from(first, sent, start) {
                 if !is_overdue(sent) {
                     break;
                 }
@@ -77,14 +78,15 @@ impl Scoreboard {
             }
             self.overtaken.pop_front();
         }
-        self.latest_overtaken()
+        self.latest_overtaken(first)
     }
 
     /// Latest transmission time of the overtaken segments still in flight.
-    fn latest_overtaken(&mut self) -> Option<Time> {
+    #[inline(always)]
+    fn latest_overtaken(&mut self, first: (u64, u32)) -> Option<Time> {
         while let Some(&(sent, start)) = self.overtaken.back() {
             work::steps(1);
-            if self.current(sent, start).is_some() {
+            if self.current_from(first, sent, start).is_some() {
                 return Some(sent);
             }
             self.overtaken.pop_back();
@@ -93,23 +95,43 @@ impl Scoreboard {
     }
 
     /// Removes leading entries that are out of date, most of them because the segment has arrived.
+    #[inline]
     pub(super) fn forget_arrived(&mut self) {
+        let first = self.first();
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
-            if self.current(sent, start).is_some() {
+            if self.current_from(first, sent, start).is_some() {
                 break;
             }
             self.by_time.pop_front();
         }
     }
 
-    /// Index of the record of a transmission, if it is the last transmission of its segment, and
-    /// the segment is still in flight.
-    pub(super) fn current(&self, sent: Time, start: u64) -> Option<usize> {
-        let index = self.index_at(start)?;
-        let record = &self.records[index];
+    /// Position and length of the first segment; (0, 1) if there is none.
+    #[inline(always)]
+    pub(super) fn first(&self) -> (u64, u32) {
+        self.records.front().map_or((0, 1), |first| (first.start, first.length.max(1)))
+    }
+
+    /// Record of a transmission, and its index, if it is the last transmission of its segment, and
+    /// the segment is still in flight. `first` is the result of [`Self::first`].
+    #[inline(always)]
+    pub(super) fn current_from(
+        &self,
+        first: (u64, u32),
+        sent: Time,
+        start: u64,
+    ) -> Option<(usize, &Record)> {
+        // A segment below the first one has been acknowledged.
+        let before = start.checked_sub(first.0)?;
+        // Most segments have equal lengths, so the index can usually be computed.
+        let index = (before / u64::from(first.1)) as usize;
+        let found = match self.records.get(index) {
+            Some(record) if record.start == start => Some((index, record)),
+            _ => self.search_record_at(start),
+        };
         // If the times differ, the segment has been retransmitted since this entry was made.
-        (record.sent == sent && !record.sacked && !record.lost).then_some(index)
+        found.filter(|(_, record)| record.sent == sent && !record.sacked && !record.lost)
     }
 }
 

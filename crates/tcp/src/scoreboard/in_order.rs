@@ -46,10 +46,12 @@ impl Scoreboard {
         self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
     }
 
-    /// True if the first segment in flight ends at or before this position.
-    #[inline]
-    pub fn has_first_below(&self, position: u64) -> bool {
-        self.records.front().is_some_and(|record| record.end() <= position)
+    /// Start and transmission time of the first segment in flight, if it ends at or before this
+    /// position.
+    #[inline(always)]
+    pub fn first_below(&self, position: u64) -> Option<(u64, Time)> {
+        let first = self.records.front().filter(|record| record.end() <= position)?;
+        Some((first.start, first.sent))
     }
 
     /// Most recent transmission time of the first segment in flight.
@@ -63,7 +65,10 @@ impl Scoreboard {
         // Most segments have equal lengths, so the index can usually be computed. Shorter segments
         // before the position, of which there are few, raise the index.
         if let Some(front) = self.records.front() {
-            let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
+            if position <= front.start {
+                return 0;
+            }
+            let before = (position - front.start) / u64::from(front.length.max(1));
             let starts = |index: usize| self.records.get(index).map(|record| record.start);
             let mut index = before as usize;
             for _ in 0..4 {
@@ -103,12 +108,14 @@ impl Scoreboard {
     }
 
     /// Like [`Scoreboard::acknowledge`] without blocks, for a scoreboard [in order of
-    /// time](Self::is_in_order_of_time) whose [first segment](Self::has_first_below) is
-    /// acknowledged.
+    /// time](Self::is_in_order_of_time) whose first segment is acknowledged.
+    /// `first_start` and `first_sent` are the result of [`Self::first_below`].
     #[inline]
-    pub(crate) fn acknowledge_in_time_order(&mut self, snd_una: u64) -> RemovedInTimeOrder {
-        let (first_start, first_sent) =
-            self.records.front().map_or((0, Time::ZERO), |first| (first.start, first.sent));
+    pub(crate) fn acknowledge_in_time_order(
+        &mut self,
+        snd_una: u64,
+        (first_start, first_sent): (u64, Time),
+    ) -> RemovedInTimeOrder {
         let (mut last_sent, mut end, mut segments, mut bursts) = (first_sent, first_start, 0, 0);
         self.records.pop_while(|record| {
             let goes = record.end() <= snd_una;
@@ -136,8 +143,8 @@ impl Scoreboard {
         self.assumed.last_acked_segments = 0;
         self.list_new();
         self.listed_end = self.listed_end.max(snd_una);
-        let mut times = std::mem::take(&mut self.by_time);
-        times.retain(|(sent, start)| self.current(*sent, *start).is_some());
+        let (mut times, first) = (std::mem::take(&mut self.by_time), self.first());
+        times.retain(|(sent, start)| self.current_from(first, *sent, *start).is_some());
         self.by_time = times;
         self.last_sack = None;
     }

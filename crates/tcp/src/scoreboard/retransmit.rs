@@ -43,19 +43,20 @@ impl Scoreboard {
         (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.extra_copy_in_flight))
     }
 
-    /// Regroups a newly selectively acknowledged segment as Linux regroups its packets. The segment
-    /// leaves its packet, and joins the previous one if that is selectively acknowledged. The next
-    /// packet joins it in the same way (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
-    pub(super) fn regroup(&mut self, index: usize) {
+    /// Regroups `count` newly selectively acknowledged segments as Linux regroups its packets. The
+    /// first of them leaves its packet, and joins the previous one if that is selectively
+    /// acknowledged. The others have joined the first, and the next packet joins the last in the
+    /// same way (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    pub(super) fn regroup(&mut self, index: usize, count: usize) {
         let joins = index > 0 && self.records[index - 1].sacked;
         if index > 0 {
             self.set_opens_burst(index, !joins);
         }
-        if let Some(next) = self.records.get(index + 1)
-            && (joins || !next.sacked)
+        if let Some(next) = self.records.get(index + count)
+            && (joins || count > 1 || !next.sacked)
         {
             let is_apart = !next.sacked;
-            self.set_opens_burst(index + 1, is_apart);
+            self.set_opens_burst(index + count, is_apart);
         }
     }
 

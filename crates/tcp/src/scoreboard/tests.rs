@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 use retx_units::{Duration, SeqNr};
 use retx_wire::SackBlock;
 
@@ -9,6 +10,11 @@ fn board(segments: u64) -> Scoreboard {
     let mut board = Scoreboard::default();
     (0..segments).for_each(|n| board.push(Time::ZERO, 1 + 1_000 * n, 1_000));
     board
+}
+
+fn acknowledge_in_time_order(board: &mut Scoreboard, snd_una: u64) -> RemovedInTimeOrder {
+    let first = board.first_below(snd_una).expect("a whole segment");
+    board.acknowledge_in_time_order(snd_una, first)
 }
 
 fn acknowledge(board: &mut Scoreboard, snd_una: u64, blocks: &[(u64, u64)]) -> Delivered {
@@ -150,8 +156,9 @@ fn a_scoreboard_in_order_of_time_lists_its_segments() {
     board.overtaken.clear();
     board.by_time.push_back((Time::ZERO, 1));
     assert!(!board.is_in_order_of_time(1), "an entry too many");
-    assert_eq!([1_000, 1_001, 1_002].map(|end| board.has_first_below(end)), [false, true, true]);
-    assert!(!Scoreboard::default().has_first_below(u64::MAX));
+    let first = Some((1, Time::ZERO));
+    assert_eq!([1_000, 1_001, 1_002].map(|end| board.first_below(end)), [None, first, first]);
+    assert_eq!(Scoreboard::default().first_below(u64::MAX), None);
 }
 
 /// Karn's rule (RFC 6298 §3): no RTT sample if one of the segments was retransmitted. Bursts are in
@@ -177,13 +184,13 @@ fn the_paths_in_order_remove_segments_and_bursts() {
     assert_eq!((removed.bytes, removed.first_sent), (3_000, None));
     assert_eq!(first.bursts_in_flight(), 1);
     let mut second = bursts();
-    second.acknowledge_in_time_order(2_001);
-    let removed = second.acknowledge_in_time_order(4_001);
+    acknowledge_in_time_order(&mut second, 2_001);
+    let removed = acknowledge_in_time_order(&mut second, 4_001);
     assert_eq!((removed.bytes, removed.segments, removed.end), (2_000, 2, 4_001));
     assert_eq!((removed.first_sent, removed.last_sent), (MS(2), MS(3)));
     second.list_new();
     assert_eq!((second.bursts_in_flight(), second.by_time.len()), (1, 2));
-    second.acknowledge_in_time_order(5_001);
+    acknowledge_in_time_order(&mut second, 5_001);
     assert_eq!(second.by_time.len(), 1);
 }
 
@@ -313,7 +320,8 @@ fn the_segment_of_the_rtt_sample() {
 #[test]
 fn delivered_segments_add_up() {
     let mut delivered = Delivered::default();
-    delivered.add_sacked(&record(501, 5), 0);
+    let first = record(501, 5);
+    delivered.add_sacked(&SackedRun { first, last: first, count: 1 }, 0);
     delivered.add_acked(&record(101, 1));
     assert_eq!((delivered.segments, delivered.sacked), (2, 100));
     let before = delivered.bytes;
@@ -321,4 +329,48 @@ fn delivered_segments_add_up() {
     assert_eq!((delivered.bytes, delivered.segments), (before + 300, 5));
     assert_eq!((delivered.first_acked, delivered.last_acked), (Some(MS(1)), Some(MS(4))));
     assert_eq!(delivered.lowest_original_end, Some(201));
+}
+
+proptest! {
+    /// A block of many segments has the same effect as blocks of one segment each, in ascending
+    /// order: on the scoreboard, and on the delivered data except for evidence of reordering, which
+    /// refers to the data acknowledged before.
+    #[test]
+    fn a_long_block_is_many_short_ones(
+        states in prop::collection::vec(0u8..6, 1..40),
+        edges in (0usize..40, 0usize..40),
+        as_linux: bool,
+    ) {
+        let mut board = Scoreboard { as_linux, ..Scoreboard::default() };
+        for (number, state) in (0..).zip(&states) {
+            board.push(MS(number), 1 + 100 * number, 100);
+            if state % 2 == 0 {
+                board.mark_burst_start();
+            }
+        }
+        for (index, state) in states.iter().enumerate() {
+            let start = 1 + 100 * index as u64;
+            match state {
+                1 => board.mark_lost(index),
+                2 => board.mark_retransmitted(MS(100), start),
+                3 => drop(board.mark_block(start, start + 100)),
+                _ => {}
+            }
+        }
+        let (mut short, mut at_once, mut one_by_one) =
+            (board.clone(), Delivered::default(), Delivered::default());
+        let left = edges.0.min(edges.1).min(states.len() - 1) as u64;
+        let right = (edges.0.max(edges.1) + 1).min(states.len()) as u64;
+        board.acknowledge(1, &[(1 + 100 * left, 1 + 100 * right)], &mut at_once);
+        for number in left..right {
+            let start = 1 + 100 * number;
+            short.acknowledge(1, &[(start, start + 100)], &mut one_by_one);
+        }
+        (board.examined, short.examined) = (0, 0);
+        prop_assert_eq!(format!("{board:?}"), format!("{short:?}"));
+        let reordered = None;
+        let [at_once, one_by_one] =
+            [at_once, one_by_one].map(|it| format!("{:?}", Delivered { reordered, ..it }));
+        prop_assert_eq!(at_once, one_by_one);
+    }
 }

@@ -13,8 +13,8 @@
 use super::{Connection, FastPathResult, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent, call_cubic_directly};
+use crate::connection::PlainTransmit;
 use crate::connection::sender::Timed;
-use crate::connection::{Limit, PlainTransmit};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
@@ -68,10 +68,13 @@ impl Connection {
         if opens {
             self.fast_paths.receiving = Receiving::Detailed;
         }
-        let bare =
-            self.fast_paths.sending == Sending::General && self.timers.has_only_usual_timers();
-        if bare && self.sender.is_calm_in_detail() {
+        if self.fast_paths.sending != Sending::General {
+            return;
+        }
+        if self.timers.has_only_usual_timers() && self.sender.is_calm_in_detail() {
             self.fast_paths.sending = Sending::Detailed;
+        } else if self.sender.can_send_beyond_losses() {
+            self.fast_paths.sending = Sending::DetailedRepair;
         }
     }
 
@@ -118,12 +121,10 @@ impl Connection {
         }
         let snd_una = sender.snd_una + bytes_acked;
         // `acknowledge_in_time_order` must remove at least one whole segment.
-        if !sender.board.has_first_below(snd_una) {
-            return false;
-        }
+        let Some(first) = sender.board.first_below(snd_una) else { return false };
         self.note_timestamp(timestamps);
         self.sender.prepare_model();
-        let taken = self.sender.board.acknowledge_in_time_order(snd_una);
+        let taken = self.sender.board.acknowledge_in_time_order(snd_una, first);
         let window = self.scaled_window(segment.window);
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         self.sender.snd_una = snd_una;
@@ -183,7 +184,7 @@ impl Connection {
         sender.grow(ack, false);
         self.update_model_in_order(ack, taken);
         self.restart_retransmit_timer(now);
-        self.schedule_probe(now);
+        self.schedule_probe(now, ack.srtt);
     }
 
     /// Evaluates the RTT sample of an acknowledgment as [`Connection::sample_rtt`] does.
@@ -211,13 +212,12 @@ impl Connection {
 
     /// Schedules the tail loss probe after new data were acknowledged or sent.
     #[inline(always)]
-    fn schedule_probe(&mut self, now: Time) {
+    fn schedule_probe(&mut self, now: Time, srtt: Option<Duration>) {
         let sender = &self.sender;
         if sender.without_times {
             return;
         }
         let segments = sender.board.segments();
-        let srtt = sender.estimator.srtt();
         let flight = loss_detection::Flight { segments, sacked: false, srtt };
         // If the retransmission timer would expire before the probe, the probe is due at that time,
         // and the retransmission timer acts in place of the probe (RFC 8985 §7.2).
@@ -260,13 +260,15 @@ impl Connection {
         let sender = &self.sender;
         let (queued, room) = (queued - smss, room - smss);
         let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
-        // A paced sender has to be polled again, as that sets the timer of its gate.
-        let may_send_more = sender.pacer.is_some() || sender.bursts.burst.is_open(now) || !waits;
-        FastPathResult::Sent(PlainTransmit { may_send_more, ..self.send_next_in_detail(now) })
+        let is_paced = sender.pacer.is_some();
+        let sent = self.send_next_in_detail::<false>(now);
+        let may_send_more = self.sender.bursts.burst.is_open(now)
+            || if is_paced { !self.is_delayed_by_pacing(now) } else { !waits };
+        FastPathResult::Sent(PlainTransmit { may_send_more, ..sent })
     }
 
     #[inline(always)]
-    fn acknowledge_in_detail(&mut self, now: Time) -> FastPathResult {
+    pub(super) fn acknowledge_in_detail(&mut self, now: Time) -> FastPathResult {
         if !self.receiver.ack_now {
             return FastPathResult::Nothing;
         }
@@ -275,9 +277,10 @@ impl Connection {
         FastPathResult::Sent(PlainTransmit { may_send_more: self.receiver.ack_now, ..ack })
     }
 
-    /// Sends a full segment of new data.
+    /// Sends a full segment of new data. `LOSSES` is true on the path of `detailed_repair`, on which
+    /// segments in flight may be lost or selectively acknowledged.
     #[inline(always)]
-    fn send_next_in_detail(&mut self, now: Time) -> PlainTransmit {
+    pub(super) fn send_next_in_detail<const LOSSES: bool>(&mut self, now: Time) -> PlainTransmit {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
         let length = sender.window.smss;
@@ -286,6 +289,9 @@ impl Connection {
         // (`forced_push`).
         let forced = self.parameters.push == Push::HalfWindow && sender.forced_push(now, right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
+        if LOSSES {
+            sender.count_beyond_losses(length);
+        }
         sender.push_to_scoreboard(now, position, length);
         if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
             sender.board.mark_burst_start();
@@ -308,9 +314,15 @@ impl Connection {
                 self.sender.loss_cause.on_sent(&sent);
             }
         }
-        self.note_flight(flight_size, true);
-        if !is_scheduled {
-            self.schedule_probe(now);
+        if LOSSES {
+            self.note_flight(self.sender.pipe_of(flight_size), true);
+            self.schedule_loss_detection(now, true);
+            self.timers.set(|rare| &mut rare.persist, Time::NEVER);
+        } else {
+            self.note_flight(flight_size, true);
+            if !is_scheduled {
+                self.schedule_probe(now, self.sender.estimator.srtt());
+            }
         }
         self.note_idle_window(now, right);
         self.pace(now, length, true);
@@ -340,27 +352,5 @@ impl Connection {
             self.receiver.on_ack_sent(&mut self.timers, edge);
         }
         PlainTransmit { segment, position, may_send_more: true }
-    }
-
-    /// Like [`Self::limit`], while the path of [`Self::send_detailed`] is open.
-    pub(in crate::connection) fn limit_in_detail(&self, now: Time) -> Limit {
-        let sender = &self.sender;
-        let queued = sender.written - sender.snd_nxt;
-        let smss = u64::from(sender.window.smss);
-        let flight = sender.flight_size();
-        let needed = queued.min(smss);
-        if queued == 0 {
-            Limit::Data
-        } else if sender.snd_wnd < flight + needed {
-            Limit::ReceiveWindow
-        } else if sender.window.cwnd < flight + needed {
-            Limit::CongestionWindow
-        } else if sender.pacer.as_ref().and_then(|pacer| pacer.closed_until(now)).is_some() {
-            Limit::Pacing
-        } else if queued < smss {
-            Limit::Nagle
-        } else {
-            Limit::Deferral
-        }
     }
 }

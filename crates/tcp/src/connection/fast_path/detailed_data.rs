@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::connection::receive::SegmentData;
+use crate::receive_memory::ReceiverState;
 use retx_units::Time;
 use retx_wire::{PlainSegment, Timestamps};
 
@@ -71,6 +72,11 @@ impl Connection {
         self.update_window(position, self.sender.snd_una, window);
         let PlainSegment { payload_bytes, flags, .. } = segment;
         let echo = timestamps.map(|it| it.echo);
+        if self.receiver.has_all_data_below(position) {
+            self.take_data_above(now, (position, payload_bytes), echo);
+            self.check_send_memory(now);
+            return true;
+        }
         let data = SegmentData { position: position as i64, payload_bytes, flags, echo };
         self.process_data_and_fin(now, &data);
         self.check_send_memory(now);
@@ -78,5 +84,34 @@ impl Connection {
             self.recompute_fast_paths();
         }
         true
+    }
+
+    /// Like [`Connection::process_data_and_fin`] for data above all data received so far, under
+    /// Linux's ACK policy.
+    #[inline(always)]
+    fn take_data_above(
+        &mut self,
+        now: Time,
+        (position, payload_bytes): (u64, u32),
+        echo: Option<u32>,
+    ) {
+        self.update_receive_rtt(now, payload_bytes, echo);
+        let receiver = &mut self.receiver;
+        let right = position + u64::from(payload_bytes);
+        let joins = receiver.out_of_order.end() == Some(position);
+        receiver.out_of_order.insert(position, right);
+        let at = ReceiverState { highest: right, ..receiver.position_in_order() };
+        let waiting = receiver.rcv_nxt - receiver.read_position();
+        if let Some(memory) = &mut receiver.memory {
+            // The memory of a segment that is not merged with waiting data does not count yet.
+            let counted = waiting + memory.beyond_gap;
+            memory.beyond_gap += u64::from(payload_bytes);
+            let counted = counted + if joins { u64::from(payload_bytes) } else { 0 };
+            if receiver.sack && memory.grow_unless_known(payload_bytes, counted, &at) {
+                receiver.pending.on_window_growth();
+            }
+            memory.on_gap(&at);
+        }
+        self.acknowledge_gap(now, self.receiver.rcv_nxt);
     }
 }

@@ -40,6 +40,9 @@ pub(in crate::connection) enum Sending {
     Plain,
     /// As `Plain`, with more to do for each segment (module `detailed`).
     Detailed,
+    /// As `Detailed`, for new data while segments are lost or selectively acknowledged
+    /// (`detailed_repair`).
+    DetailedRepair,
 }
 
 impl Sending {

@@ -9,27 +9,32 @@ use crate::{Config, Push, RttSamples};
 use retx_units::Duration;
 
 type Change = fn(&mut Connection);
+type Trouble = (&'static str, Change);
 
 /// Changes that give a sender work which no fast path for sending does.
-const TROUBLES: &[(&str, Change)] = &[
+const TROUBLES: &[Trouble] = &[
     ("zero-window probe", |it| it.sender.zero_window_probe_due = true),
     ("tail loss probe", |it| it.sender.tail_probe_due = true),
     ("FIN", |it| it.sender.fin_queued = true),
     ("recovery from a timeout", |it| it.sender.timeout_recovery_end = 1),
     ("F-RTO", |it| it.sender.frto_segments = 1),
     ("limited transmit", |it| it.sender.limited_credit = 1),
-    ("checks of Vegas", |it| it.sender.overdue_checks = 1),
     ("data sent again after a timeout", |it| it.sender.snd_max += 1),
+    ("reply", |it| it.reply = Some(Box::default())),
+    ("closing", |it| it.state = State::CloseWait),
+];
+
+/// Changes that give a sender work which only the path of `detailed_repair` does.
+const SLIGHT_TROUBLES: &[Trouble] = &[
+    ("checks of Vegas", |it| it.sender.overdue_checks = 1),
     ("rate reduction", |it| {
         it.sender.repair.reduction = Some(Reduction::whole_segments(5_000, 1_000));
     }),
-    ("reply", |it| it.reply = Some(Box::default())),
-    ("closing", |it| it.state = State::CloseWait),
     ("persist timer", |it| it.timers.set(|rare| &mut rare.persist, at(9_000))),
 ];
 
 /// Changes that give a sender work which the fast paths outside a recovery do not do.
-const FURTHER_TROUBLES: &[(&str, Change)] = &[
+const FURTHER_TROUBLES: &[Trouble] = &[
     ("limited transmit in flight", |it| it.sender.limited_bytes = 1),
     ("duplicate ACK", |it| it.sender.dupacks = 1),
     ("timeout", |it| it.sender.consecutive_timeouts = 1),
@@ -45,31 +50,43 @@ fn sending_after(connection: &Connection, changes: &[Change]) -> Sending {
     connection.fast_paths.sending
 }
 
-/// Each of the troubles alone, and any two together, close the fast paths for sending.
+/// Each of the troubles alone, and any two together, close the fast paths for sending; some leave
+/// the path of `detailed_repair` open.
 #[test]
 fn trouble_closes_the_fast_paths_for_sending() {
-    let all: Vec<_> = TROUBLES.iter().chain(FURTHER_TROUBLES).copied().collect();
-    for (name, path) in
-        [("newreno", Sending::Plain), ("sack", Sending::Plain), ("linux", Sending::Detailed)]
-    {
+    let all = [TROUBLES, SLIGHT_TROUBLES, FURTHER_TROUBLES].concat();
+    for (name, path, left) in [
+        ("newreno", Sending::Plain, Sending::General),
+        ("sack", Sending::Plain, Sending::General),
+        ("linux", Sending::Detailed, Sending::DetailedRepair),
+    ] {
         let near = with_flight(&config(name)).0[0].clone();
         assert_eq!(sending_after(&near, &[]), path, "{name}");
-        check_all(name, &near, &all);
+        check_all(name, &near, &all, left);
     }
     for name in ["newreno", "sack"] {
         let near = in_recovery(&config(name))[0].clone();
         assert_eq!(sending_after(&near, &[]), Sending::Repair, "{name}");
-        check_all(name, &near, TROUBLES);
+        check_all(name, &near, &[TROUBLES, SLIGHT_TROUBLES].concat(), Sending::General);
         let observed: Change = |it| it.fast_paths.observed = true;
         assert_eq!(sending_after(&near, &[observed]), Sending::General, "observed");
     }
+    let near = in_recovery(&config("linux"))[0].clone();
+    assert_eq!(sending_after(&near, &[]), Sending::DetailedRepair);
+    check_all("linux", &near, &all, Sending::DetailedRepair);
+    let guessing: Change =
+        |it| it.sender.loss_detection = config("sack").loss_detection.build(&config("sack"));
+    assert_eq!(sending_after(&near, &[guessing]), Sending::General, "rules 3 and 4 of NextSeg");
 }
 
-fn check_all(name: &str, near: &Connection, troubles: &[(&str, Change)]) {
+/// Checks that troubles which no fast path handles close all of them, and the others leave `left`.
+fn check_all(name: &str, near: &Connection, troubles: &[Trouble], left: Sending) {
     for (index, first) in troubles.iter().enumerate() {
         for second in &troubles[index..] {
             let sending = sending_after(near, &[first.1, second.1]);
-            assert_eq!(sending, Sending::General, "{name}: {} and {}", first.0, second.0);
+            let closes = |it: &Trouble| TROUBLES.iter().any(|trouble| trouble.0 == it.0);
+            let expected = if closes(first) || closes(second) { Sending::General } else { left };
+            assert_eq!(sending, expected, "{name}: {} and {}", first.0, second.0);
         }
     }
 }
@@ -165,14 +182,15 @@ fn states_of_the_receiver_choose_its_path() {
 
 #[test]
 fn only_paths_outside_a_recovery_send_nothing_but_new_data() {
-    let paths = [Sending::General, Sending::Repair, Sending::Plain, Sending::Detailed];
-    assert_eq!(paths.map(Sending::sends_new_data), [false, false, true, true]);
+    use Sending::{Detailed, DetailedRepair, General, Plain, Repair};
+    let paths = [General, Repair, DetailedRepair, Plain, Detailed];
+    assert_eq!(paths.map(Sending::sends_new_data), [false, false, false, true, true]);
     let mut near = open(&config("sack"))[0].clone();
     let of_connection = paths.map(|path| {
         near.fast_paths.sending = path;
         near.sends_new_data()
     });
-    assert_eq!(of_connection, [false, false, true, true]);
+    assert_eq!(of_connection, [false, false, false, true, true]);
     let closed = (Sending::General, Receiving::General);
     for (sending, receiving, open) in [
         (closed.0, closed.1, false),

@@ -273,6 +273,36 @@ fn new_data_in_a_recovery() {
     assert_eq!(answer(1_000, 5_000, full), "unknown", "the peer's window");
 }
 
+/// The path of `detailed_repair` sends full segments of new data while nothing has to be
+/// retransmitted, or the congestion window has no room for a segment.
+#[test]
+fn new_data_beyond_losses() {
+    let base = in_recovery(&config("linux"))[0].clone();
+    let smss = u64::from(base.sender.window.smss);
+    let pipe = base.sender.pipe();
+    assert!(base.sender.board.lost_bytes() == 0 && base.sender.board.sacked_bytes() > 0);
+    let answer = |room: u64, queued: u64, change: Change| {
+        let mut near = base.clone();
+        near.sender.window.cwnd = pipe + room;
+        near.sender.written = near.sender.snd_nxt + queued;
+        change(&mut near);
+        label(&near.send_beyond_losses(at(70)))
+    };
+    let lost: Change = |it| it.sender.board.mark_all_lost();
+    assert_eq!(answer(smss, 5 * smss, |_| ()), "sent");
+    assert_eq!(answer(smss, smss, |_| ()), "sent");
+    assert_eq!(answer(smss, smss - 1, |_| ()), "unknown", "Nagle's algorithm decides");
+    assert_eq!(answer(smss - 1, 5 * smss, |_| ()), "nothing");
+    assert_eq!(answer(smss - 1, 0, |_| ()), "nothing");
+    assert_eq!(answer(smss, 5 * smss, lost), "unknown", "lost segments come first");
+    assert_eq!(answer(smss, 5 * smss, |it| it.sender.retransmit_first = true), "unknown");
+    assert_eq!(answer(smss, 5 * smss, |it| it.sender.tail_probe_due = true), "unknown");
+    assert_eq!(answer(smss, 5 * smss, |it| it.sender.zero_window_probe_due = true), "unknown");
+    assert_eq!(answer(smss, 5 * smss, |it| it.timers.retransmit = Time::NEVER), "unknown");
+    assert_eq!(answer(smss - 1, 0, |it| it.receiver.ack_now = true), "sent", "an ACK");
+    assert_eq!(answer(smss, 5 * smss, |it| it.sender.snd_wnd = it.sender.flight_size()), "nothing");
+}
+
 /// The segment after which the windows have no room for another is reported as the last one. If no
 /// data are left instead, only the next poll shows that there is no further segment.
 #[test]

@@ -36,8 +36,9 @@ struct World {
     lost: u64,
     late: u64,
     /// Number of steps at which each fast path was open: that of an undisturbed sender, of a sender
-    /// in recovery, of a receiver with a gap, and of a sender and a receiver with more to do.
-    open: [u64; 5],
+    /// in recovery, of a receiver with a gap, of a sender and a receiver with more to do, and of
+    /// such a sender while segments are lost or selectively acknowledged.
+    open: [u64; 6],
 }
 
 /// State of a connection, except for the choice of paths.
@@ -135,7 +136,7 @@ impl World {
         ];
         let lost = pick(&mut stream, &[u64::MAX, 100, 15]);
         let late = pick(&mut stream, &[u64::MAX, 200, 20]);
-        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 5] }
+        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 6] }
     }
 
     /// Applies an action to an end and its double, whose results must be equal.
@@ -168,6 +169,7 @@ impl World {
                 fast_paths.receiving == Receiving::BeyondGap,
                 fast_paths.sending == Sending::Detailed,
                 fast_paths.receiving == Receiving::Detailed,
+                fast_paths.sending == Sending::DetailedRepair,
             ];
             self.open.iter_mut().zip(ways).for_each(|(open, way)| *open += u64::from(way));
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
@@ -273,7 +275,7 @@ impl World {
 
 #[test]
 fn fast_paths_and_the_general_path_agree() {
-    let mut open = [0; 5];
+    let mut open = [0; 6];
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for step in 0..STEPS {
@@ -293,5 +295,5 @@ fn fast_paths_and_the_general_path_agree() {
     // Open paths were counted for both ends at each step; many connections never open some paths.
     let steps = SEEDS * u64::from(STEPS);
     assert!(open[0] > steps / 4 && open[1] > steps / 200 && open[2] > steps / 100, "{open:?}");
-    assert!(open[3] > steps / 8 && open[4] > steps / 8, "{open:?}");
+    assert!(open[3] > steps / 8 && open[4] > steps / 8 && open[5] > steps / 50, "{open:?}");
 }

@@ -4,6 +4,12 @@ use super::{Connection, Receiver};
 use crate::connection::fast_path::Receiving;
 
 impl Receiver {
+    /// Position after the last byte read by the application.
+    #[inline]
+    pub const fn read_position(&self) -> u64 {
+        self.read
+    }
+
     pub fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
         self.read += taken;
