@@ -118,16 +118,19 @@ impl Timers {
         self.rare.allocated_mut().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
+    /// True if the pacing timer is due, and no other timer.
+    pub fn is_only_pacing_due(&self, now: Time) -> bool {
+        self.rare.get().is_some_and(|rare| {
+            let others = Rare { pacing: Time::NEVER, ..*rare };
+            rare.pacing <= now && others.next().min(self.next_usual_deadline()) > now
+        })
+    }
+
     /// Switches the pacing timer off if it is the only timer due; returns true in that case.
     pub fn expire_pacing_alone(&mut self, now: Time) -> bool {
-        let is_due = self.rare.get().is_some_and(|rare| rare.pacing <= now);
-        if !is_due {
-            return false;
-        }
-        let pacing = std::mem::replace(&mut self.rare.pacing, Time::NEVER);
-        let is_alone = self.next() > now;
-        if !is_alone {
-            self.rare.pacing = pacing;
+        let is_alone = self.is_only_pacing_due(now);
+        if is_alone {
+            self.rare.pacing = Time::NEVER;
         }
         is_alone
     }

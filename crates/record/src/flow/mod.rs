@@ -186,12 +186,13 @@ impl FlowRecord {
         self.drained = drained;
     }
 
-    /// Records that the receiver has accepted a segment. `copy` returns the segment; it is called
-    /// only while there are unresolved losses.
+    /// Records that the receiver has accepted a segment. `copy` returns the segment, and true for a
+    /// retransmission; it is called only while there are unresolved losses.
     #[inline(always)]
-    pub fn on_arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
+    pub fn on_arrived(&mut self, copy: impl FnOnce() -> (SegmentCopy, bool)) {
         if self.has_unresolved_losses {
-            self.truth_mut().on_delivered(copy());
+            let (copy, again) = copy();
+            self.truth_mut().on_delivered(copy, again);
         } else {
             debug_assert!(self.truth.as_ref().is_none_or(|truth| truth.exception_count() == 0));
         }

@@ -227,13 +227,14 @@ impl Truth {
         });
     }
 
-    /// Records that the receiver has accepted a copy.
+    /// Records that the receiver has accepted a copy; `again` is true for a retransmission.
     #[inline]
-    pub fn on_delivered(&mut self, copy: SegmentCopy) {
+    pub fn on_delivered(&mut self, copy: SegmentCopy, again: bool) {
+        // The arrival of an original is not stored.
         if !(self.open.is_empty()
             && self.watched.is_empty()
             && self.thrown_away.is_empty()
-            && !self.exceptions.has_retransmitted())
+            && !(again && self.exceptions.has_retransmitted()))
         {
             self.delivered_among_exceptions(copy.number, copy.from, copy.to);
         }

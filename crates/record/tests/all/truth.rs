@@ -191,7 +191,7 @@ impl Run {
         match fate {
             Fate::Dropped(cause) => self.truth.on_dropped(copy, cause, &mut corrections),
             Fate::Refused => self.truth.on_discarded(copy, &mut corrections),
-            _ => self.truth.on_delivered(copy),
+            _ => self.truth.on_delivered(copy, self.ledger.retransmissions.contains(&index)),
         }
         self.ledger.copies[index].1 = fate;
         self.correct(&corrections);

@@ -50,8 +50,14 @@ impl Engine<'_> {
     /// Handles the wake-up of one endpoint of a flow, or opens the flow's next connection.
     pub(super) fn handle_host_wakeup(&mut self, index: u32, side: Side) {
         // Arrivals at the bottleneck that still wait in its funnel may include drops of this flow.
-        // These drops must be recorded before the record judges a timeout or a retransmission.
-        self.flush_funnels_of(index);
+        // These drops must be recorded before the record judges a timeout or a retransmission. At
+        // the end of a pacing delay it judges only retransmissions of segments that were overtaken,
+        // whose drops are recorded: the bottleneck has passed on later segments.
+        let judges =
+            !self.uses_fast_paths || !self.flows[index as usize].only_opens_gate(self.now, side);
+        if judges {
+            self.flush_funnels_of(index);
+        }
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
         let flow = &mut self.flows[index as usize];

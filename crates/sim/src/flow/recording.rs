@@ -106,7 +106,9 @@ impl Flow {
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.record_refusal(packet.for_rare_call(), recorder);
         } else {
-            self.record.on_arrived(|| copy_of(&packet, packet.copy_number()));
+            self.record.on_arrived(|| {
+                (copy_of(&packet, packet.copy_number()), !packet.is_first_transmission())
+            });
         }
     }
 

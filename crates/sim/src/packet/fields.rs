@@ -127,6 +127,12 @@ impl<'a> PacketRef<'a> {
         self.rare_fields().transmission
     }
 
+    /// True if no sequence space of the segment had been sent before.
+    #[inline]
+    pub fn is_first_transmission(self) -> bool {
+        self.packet.bits & HAS_RARE_FIELDS == 0 || self.transmission() == Transmission::First
+    }
+
     /// State of the packet's other copies; valid once the packet has arrived or was dropped.
     pub fn other_copies(self) -> OtherCopies {
         self.rare_fields().other_copies

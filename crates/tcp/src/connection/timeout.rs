@@ -12,6 +12,14 @@ use crate::timers::Timers;
 use retx_units::Time;
 
 impl Connection {
+    /// True if the timers due by `now` only open the pacing gate, for new data or for segments that
+    /// an acknowledgment has shown to be lost.
+    pub fn only_opens_gate(&self, now: Time) -> bool {
+        let sender = &self.sender;
+        self.timers.is_only_pacing_due(now)
+            && !(sender.tail_probe_due || sender.timeout_recovery_end > 0)
+    }
+
     /// Fires the timers due by `now`. Calling too early does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
         // The opening of the pacing gate changes no other state, nor the choice of fast paths.

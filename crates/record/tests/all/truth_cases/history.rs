@@ -51,6 +51,8 @@ pub struct History {
     pub truth: Truth,
     arrived: Arrived,
     copies: Vec<SegmentCopy>,
+    /// Numbers of the copies that are retransmissions.
+    again: Vec<u64>,
     sent_to: u64,
     /// One value per retransmission, true if it seemed unnecessary when it was sent.
     pub unnecessary: Vec<bool>,
@@ -71,6 +73,7 @@ impl History {
         self.copies.push(copy);
         if from < self.sent_to {
             let episode = Some(copy.number as u32 + 100);
+            self.again.push(copy.number);
             let again = Retransmission { copy, sent_to: self.sent_to, episode, counted: true };
             self.unnecessary.push(self.truth.on_retransmitted(again, &self.arrived));
         }
@@ -86,7 +89,7 @@ impl History {
             Arrive(number) => {
                 let copy = self.copies[number];
                 self.arrived.0.push((copy.from, copy.to));
-                self.truth.on_delivered(copy);
+                self.truth.on_delivered(copy, self.again.contains(&copy.number));
             }
             Refuse(number) => self.truth.on_discarded(self.copies[number], &mut self.corrections),
             Discard(number) => self.truth.note_discarded_copy(self.copies[number]),
