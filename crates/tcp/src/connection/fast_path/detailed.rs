@@ -277,7 +277,7 @@ impl Connection {
         FastPathResult::Sent(PlainTransmit { may_send_more: self.receiver.ack_now, ..ack })
     }
 
-    /// Sends a full segment of new data. `LOSSES` is true on the path of `detailed_repair`, on which
+    /// Sends a full segment of new data. `LOSSES` is true on the path of `detailed_repair`, where
     /// segments in flight may be lost or selectively acknowledged.
     #[inline(always)]
     pub(super) fn send_next_in_detail<const LOSSES: bool>(&mut self, now: Time) -> PlainTransmit {
