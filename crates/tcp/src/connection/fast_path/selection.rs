@@ -40,8 +40,7 @@ pub(in crate::connection) enum Sending {
     Plain,
     /// As `Plain`, with more to do for each segment (module `detailed`).
     Detailed,
-    /// As `Detailed`, for new data while segments are lost or selectively acknowledged
-    /// (`detailed_repair`).
+    /// Path of `detailed_repair`, for new data while segments are lost or selectively acknowledged.
     DetailedRepair,
 }
 
