@@ -108,3 +108,14 @@ def test_searches_are_in_the_report(report: Report) -> None:
     trials = [str(it.trials["quick"]) for it in report.study.searches.values()]
     assert [row["trials"] for row in rows] == ["", *trials]
     assert all(row["command"].startswith("retx tune ") for row in rows[1:])
+
+
+def test_claims_that_never_agree_together_do_so_in_no_set_up_of_the_search(report: Report) -> None:
+    with (report.study.folder / "front.csv").open() as file:
+        tried = [row for row in csv.DictReader(file) if not row["breaks"]]
+    rows = table(report, "front")
+    assert len(rows) > 5
+    for row in rows:
+        for other in row["apart"].split(", "):
+            both = [it for it in tried if float(it[row["claim"]]) == float(it[other]) == 1]
+            assert not both, f"{row['claim']} and {other}"

@@ -9,6 +9,8 @@ from retx.study import Figure, Measured, Table
 
 from .compared import comparisons
 from .drawings import drawings
+from .front import figure as front_figure
+from .front import table as front_table
 from .quantities import quantities as quantities
 from .runs import pictures
 from .searched import landscapes, search_table
@@ -20,7 +22,7 @@ from .values import values as values
 
 def tables(measured: Measured) -> list[Table]:
     """Tables in no order: the text places them."""
-    return [*own_tables(measured), search_table(measured)]
+    return [*own_tables(measured), search_table(measured), front_table(measured)]
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
@@ -30,3 +32,4 @@ def figures(measured: Measured) -> Iterator[Figure]:
         yield from drawings(measured)
         yield from comparisons(measured)
         yield from landscapes(measured)
+        yield front_figure(measured)

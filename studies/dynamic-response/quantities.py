@@ -13,6 +13,10 @@ KINDS = {"rto": "rto", "frr": "fast_retransmit"}
 """Recoveries as the paper abbreviates them: their names in the tables."""
 SAMPLE = range(8, 19)
 """Retransmissions of a timeout's recovery that is like that of figure 7: 13 there."""
+FIGURE_7 = 54.70
+"""Time of the timeout in figures 7a and 7b, s."""
+OF_ONE = ("rto", "frr", "rto_congestion", "frr_congestion", "frr_spurious")
+"""Quantities that are also computed for the first connection alone."""
 
 Row = dict[str, Any]
 Numbers = dict[str, float | None]
@@ -22,6 +26,8 @@ def quantities(result: RunTables) -> Numbers:
     """Goodput, losses, recoveries by their cause, what they cost: of all TCP flows together."""
     flows = [row for row in result.flows.iter_rows(named=True) if row["tcp"] is not None]
     found = _goodputs(flows) | _recoveries(flows) | _losses(result)
+    one = _recoveries(flows[:1])
+    found |= {f"{name}_one": one[name] for name in OF_ONE}
     try:
         episodes = result.episodes
     except retx.NotRecordedError:
@@ -93,6 +99,7 @@ def _windows(episodes: list[Row]) -> Numbers:
     ]
     alike = [row for row in timeouts if row["retransmitted"] in SAMPLE and row["end_s"]]
     first = [row for row in timeouts if row["backoff"] == 0]
+    shown = [row["retransmitted"] for row in timeouts if row["start_s"] >= FIGURE_7]
     return {
         "cwnd_after_rto": _mean([row["cwnd_after_bytes"] for row in timeouts]),
         "cwnd_after_frr": _mean([row["cwnd_after_bytes"] for row in fast]),
@@ -100,6 +107,7 @@ def _windows(episodes: list[Row]) -> Numbers:
             [row["cwnd_after_bytes"] / row["cwnd_before_bytes"] for row in fast]
         ),
         "resent_of_an_rto": _mean([row["retransmitted"] for row in timeouts]),
+        "resent_of_one_rto": _mean(shown[:1]),
         "recovery": _mean([row["end_s"] - row["start_s"] for row in alike]),
         "first_rto": _mean([row["rto_s"] for row in first]),
     }

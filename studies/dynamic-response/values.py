@@ -49,6 +49,11 @@ OF_MIXES = (
     "rto_congestion",
     "frr_congestion",
     "frr_spurious",
+    "rto_one",
+    "frr_one",
+    "rto_congestion_one",
+    "frr_congestion_one",
+    "frr_spurious_one",
 )
 MANY = 20
 """Minimum number of retransmissions of a run for a meaningful share of them."""
@@ -105,7 +110,7 @@ def _recoveries(measured: Measured, experiment: str, tag: str, cases: Sequence[s
     for case in cases:
         for quantity in (
             "goodput", "rto", "frr", "resent", "unnecessary_share", "cwnd_after_rto",
-            "cwnd_kept_frr", "resent_of_an_rto", "recovery", "first_rto",
+            "cwnd_kept_frr", "resent_of_an_rto", "resent_of_one_rto", "recovery", "first_rto",
         ):  # fmt: skip
             found[f"{case}_{quantity}{tag}"] = measured.estimate(experiment, case, quantity)
         for quantity in ("goodput", "resent", "rto", "recovery"):
