@@ -22,12 +22,12 @@ def quantities(result: RunTables) -> dict[str, float | None]:
     for sender in result.stations.iter_rows(named=True):
         lost = 100 * sender["drops_retry_limit"] / sender["packets_in"]
         if sender["name"] == "server":
-            # A run without any burst has bursts of none.
+            # A run without a burst has no mean length of bursts.
             found |= {
                 "ip_loss": lost,
                 "fer": sender["channel_error_rate"],
-                "efb_mean": sender["channel_burst_mean"] or 0.0,
-                "lpb_mean": sender["loss_burst_mean"] or 0.0,
+                "efb_mean": sender["channel_burst_mean"] or None,
+                "lpb_mean": sender["loss_burst_mean"] or None,
             }
         else:
             found["ack_loss"] = lost
