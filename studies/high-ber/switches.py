@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from retx.study import Estimate, Measured
+from retx.study import Estimate, Measured, Points
 
 from .recovery import Refill, refill, rwnd_least
 
-Named = dict[str, Estimate | float | None]
+Named = dict[str, Estimate | Points | float | None]
 
 RESENT = "flow.download.segments_retransmitted"
 LOST = "lost"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from retx.study import Estimate, Measured, estimate, exact
+from retx.study import Estimate, Measured, Points, estimate, exact
 from retx.study.estimates import paired_ratio
 
 from .closed_forms import (
@@ -22,7 +22,7 @@ from .closed_forms import (
     window_time_s,
 )
 from .recovery import Recovery, recovery
-from .switches import RESENT, SMALL_WINDOW, Named, all_switches, cost
+from .switches import RESENT, Named, all_switches, cost
 
 TIME = "flow.download.response_time_s"
 BER = "link.cloud.channel.ber"
@@ -51,8 +51,21 @@ def held_out(measured: Measured) -> Named:
     return {
         "open_at_10_ber_times": measured.ratio("open_at_10", "ber", "preset"),
         "all_steps_resent_times": measured.ratio("steps", "preset", "one_way", RESENT),
-        "dropping_preset_small": measured.estimate("dropping", "preset", SMALL_WINDOW),
+        "drops_by_window": _drops_by_window(measured),
     }
+
+
+def _drops_by_window(measured: Measured) -> Points:
+    """Segments dropped in each scenario, from the smallest mean congestion window to the largest.
+
+    The keys are words, so that the points are equally spaced whatever the windows are.
+    """
+    cases = sorted(
+        measured.study.experiments["drop"].cases,
+        key=lambda case: measured.mean("drop", case, "flow.download.cwnd_mean_bytes"),
+    )
+    dropped = "link.cloud.forward.drops_channel"
+    return Points({f"p = {case}": measured.values("drop", case, dropped) for case in cases})
 
 
 def _from_runs(measured: Measured) -> Named:
@@ -79,6 +92,7 @@ def _from_runs(measured: Measured) -> Named:
             f"waited_{name}": measured.estimate("drop", case, "flow.download.idle_rto_s"),
             f"cwnd_mean_{name}": measured.estimate("drop", case, "flow.download.cwnd_mean_bytes"),
         }
+    found["drops_by_window"] = _drops_by_window(measured)
     found["all_steps_times"] = measured.ratio("steps", "preset", "one_way")
     found["all_steps_resent_times"] = measured.ratio("steps", "preset", "one_way", RESENT)
     return found
