@@ -77,7 +77,7 @@ impl Connection {
 
     /// Handles an acknowledgment of no new data. It has an effect if it is a `duplicate`, or if it
     /// reports a new SACK block or a segment that arrived twice.
-    fn take_old_or_duplicate(
+    pub(super) fn take_old_or_duplicate(
         &mut self,
         now: Time,
         segment: &Segment,

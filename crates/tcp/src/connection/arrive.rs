@@ -1,6 +1,5 @@
 //! Arrival of a segment: RFC 9293 §3.10.7, in its order.
 
-use super::fast_path::Sending;
 use super::receive::SegmentData;
 use super::{Connection, Event, State};
 use crate::RttSamples;
@@ -22,7 +21,7 @@ impl Connection {
             let timestamps = segment.options.timestamps;
             !segment.loss_notice && self.handle_fast(now, segment.plain(), timestamps)
         } else {
-            self.fast_paths.sending == Sending::Repair && self.handle_dupack(now, segment)
+            self.handle_sack_fast(now, segment)
         };
         if !taken {
             self.examine(now, segment);

@@ -1,11 +1,12 @@
 //! Fast paths of connections with more work for each segment (see `detailed.rs`) while segments in
-//! flight are lost or selectively acknowledged: new data that a sender sends meanwhile, and the
-//! acknowledgments of a receiver with a gap. Retransmissions, and all acknowledgments that arrive,
-//! take the general path.
+//! flight are lost or selectively acknowledged: acknowledgments that report one new SACK block, new
+//! data that a sender sends meanwhile, and the acknowledgments of a receiver with a gap.
+//! Retransmissions, and acknowledgments of new data, take the general path.
 
 use super::{Connection, FastPathResult, Sender};
 use crate::connection::{PlainTransmit, Transmit};
 use crate::loss_detection::LossDetection;
+use crate::scoreboard::Delivered;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Options, Segment};
 
@@ -46,6 +47,40 @@ impl Sender {
 }
 
 impl Connection {
+    /// Handles an acknowledgment of no new data whose first SACK block is the only new one. Returns
+    /// false, without any effect, in other cases.
+    #[inline(never)]
+    pub(super) fn handle_sack_in_detail(&mut self, now: Time, segment: &Segment) -> bool {
+        let snd_una = self.sender.snd_una;
+        let is_ack = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0;
+        let bare = is_ack && segment.payload_bytes == 0 && !segment.loss_notice;
+        let next = segment.seq == self.rcv_nxt_seq() && segment.ack == self.seq_at(snd_una);
+        let timestamps = segment.options.timestamps;
+        if !bare || !next || !self.has_good_timestamps(timestamps) {
+            return false;
+        }
+        let Some(block) = self.only_new_block(segment) else { return false };
+        self.note_timestamp(timestamps);
+        self.note_response(now);
+        let sender = &mut self.sender;
+        sender.prepare_model();
+        let mut delivered = Delivered { has_sack: true, ..Delivered::default() };
+        let board = &mut *sender.board;
+        board.note_sack(&segment.options.sack);
+        board.acknowledge(snd_una, &[block], &mut delivered);
+        let window = self.scaled_window(segment.window);
+        let same_advertised_window = window == self.sender.snd_wnd;
+        self.update_window(self.receiver.rcv_nxt, snd_una, window);
+        // With SACK, an acknowledgment that repeats the window is a duplicate (`is_duplicate`).
+        self.take_old_or_duplicate(now, segment, Some(&delivered), same_advertised_window);
+        self.check_send_memory(now);
+        // In a recovery that continues, new data can be sent as before.
+        if !self.sender.loss_detection.in_recovery() {
+            self.recompute_fast_paths();
+        }
+        true
+    }
+
     /// Like [`Self::send_detailed`], while segments in flight are lost or selectively acknowledged.
     #[inline(never)]
     pub(in crate::connection) fn send_beyond_losses(&mut self, now: Time) -> FastPathResult {

@@ -2,7 +2,7 @@
 //! window, and new data sent meanwhile. Retransmissions, and acknowledgments of new data, take the
 //! general path.
 
-use super::{Connection, FastPathResult, Sender};
+use super::{Connection, FastPathResult, Sender, Sending};
 use crate::connection::acknowledge::first_block_within_second;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
@@ -51,9 +51,19 @@ impl Connection {
         true
     }
 
+    /// Handles a segment with SACK blocks, if a fast path for it is open.
+    #[inline]
+    pub(in crate::connection) fn handle_sack_fast(&mut self, now: Time, segment: &Segment) -> bool {
+        match self.fast_paths.sending {
+            Sending::Repair => self.handle_dupack(now, segment),
+            Sending::DetailedRepair => self.handle_sack_in_detail(now, segment),
+            Sending::General | Sending::Plain | Sending::Detailed => false,
+        }
+    }
+
     /// Like [`Self::handle_plain_dupack`], for a segment with SACK blocks.
     #[inline(never)]
-    pub(in crate::connection) fn handle_dupack(&mut self, now: Time, segment: &Segment) -> bool {
+    fn handle_dupack(&mut self, now: Time, segment: &Segment) -> bool {
         let snd_una = self.sender.snd_una;
         let is_ack = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0;
         let bare = is_ack && segment.payload_bytes == 0 && !segment.loss_notice;
@@ -79,7 +89,7 @@ impl Connection {
 
     /// First block, if it is not a DSACK and the others are known.
     #[inline]
-    fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
+    pub(super) fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
         let sender = &self.sender;
         let (first, others) = segment.options.sack.as_slice().split_first()?;
         let last_sack = sender.board.last_sack.as_deref()?;
