@@ -109,6 +109,19 @@ def test_both_ends_show_every_loss(noisy: tuple[Path, Path, retx.Result]) -> Non
     assert fit.path["acks_lost"]["value"] == 0.0
 
 
+def test_the_first_data_may_complete_the_handshake(tmp_path: Path) -> None:
+    """The server opens, and its acknowledgment of the SYN/ACK is lost."""
+    file = tmp_path / "lost.pcapng"
+    lossy = {"channel": {"model": "bernoulli", "p": 0.01772}}
+    given = scenario(rate="1.245 Mbit/s", delay="12.55 ms", forward=lossy)
+    given["seed"], given["duration"] = 7247, "600 s"
+    given["tcp"] = {"bare": {"like": "sack", "receive_buffer": 8_000_000}}
+    given["flow"][0] |= {"tcp": "bare", "initiator": "from"}
+    given["flow"][0]["app"]["bytes"] = 2_520_290
+    retx.run(given, pcap=file, pcap_at="last@client")
+    assert fit_capture(file).path["round_trip_s"]["value"] == pytest.approx(0.0253, rel=0.01)
+
+
 def test_a_queue_that_never_overflows_cannot_be_known(tmp_path: Path) -> None:
     file = tmp_path / "small.pcapng"
     queue = {"discipline": "droptail", "packets": 400}

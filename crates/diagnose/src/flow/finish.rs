@@ -107,6 +107,7 @@ impl Flow {
             syns: [self.syns[data], self.syns[1 - data]],
             syn_ns: [self.syn_ns[data], self.syn_ns[1 - data]],
             handshake_ns: [self.handshake_ns[data], self.handshake_ns[1 - data]],
+            completing_bytes: self.completing_bytes,
             loops_ns: [self.loops[data].least_ns, self.loops[1 - data].least_ns],
             is_ipv6: self.ends[0].is_ipv6(),
             has_timestamps: self.has_stamps,

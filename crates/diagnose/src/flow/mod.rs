@@ -111,6 +111,7 @@ pub struct Flow {
     /// Time from the capture to each host and back, as measured in the handshake; none if the
     /// handshake was not captured.
     handshake_ns: [Option<i64>; 2],
+    completing_bytes: u32,
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
@@ -137,6 +138,7 @@ impl Flow {
             negotiation: Negotiation::default(),
             offers_ecn: false,
             handshake_ns: [None; 2],
+            completing_bytes: 0,
             is_over: false,
             fins: [false; 2],
             payload: [0; 2],
@@ -255,6 +257,7 @@ impl Flow {
                     // capture to the opener.
                     self.loops[side].sample(time_ns - first.max(second));
                     self.handshake_ns[side] = Some(time_ns - first.max(second));
+                    self.completing_bytes = packet.payload_bytes;
                 }
             }
             for direction in &mut self.halves {

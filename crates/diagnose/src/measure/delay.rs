@@ -138,7 +138,8 @@ fn handshake_transmission_ns(
     let is_opener = observed.syn_ns[side] <= observed.syn_ns[1 - side];
     // The opener answers the SYN/ACK with an acknowledgment, and the other endpoint answers the SYN
     // with the SYN/ACK.
-    let answer = if is_opener { trace.header_wire_bytes } else { trace.syn_wire_bytes[side] };
+    let third = trace.header_wire_bytes + observed.completing_bytes;
+    let answer = if is_opener { third } else { trace.syn_wire_bytes[side] };
     transmission_ns(trace.syn_wire_bytes[1 - side], rates_bit_s[1 - side])
         + transmission_ns(answer, rates_bit_s[side])
 }

@@ -161,7 +161,9 @@ impl ObservedFlow {
     /// Records that a segment has reached the receiver.
     pub fn on_arrived(&mut self, copy: SegmentCopy) {
         self.open.received.0.insert(copy.from, copy.to);
-        self.record.on_arrived(|| copy);
+        // The emulator does not know here whether the copy is a retransmission. With `true`, the
+        // record looks it up.
+        self.record.on_arrived(|| (copy, true));
     }
 
     /// True once everything before this position has reached the receiver.
