@@ -7,7 +7,6 @@ use super::packet_log::{Observed, Verdict};
 use super::record::RetransmissionRecord;
 use super::{Flow, Loop};
 use crate::answer::{self, Cause, Evidence, Kind, Necessity, Proof};
-
 use std::collections::HashSet;
 
 const NS: f64 = 1e-9;

@@ -129,8 +129,8 @@ pub struct Observed {
     /// Time from the capture to each host and back, as measured in the handshake; none if the
     /// handshake was not captured.
     pub handshake_ns: [Option<i64>; 2],
-    /// Data in the packet that completed the handshake, bytes. The opener's acknowledgment has none,
-    /// but the first data take its place if it was lost.
+    /// Data in the packet that completed the handshake, bytes. The opener's acknowledgment has
+    /// none, but the first data take its place if it was lost.
     pub completing_bytes: u32,
     /// Least time from the capture to each endpoint and back; none if unknown.
     pub loops_ns: [Option<i64>; 2],
