@@ -5,6 +5,7 @@ use super::busy::BusyPeriod;
 use super::ecn::Ecn;
 use super::growth::FlightGrowth;
 use super::limit::DelayedAckInterval;
+use super::pacing::PacedBursts;
 use super::packet_log::PacketLog;
 use super::path::Path;
 use super::patterns::{PatternDetectors, SentPacket};
@@ -176,6 +177,8 @@ pub struct Direction {
     pub(super) undecided_times: UndecidedTimes,
     /// Intervals since data were last sent.
     pub(super) since_data: Vec<IntervalSinceData>,
+    /// Evidence that the sender paces, far from it.
+    pub(super) paced_bursts: PacedBursts,
     pub(super) ip_identification: IpIdentification,
     /// Evidence for the position of the current packet in the order of sending.
     pub(super) send_order: SendOrder,
@@ -316,6 +319,7 @@ impl Direction {
             self.growth.begin_period(self.scoreboard.end);
         }
         self.since_data.clear();
+        self.note_spacing(was_idle, now);
         self.stall((since, length), limit, now);
         self.sender.on_new_data(now.sent_ns, was_idle);
         let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;

@@ -7,7 +7,7 @@ use super::record::RetransmissionRecord;
 use super::relation::Relation;
 use super::sender::{Ack, State};
 use super::since_data::IntervalSinceData;
-use super::tentative_limit::TentativeLimit;
+use super::tentative_limit::{FlowEvidence, TentativeLimit};
 use crate::answer::Necessity;
 use crate::packet::Packet;
 
@@ -191,7 +191,9 @@ impl Direction {
         // Where queues are invisible, the bytes in flight are not known well enough to detect a
         // send buffer or a clamp.
         let bound = if self.busy_period.is_none() { self.growth.limited_periods() } else { &[] };
-        undecided.correct(&mut self.account, enough, bound);
+        let is_paced = self.paced_bursts.show_pacing();
+        let evidence = FlowEvidence { enough, bound, is_paced };
+        undecided.correct(&mut self.account, &evidence);
     }
 
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of

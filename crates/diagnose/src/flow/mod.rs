@@ -12,6 +12,7 @@ mod estimator;
 mod finish;
 mod growth;
 mod limit;
+mod pacing;
 pub mod packet_log;
 mod path;
 pub(crate) mod patterns;

@@ -45,9 +45,29 @@ impl Direction {
     /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
     /// one segment is added.
     fn blur_ns(&self, now: &PacketContext) -> i64 {
-        let segment_ns =
-            self.path.rate().map_or(0.0, |rate| self.largest_payload as f64 / rate * 1e9);
-        now.timestamp_tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
+        let segment_ns = self.segment_ns().filter(|_| now.is_at_receiver());
+        now.timestamp_tick_ns + segment_ns.unwrap_or(0.0) as i64
+    }
+
+    /// Transmission time of a full segment at the bottleneck; none if its rate is unknown.
+    pub(super) fn segment_ns(&self) -> Option<f64> {
+        self.path.rate().map(|rate| self.largest_payload as f64 / rate * 1e9)
+    }
+
+    /// Notes new data as evidence of pacing, and ends the intervals since the previous data.
+    pub(super) fn note_spacing(&mut self, was_idle: bool, now: &PacketContext) {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
+        // Near the sender, each packet shows whether it was paced.
+        let is_far = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0)) > RELEASED_NS;
+        let may_be_paced = if !was_idle && is_far && since_data < least / 2 {
+            let segment_ns = self.segment_ns().unwrap_or(0.0);
+            self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns)
+        } else {
+            self.paced_bursts.restart();
+            false
+        };
+        self.undecided_times.on_data(may_be_paced);
     }
 
     /// True if pacing delayed this segment: no acknowledgment came just before it, and other data

@@ -97,6 +97,7 @@ impl Direction {
         };
         let length = self.end_interval(now.sent_ns, limit);
         self.attribute_time_since_data(limit == Limit::Timeout);
+        self.undecided_times.on_data(false);
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);
         if let Some((sent_ns, sent_bytes)) = previous {

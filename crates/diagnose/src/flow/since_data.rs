@@ -40,21 +40,20 @@ impl Direction {
 
     /// Reassigns the time since the last data to this limit, which turns out to have been in force.
     pub(super) fn reassign_time_since_data(&mut self, limit: Limit) {
+        let is_counted = |part: Limit| match part {
+            // Pacing was not the limit if the bottleneck was busy: without pacing the data would
+            // have waited there.
+            Limit::Bottleneck => limit != Limit::Pacing,
+            Limit::SlowStart | Limit::Window | Limit::EcnWindow => true,
+            _ => false,
+        };
         for part in std::mem::take(&mut self.since_data) {
-            let is_counted = matches!(
-                part.limit,
-                Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
-            );
-            if !part.is_open || !is_counted {
-                continue;
+            if part.is_open && is_counted(part.limit) {
+                self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
             }
-            if limit == Limit::Pacing && part.limit == Limit::Bottleneck {
-                // Pacing was not the limit if the bottleneck was busy: without pacing the data
-                // would have waited there.
-                continue;
-            }
-            self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
         }
+        // What is reassigned now must not be reassigned again at the end of the flow.
+        self.undecided_times.discard(is_counted);
     }
 
     /// Handles a retransmission. If a timer has triggered it, the time since the last data is

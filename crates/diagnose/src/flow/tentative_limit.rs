@@ -26,11 +26,42 @@ pub struct TentativeLimit {
     pub period: PeriodNumber,
 }
 
+/// Time for which a limit is tentative, and that no data have ended yet.
+#[derive(Debug, Clone, Copy)]
+struct OpenInterval {
+    decision: TentativeLimit,
+    episode: Option<usize>,
+    length_ns: i64,
+}
+
+/// Key of times that are corrected together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    decision: TentativeLimit,
+    episode: Option<usize>,
+    /// True if new data ended the interval soon after the data before them, so that pacing may have
+    /// been the limit.
+    may_be_paced: bool,
+}
+
+/// Evidence of the whole flow that decides tentative limits.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowEvidence<'a> {
+    /// Least bytes in flight with which the bottleneck was the limit, if known.
+    pub enough: Option<f64>,
+    /// Periods in which a send buffer or a clamp was the limit, in ascending order.
+    pub bound: &'a [PeriodNumber],
+    /// True if the sender paces, and only the whole flow has shown it.
+    pub is_paced: bool,
+}
+
 /// Durations in nanoseconds of all intervals whose limit is still tentative, summed for each
 /// tentative limit and episode.
 #[derive(Debug, Default)]
 pub struct UndecidedTimes {
-    times: HashMap<(TentativeLimit, Option<usize>), i64>,
+    times: HashMap<Key, i64>,
+    /// Intervals since the last data.
+    since_data: Vec<OpenInterval>,
 }
 
 impl UndecidedTimes {
@@ -45,23 +76,52 @@ impl UndecidedTimes {
                 | Limit::Window
                 | Limit::Recovery
         );
-        if length > 0 && is_open && self.times.len() < ENTRIES_MAX {
-            *self.times.entry((decision, episode)).or_default() += length;
+        if length > 0 && is_open {
+            match self.since_data.last_mut() {
+                Some(last) if (last.decision, last.episode) == (decision, episode) => {
+                    last.length_ns += length;
+                }
+                _ => self.since_data.push(OpenInterval { decision, episode, length_ns: length }),
+            }
         }
     }
 
-    /// Corrects the account. The bottleneck was the limit with at least `enough` bytes in flight,
-    /// if this value is known. Otherwise a send buffer or a clamp was the limit in the periods
-    /// `bound`, which are in ascending order.
-    pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[PeriodNumber]) {
-        for ((decision, episode), length) in self.times {
+    /// Discards the intervals since the previous data that `is_decided` selects by their limit: the
+    /// next data have shown which limit was in force.
+    pub fn discard(&mut self, is_decided: impl Fn(Limit) -> bool) {
+        self.since_data.retain(|interval| !is_decided(interval.decision.limit));
+    }
+
+    /// Handles data that end the intervals since the previous data. `may_be_paced` is true for new
+    /// data that follow soon.
+    pub fn on_data(&mut self, may_be_paced: bool) {
+        for OpenInterval { decision, episode, length_ns } in self.since_data.drain(..) {
+            let key = Key { decision, episode, may_be_paced };
+            if self.times.len() < ENTRIES_MAX || self.times.contains_key(&key) {
+                *self.times.entry(key).or_default() += length_ns;
+            }
+        }
+    }
+
+    /// Corrects the account by the evidence of the whole flow.
+    pub fn correct(mut self, account: &mut Account, evidence: &FlowEvidence) {
+        self.on_data(false);
+        for (Key { decision, episode, may_be_paced }, length) in self.times {
             let TentativeLimit { limit, alternative, flight, period } = decision;
-            let is_filled = enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
-            let is_bound = alternative == Limit::SlowStart && bound.binary_search(&period).is_ok();
-            let known = match (is_filled, is_bound) {
-                (true, _) => (Limit::Bottleneck, None),
-                (false, true) => (Limit::SendBuffer, None),
-                (false, false) => (alternative, episode),
+            let is_filled =
+                evidence.enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
+            let is_bound =
+                alternative == Limit::SlowStart && evidence.bound.binary_search(&period).is_ok();
+            let is_window =
+                matches!(alternative, Limit::SlowStart | Limit::Window | Limit::EcnWindow);
+            let known = if is_filled {
+                (Limit::Bottleneck, None)
+            } else if is_window && may_be_paced && evidence.is_paced {
+                (Limit::Pacing, None)
+            } else if is_bound {
+                (Limit::SendBuffer, None)
+            } else {
+                (alternative, episode)
             };
             let was = if limit == Limit::Bottleneck { (limit, None) } else { (limit, episode) };
             if known.0 != limit {

@@ -1,0 +1,101 @@
+//! Detection of a sender that paces, in a capture far from it.
+//!
+//! *Rule.* A sender that does not pace sends a burst when an acknowledgment reaches it. If bursts
+//! follow each other at even intervals, with idle time between them, and no acknowledgment reached
+//! the sender between two of them, a timer has sent the second one.
+//!
+//! *Limitation.* Queues before the capture hide the intervals between bursts. Once they are busy,
+//! they are the limit anyway.
+
+/// A burst ends if the time to the next data exceeds the transmission time of a segment at the
+/// bottleneck by this factor.
+const IDLE: f64 = 1.5;
+/// Intervals count as equal if they differ by less than their length divided by this number.
+const EVEN: i64 = 8;
+/// An interval that exceeds the previous one by this factor does not belong to the same series: the
+/// sender has waited for something else than its timer.
+const LONGER: f64 = 1.5;
+/// Number of bursts without an acknowledgment before them from which on the sender counts as
+/// pacing. A few may be due to acknowledgments that were lost.
+const BURSTS_MIN: u32 = 8;
+
+/// Bursts at even intervals.
+#[derive(Debug, Default)]
+pub struct PacedBursts {
+    /// Time of the last data, and time of the first data of the current burst.
+    last_ns: Option<(i64, i64)>,
+    /// Time between the first data of the last two bursts; none after a pause.
+    interval_ns: Option<i64>,
+    /// Number of bursts at even intervals without an acknowledgment before them.
+    count: u32,
+}
+
+impl PacedBursts {
+    /// Handles new data, sent `since_ack_ns` after an acknowledgment reached the sender.
+    /// `segment_ns` is the transmission time of a segment at the bottleneck, 0 if unknown. Returns
+    /// true if the data belong to the current burst, or to a burst at the usual interval.
+    pub fn on_data(&mut self, time_ns: i64, since_ack_ns: i64, segment_ns: f64) -> bool {
+        let Some((last_ns, start_ns)) = self.last_ns.replace((time_ns, time_ns)) else {
+            return false;
+        };
+        if (time_ns - last_ns) as f64 <= IDLE * segment_ns {
+            self.last_ns = Some((time_ns, start_ns));
+            return true;
+        }
+        let interval_ns = time_ns - start_ns;
+        let Some(before_ns) = self.interval_ns.replace(interval_ns) else { return false };
+        let is_even = (interval_ns - before_ns).abs() * EVEN < interval_ns;
+        self.count += u32::from(is_even && since_ack_ns > interval_ns);
+        interval_ns as f64 <= LONGER * before_ns as f64
+    }
+
+    /// Forgets the last data, after a loss or a pause.
+    pub fn restart(&mut self) {
+        (self.last_ns, self.interval_ns) = (None, None);
+    }
+
+    /// True if the sender paces.
+    pub fn show_pacing(&self) -> bool {
+        self.count >= BURSTS_MIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs of segments, 0.1 ms apart, at these times in milliseconds, with acknowledgments 7 ms
+    /// apart.
+    fn pairs(times_ms: impl Iterator<Item = i64>) -> PacedBursts {
+        let mut bursts = PacedBursts::default();
+        for ms in times_ms {
+            for ns in [ms * 1_000_000, ms * 1_000_000 + 100_000] {
+                bursts.on_data(ns, ns % 7_000_000, 100_000.0);
+            }
+        }
+        bursts
+    }
+
+    #[test]
+    fn even_bursts_without_acknowledgments_between_them_show_pacing() {
+        assert!(pairs((0..20).map(|number| 3 * number)).show_pacing());
+        // Each acknowledgment has released one.
+        assert!(!pairs((0..20).map(|number| 7 * number)).show_pacing());
+        // Other traffic has spaced them.
+        assert!(!pairs((0..20).map(|number| 3 * number + number % 2)).show_pacing());
+        // Few may be due to lost acknowledgments.
+        assert!(!pairs((0..10).map(|number| 3 * number)).show_pacing());
+    }
+
+    #[test]
+    fn a_wait_after_paced_bursts_is_not_paced() {
+        let mut bursts = pairs(0..0);
+        assert!(!bursts.on_data(0, 1, 10.0));
+        assert!(bursts.on_data(10, 1, 10.0));
+        assert!(!bursts.on_data(100, 1, 10.0));
+        assert!(bursts.on_data(200, 1, 10.0));
+        assert!(!bursts.on_data(400, 1, 10.0));
+        bursts.restart();
+        assert!(!bursts.on_data(500, 1, 10.0));
+    }
+}
