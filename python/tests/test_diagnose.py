@@ -93,13 +93,19 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (13088, "sender"),
         (13164, "sender"),
         (13122, "receiver"),
+        (13171, "middle"),
+        (13196, "receiver"),
+        (13121, "receiver"),
+        (13015, "receiver"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
     """Each was once off: an ACK that filled a gap counted as delayed (21 points), the tail loss
     probe of a single segment as a timeout (13), half of a timeout as Nagle's (32), a full window
     that kept the bottleneck busy as the limit (64), a receiver that delays ACKs as one that does
-    not (4), and the round trip of a SYN as that of a full segment (12).
+    not (4), the round trip of a SYN as that of a full segment (12), pacing as slow start (18 and
+    32), data that waited before the capture as missing from the application (15), and a timeout
+    during a delay spike as the application's (18).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

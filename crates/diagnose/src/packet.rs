@@ -93,6 +93,8 @@ impl ControlBits {
     pub const SYN: u8 = 2;
     /// Control bit RST.
     pub const RST: u8 = 4;
+    /// Control bit PSH.
+    pub const PSH: u8 = 8;
     /// Control bit ACK.
     pub const ACK: u8 = 16;
     /// ECN echo.

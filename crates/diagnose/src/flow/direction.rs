@@ -2,6 +2,7 @@
 
 use super::account::{Account, Limit};
 use super::busy::BusyPeriod;
+use super::delay_spike::DelaySpike;
 use super::ecn::Ecn;
 use super::growth::FlightGrowth;
 use super::limit::DelayedAckInterval;
@@ -11,7 +12,7 @@ use super::path::Path;
 use super::patterns::{PatternDetectors, SentPacket};
 use super::record::RetransmissionRecords;
 use super::relation::{IpIdentification, Relation};
-use super::scoreboard::{Scoreboard, SendOrder, Span};
+use super::scoreboard::{Scoreboard, SendOrder};
 use super::sender::Sender;
 use super::since_data::IntervalSinceData;
 use super::tentative_limit::{TentativeLimit, UndecidedTimes};
@@ -146,6 +147,9 @@ pub struct Direction {
     /// Transmission time of the newest data that the current acknowledgment covers.
     pub(super) newest_ns: i64,
     pub(super) last_payload_bytes: i64,
+    /// True if the sender had more data to send after the newest ones: the last data written carry
+    /// PSH (RFC 9293 §3.9.1.2), and these do not.
+    pub(super) has_more: bool,
     /// True if the last packet had new data.
     pub(super) last_had_new_data: bool,
     /// Position after the newest payload sent, without a FIN; 0 before any payload.
@@ -168,6 +172,10 @@ pub struct Direction {
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) delayed_acks: VecDeque<DelayedAckInterval>,
+    /// Limit after the last data.
+    pub(super) limit_at_data: Limit,
+    /// Last limit; with data in flight, or without.
+    pub(super) limit_in_flight: Limit,
     /// Growth of the bytes in flight.
     pub(super) growth: FlightGrowth,
     /// Limit since the last event, to be corrected at the end of the flow.
@@ -179,6 +187,8 @@ pub struct Direction {
     pub(super) since_data: Vec<IntervalSinceData>,
     /// Evidence that the sender paces, far from it.
     pub(super) paced_bursts: PacedBursts,
+    /// The last delay spike; none if the time of its silence is attributed.
+    pub(super) delay_spike: Option<Box<DelaySpike>>,
     pub(super) ip_identification: IpIdentification,
     /// Evidence for the position of the current packet in the order of sending.
     pub(super) send_order: SendOrder,
@@ -264,6 +274,8 @@ impl Direction {
         self.largest_payload = self.largest_payload.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_payload_bytes = i64::from(packet.payload_bytes);
+            self.has_more =
+                !packet.control.any(ControlBits::PSH | ControlBits::SYN | ControlBits::FIN);
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
             self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));
@@ -279,6 +291,7 @@ impl Direction {
             self.retransmitted_bytes += end - start;
         }
         self.set_limit(now.sent_ns);
+        self.limit_at_data = self.account.limit();
     }
 
     /// Evaluates data as evidence of a pattern (a known fault or habit).
@@ -307,7 +320,8 @@ impl Direction {
         let was_idle = self.sender.snd_una >= self.scoreboard.end;
         let (limit, since) = (self.limit_ended_by(now), self.sender.last_activity_ns());
         let length = self.end_interval(now.sent_ns, limit);
-        if was_idle && self.is_pause(now) {
+        self.note_delay_spike(now);
+        if was_idle && !self.has_more && self.is_pause(now) {
             self.reassign_time_since_data(Limit::Application);
             self.growth.begin_period(self.scoreboard.end);
         } else if was_idle && payload_bytes < self.largest_payload {
@@ -353,51 +367,6 @@ impl Direction {
         let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
         for index in indices {
             self.records.all[index as usize].add_proof(Necessity::Yes, 0.992, proof);
-        }
-    }
-
-    /// Records on the scoreboard that a range of data has passed the capture.
-    fn mark(&mut self, start: i64, end: i64, (now, as_what): (&PacketContext, Relation)) {
-        let stamp = self.send_order;
-        let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
-        let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
-        let (time, old_end) = (now.time_ns, self.scoreboard.end);
-        let sent_bytes = self.detectors.policer.sent();
-        if start < old_end {
-            for span in self.scoreboard.range_mut(start, end.min(old_end)) {
-                // The data were missing until now, so this is their first copy.
-                if span.copies == 0 {
-                    (span.first_ns, span.packet) = (time, now.packet);
-                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
-                    span.sent_bytes = sent_bytes;
-                } else if as_what != Relation::Late {
-                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
-                    span.sent_bytes = sent_bytes;
-                }
-                span.copies += 1;
-                span.retransmission = retransmission.or(span.retransmission);
-            }
-        }
-        // Data between the highest position so far and this packet are missing in the capture.
-        let blank = Span {
-            start: old_end,
-            end: start,
-            first_ns: time,
-            last_ns: time,
-            sent_ns: now.sent_ns,
-            copies: 0,
-            packet: now.packet,
-            send_order: stamp,
-            sacked: false,
-            retransmission: None,
-            sent_bytes,
-        };
-        if start > old_end {
-            self.scoreboard.append(blank);
-        }
-        if end > old_end {
-            let start = start.max(old_end);
-            self.scoreboard.append(Span { start, end, copies: 1, retransmission, ..blank });
         }
     }
 }

@@ -88,6 +88,17 @@ impl Estimator {
         self.profiles[self.best].state.rto(&WINDOW).as_nanos() as i64
     }
 
+    /// RTO without backoff of a sender whose timer expired once during a silence of this length: of
+    /// the best profile that allows this, and at most the silence.
+    pub fn rto_within(&self, silence_ns: i64) -> i64 {
+        let rto = |profile: &Profile| profile.state.rto(&WINDOW).as_nanos() as i64;
+        // With backoff the second expiry follows twice the RTO after the first.
+        let expires_once = |rto: &i64| (*rto..3 * *rto).contains(&silence_ns);
+        let best = std::iter::once(&self.profiles[self.best]);
+        let found = best.chain(&self.profiles).map(rto).find(expires_once);
+        found.unwrap_or_else(|| self.rto_ns().min(silence_ns))
+    }
+
     /// Smoothed RTT; none before the first sample.
     pub fn srtt_ns(&self) -> Option<i64> {
         self.profiles[0].state.srtt().map(|srtt| srtt.as_nanos() as i64)

@@ -54,6 +54,7 @@ impl Direction {
     }
 
     fn take(&mut self, ack: &Ack) {
+        self.note_release(ack.effective_ns);
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
         }
@@ -169,6 +170,7 @@ impl Direction {
         let flight = self.pipe();
         let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
         self.account.set_limit(limit);
+        self.limit_in_flight = limit;
         self.growth.on_flight(self.sender.snd_una, self.scoreboard.end, self.largest_payload);
         let mut period = 0;
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
@@ -194,6 +196,7 @@ impl Direction {
         let is_paced = self.paced_bursts.show_pacing();
         let evidence = FlowEvidence { enough, bound, is_paced };
         undecided.correct(&mut self.account, &evidence);
+        self.attribute_last_delay_spike();
     }
 
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
@@ -309,7 +312,7 @@ impl Direction {
             Some(window) => window > 0 && self.scoreboard.end >= self.sender.snd_una + window,
             None => false,
         };
-        self.last_payload_bytes < self.largest_payload && !fills_window
+        self.last_payload_bytes < self.largest_payload && !fills_window && !self.has_more
     }
 
     /// The peer's window counts as full if fewer bytes than this are free: one segment. In a
@@ -334,6 +337,9 @@ impl Direction {
         } else if flight <= 0 && self.sender.window == Some(0) {
             // Everything is acknowledged, but the receiver has no room for more.
             Limit::ReceiveWindow
+        } else if flight <= 0 && self.has_more {
+            // Data that the sender has sent have not reached the capture.
+            self.limit_in_flight
         } else if flight <= 0 || (is_open && self.is_last()) {
             Limit::Application
         } else if is_filled {

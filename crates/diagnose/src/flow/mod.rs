@@ -6,6 +6,7 @@ mod busy;
 mod cause;
 mod clock;
 mod copies;
+mod delay_spike;
 mod direction;
 mod ecn;
 mod estimator;

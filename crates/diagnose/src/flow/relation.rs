@@ -199,4 +199,54 @@ impl Direction {
         let is_soon = now.rtt().is_some_and(|rtt| now.time_ns - record.time_ns < rtt);
         if is_after.unwrap_or(!is_soon) { Relation::Again(None) } else { Relation::Late }
     }
+
+    /// Records on the scoreboard that a range of data has passed the capture.
+    pub(super) fn mark(
+        &mut self,
+        start: i64,
+        end: i64,
+        (now, as_what): (&PacketContext, Relation),
+    ) {
+        let stamp = self.send_order;
+        let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
+        let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
+        let (time, old_end) = (now.time_ns, self.scoreboard.end);
+        let sent_bytes = self.detectors.policer.sent();
+        if start < old_end {
+            for span in self.scoreboard.range_mut(start, end.min(old_end)) {
+                // The data were missing until now, so this is their first copy.
+                if span.copies == 0 {
+                    (span.first_ns, span.packet) = (time, now.packet);
+                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
+                    span.sent_bytes = sent_bytes;
+                } else if as_what != Relation::Late {
+                    (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
+                    span.sent_bytes = sent_bytes;
+                }
+                span.copies += 1;
+                span.retransmission = retransmission.or(span.retransmission);
+            }
+        }
+        // Data between the highest position so far and this packet are missing in the capture.
+        let blank = Span {
+            start: old_end,
+            end: start,
+            first_ns: time,
+            last_ns: time,
+            sent_ns: now.sent_ns,
+            copies: 0,
+            packet: now.packet,
+            send_order: stamp,
+            sacked: false,
+            retransmission: None,
+            sent_bytes,
+        };
+        if start > old_end {
+            self.scoreboard.append(blank);
+        }
+        if end > old_end {
+            let start = start.max(old_end);
+            self.scoreboard.append(Span { start, end, copies: 1, retransmission, ..blank });
+        }
+    }
 }

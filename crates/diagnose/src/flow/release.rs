@@ -16,6 +16,12 @@ const PAUSE_MIN_NS: i64 = 2_000_000;
 /// segments at 100 Mbit/s).
 const RELEASED_NS: i64 = 100_000;
 
+/// True if the path to the sender is so long that queues on it may delay data before the capture,
+/// and that the time at which an acknowledgment takes effect is uncertain.
+pub(super) fn is_far(now: &PacketContext) -> bool {
+    acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0)) > RELEASED_NS
+}
+
 impl Direction {
     /// True if the sender had nothing to send, since it was silent for a long time after the last
     /// packet or acknowledgment.
@@ -59,8 +65,7 @@ impl Direction {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
         // Near the sender, each packet shows whether it was paced.
-        let is_far = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0)) > RELEASED_NS;
-        let may_be_paced = if !was_idle && is_far && since_data < least / 2 {
+        let may_be_paced = if !was_idle && is_far(now) && since_data < least / 2 {
             let segment_ns = self.segment_ns().unwrap_or(0.0);
             self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns)
         } else {

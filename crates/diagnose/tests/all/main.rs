@@ -10,3 +10,4 @@ mod flows;
 mod formats;
 mod patterns;
 mod script;
+mod silences;

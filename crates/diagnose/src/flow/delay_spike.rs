@@ -1,0 +1,106 @@
+//! Delay spikes: silences of the path during which data in flight wait before the capture.
+//!
+//! A silence is a delay spike if the sender had more data to send when it began, and if it lasts
+//! longer than a round trip after the last acknowledgment. The packets after it show the limit that
+//! was in force: its timer has expired if it retransmits data that arrive after the spike; it had
+//! sent everything if nothing arrives that an acknowledgment after the spike has released.
+
+use super::account::Limit;
+use super::direction::{Direction, PacketContext};
+use super::release::is_far;
+use super::since_data::IntervalSinceData;
+
+/// A delay spike, and the data after it.
+#[derive(Debug)]
+pub struct DelaySpike {
+    /// Position of the first data that waited.
+    position: i64,
+    /// Time of the first data after the spike, and of the newest.
+    end_ns: i64,
+    newest_ns: i64,
+    /// Time at which the first acknowledgment after the spike takes effect; none before.
+    released_ns: Option<i64>,
+    /// Parts of the silence.
+    parts: Vec<IntervalSinceData>,
+}
+
+/// True for limits that a silence may have been attributed to before its reason is known.
+const fn is_provisional(limit: Limit) -> bool {
+    matches!(
+        limit,
+        Limit::Application | Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery
+    )
+}
+
+impl Direction {
+    /// Notes new data, and a delay spike that ends with them.
+    pub(super) fn note_delay_spike(&mut self, now: &PacketContext) {
+        if let Some(spike) = &mut self.delay_spike {
+            spike.newest_ns = now.sent_ns;
+        }
+        let since_ns = now.sent_ns - self.sender.last_activity_ns() - now.timestamp_tick_ns;
+        let is_long = self.sender.rtt_min_ns.is_some_and(|least| since_ns > least);
+        if self.has_more && is_long && self.sender.is_open() && is_far(now) {
+            self.continue_busy_period();
+            self.delay_spike = Some(Box::new(DelaySpike {
+                position: self.scoreboard.end,
+                end_ns: now.sent_ns,
+                newest_ns: now.sent_ns,
+                released_ns: None,
+                parts: self.since_data.clone(),
+            }));
+        }
+    }
+
+    /// Attributes a delay spike to the bottleneck, if the data in flight kept the bottleneck busy
+    /// until the spike: these data only waited elsewhere.
+    fn continue_busy_period(&mut self) {
+        if self.limit_at_data != Limit::Bottleneck {
+            return;
+        }
+        for part in self.since_data.iter_mut().filter(|part| is_provisional(part.limit)) {
+            let of = (part.limit, part.episode);
+            self.account.reassign(part.length_ns, of, (Limit::Bottleneck, None));
+            (part.limit, part.episode) = (Limit::Bottleneck, None);
+        }
+        self.undecided_times.discard(is_provisional);
+    }
+
+    /// Notes that an acknowledgment takes effect at the sender.
+    pub(super) fn note_release(&mut self, effective_ns: i64) {
+        if let Some(spike) = &mut self.delay_spike
+            && effective_ns > spike.end_ns
+        {
+            spike.released_ns = spike.released_ns.or(Some(effective_ns));
+        }
+    }
+
+    /// Handles the first retransmission after a timeout, of data from the position `start`. If the
+    /// data waited in a delay spike, the timer expired in it.
+    pub(super) fn attribute_delay_spike_to_timeout(&mut self, start: i64) {
+        let Some(spike) = self.delay_spike.take_if(|spike| spike.position <= start) else { return };
+        let episode = self.current_episode();
+        let length_ns = spike.parts.iter().map(|part| part.length_ns).sum();
+        let mut left_ns = self.sender.estimator.rto_within(length_ns);
+        for part in spike.parts.iter().filter(|part| is_provisional(part.limit)) {
+            let silent_ns = part.length_ns.min(left_ns);
+            left_ns -= silent_ns;
+            let of = (part.limit, part.episode);
+            self.account.reassign(silent_ns, of, (Limit::Timeout, episode));
+            let rest_ns = part.length_ns - silent_ns;
+            self.account.reassign(rest_ns, of, (Limit::Window, episode));
+        }
+    }
+
+    /// Attributes a delay spike at the end of the flow to the application, if all data had been
+    /// sent before.
+    pub(super) fn attribute_last_delay_spike(&mut self) {
+        let Some(spike) = self.delay_spike.take() else { return };
+        if spike.released_ns.is_none_or(|released_ns| spike.newest_ns < released_ns) {
+            for part in spike.parts.iter().filter(|part| is_provisional(part.limit)) {
+                let of = (part.limit, part.episode);
+                self.account.reassign(part.length_ns, of, (Limit::Application, None));
+            }
+        }
+    }
+}

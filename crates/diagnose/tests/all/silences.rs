@@ -1,0 +1,28 @@
+//! Silences of a sender: the flag PSH shows that the application had no more data.
+
+use crate::script::{SEGMENT, Script};
+
+const ACK: u8 = 16;
+const PSH: u8 = 8;
+
+/// Ten segments, the last one with these flags, and a segment 500 ms after their acknowledgment.
+fn silence(flags: u8) -> retx_diagnose::answer::Flow {
+    let mut script = Script::open(false);
+    (0..9).for_each(|number| script.data(40, number));
+    script.packet(40, true, (1 + 9 * SEGMENT, 1), (SEGMENT, flags));
+    script.ack(80, 10);
+    script.data(580, 10);
+    script.ack(620, 11);
+    script.data(620, 11);
+    script.ack(660, 12);
+    script.flow()
+}
+
+#[test]
+fn only_a_segment_with_psh_ends_the_data_of_an_application() {
+    let of = silence(ACK | PSH).limited_by;
+    assert!(of.application > 0.49, "{of:?}");
+    // The sender had more data, so something else has kept them back.
+    let of = silence(ACK).limited_by;
+    assert!(of.application < 0.1 && of.slow_start > 0.49, "{of:?}");
+}
