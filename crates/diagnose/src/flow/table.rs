@@ -11,6 +11,9 @@ use std::collections::HashMap;
 pub struct Flows {
     index: HashMap<(Endpoint, Endpoint), usize>,
     flows: Vec<Flow>,
+    /// Key and index of the last packet's flow. The next packet often belongs to the same flow, and
+    /// need not be looked up then.
+    last: Option<((Endpoint, Endpoint), usize)>,
     /// Number of the flow whose time–sequence diagram is requested, if any.
     pub diagram_of: Option<usize>,
     /// Flows whose paths are measured.
@@ -25,7 +28,8 @@ impl Flows {
         // Both directions of a connection have the same key.
         let key = if one <= other { (one, other) } else { (other, one) };
         let count = self.flows.len();
-        let mut index = *self.index.entry(key).or_insert(count);
+        let known = self.last.filter(|(last, _)| *last == key).map(|(_, index)| index);
+        let mut index = known.unwrap_or_else(|| *self.index.entry(key).or_insert(count));
         // The endpoints have opened another connection, to which later packets belong.
         if index < count && self.flows[index].is_other(packet) {
             self.index.insert(key, count);
@@ -42,6 +46,7 @@ impl Flows {
                 self.flows[index].log_packets();
             }
         }
+        self.last = Some((key, index));
         self.flows[index].push(packet).then_some(index)
     }
 
