@@ -26,6 +26,8 @@ pub struct PacedBursts {
     last_ns: Option<(i64, i64)>,
     /// Time between the first data of the last two bursts; none after a pause.
     interval_ns: Option<i64>,
+    /// Least time between consecutive data; none before the second.
+    least_ns: Option<i64>,
     /// Number of bursts at even intervals without an acknowledgment before them.
     count: u32,
 }
@@ -38,7 +40,11 @@ impl PacedBursts {
         let Some((last_ns, start_ns)) = self.last_ns.replace((time_ns, time_ns)) else {
             return false;
         };
-        if (time_ns - last_ns) as f64 <= IDLE * segment_ns {
+        // Before the bottleneck was busy its rate is unknown, and a burst shows only itself.
+        let gap_ns = time_ns - last_ns;
+        let least_ns = self.least_ns.map_or(gap_ns, |least_ns| least_ns.min(gap_ns));
+        self.least_ns = Some(least_ns);
+        if gap_ns as f64 <= IDLE * segment_ns.max(least_ns as f64) {
             self.last_ns = Some((time_ns, start_ns));
             return true;
         }
@@ -81,6 +87,10 @@ mod tests {
         assert!(pairs((0..20).map(|number| 3 * number)).show_pacing());
         // Each acknowledgment has released one.
         assert!(!pairs((0..20).map(|number| 7 * number)).show_pacing());
+        // A burst of an unknown bottleneck.
+        let mut burst = PacedBursts::default();
+        (0..40).for_each(|ms| _ = burst.on_data(ms * 1_000_000, 20_000_000, 0.0));
+        assert!(!burst.show_pacing());
         // Other traffic has spaced them.
         assert!(!pairs((0..20).map(|number| 3 * number + number % 2)).show_pacing());
         // Few may be due to lost acknowledgments.

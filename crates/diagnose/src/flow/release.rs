@@ -67,6 +67,10 @@ impl Direction {
         // Near the sender, each packet shows whether it was paced.
         let may_be_paced = if !was_idle && is_far(now) && since_data < least / 2 {
             let segment_ns = self.segment_ns().unwrap_or(0.0);
+            // Timestamps place the sending up to a tick too early, before an acknowledgment that
+            // may have released the data.
+            let is_released = self.sender.awaits_ack_until(now.time_ns);
+            let since_ack = if is_released { 0 } else { since_ack };
             self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns)
         } else {
             self.paced_bursts.restart();

@@ -89,9 +89,7 @@ impl Direction {
         let limit = if is_timeout && verdict.begins_episode {
             let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
             self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
-            if verdict.number == 1 {
-                self.attribute_delay_spike_to_timeout(start);
-            }
+            self.attribute_delay_spike_to_timeout(start);
             // A timeout marks everything in flight lost, including earlier retransmissions.
             self.retransmitted_bytes = 0;
             Limit::Timeout

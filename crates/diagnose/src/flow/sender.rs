@@ -200,6 +200,11 @@ impl Sender {
         Some(ack)
     }
 
+    /// True if the next acknowledgment takes effect by this time.
+    pub fn awaits_ack_until(&self, time_ns: i64) -> bool {
+        self.coming.front().is_some_and(|ack| ack.effective_ns <= time_ns)
+    }
+
     /// Number of consecutive timeouts.
     pub fn backoff(&self) -> u32 {
         self.timeouts
