@@ -65,7 +65,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
     counted || other_link || elapsed <= BARE_COPY_NS
 }
 
-/// True if two packets with equal sequence and acknowledgment numbers are equal in other fields, too.
+/// True if two packets with equal sequence and acknowledgment numbers agree in other fields, too.
 fn is_alike(earlier: &Packet, packet: &Packet) -> bool {
     earlier.payload_bytes == packet.payload_bytes
         && earlier.ip_id == packet.ip_id
