@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import retx
-from retx.comparing.perturbed import LATE, late, simulated
+from retx.comparing.perturbed import LATE, begun_between_ticks, late, simulated
 
 PATH = """\
 duration = "20 s"
@@ -70,3 +70,17 @@ def test_links_that_repair_are_left_as_they_are() -> None:
     changed = late(retx.resolve(PATH, overrides=arq))
     assert changed == {"link.path.reverse.channel": [LATE]}
     assert simulated(PATH, 5, overrides=arq)[1]
+
+
+def test_flows_begin_between_ticks() -> None:
+    two = PATH + PATH[PATH.index("[[flow]]") :].replace("download", "second").replace("1 s", "3 s")
+    resolved = retx.resolve(two)
+    delays = []
+    for number in range(20):
+        changed = begun_between_ticks(resolved, number)
+        starts = retx.run(two, overrides=changed, segments=False).flows["start_s"]
+        assert abs(starts[1] - starts[0] - 2) < 1e-8, "all flows by the same time"
+        delays.append(starts[0] - 1)
+    assert len(set(delays)) == 20
+    assert min(delays) >= 0
+    assert 0.003 < max(delays) < 0.004

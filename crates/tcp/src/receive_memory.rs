@@ -18,10 +18,12 @@
 //!   times the ratio. Other segments increase it by twice the largest segment so far, and only
 //!   while it is small. The window never grows beyond the free part of the buffer.
 //! - *Buffer.* At the end of each round trip, copied is the number of bytes that the application
-//!   has read during it, minus the bytes that still wait to be read. If copied exceeds its largest
-//!   earlier value, last, the buffer grows to (2·copied·(1 + 2·(copied − last)/last) + out-of-order
-//!   span)/ratio. With each segment beyond a gap, it grows to (2·last + out-of-order span)/ratio.
-//!   Its maximum is `receive_autotuning`; a size fixed by the application never changes.
+//!   has read during it, minus the bytes that still wait to be read. The round trip ends when a
+//!   read has copied its first segment; the rest of that read is still waiting then. If copied
+//!   exceeds its largest earlier value, last, the buffer grows to (2·copied·(1 + 2·(copied −
+//!   last)/last) + out-of-order span)/ratio. With each segment beyond a gap, it grows to (2·last +
+//!   out-of-order span)/ratio. Its maximum is `receive_autotuning`; a size fixed by the application
+//!   never changes.
 //! - *RTT.* Samples are the timestamp echoes of full segments, and the times in which a window of
 //!   data arrives. A sample below the estimate replaces it. A larger echo is averaged into the
 //!   estimate with weight 1/8 if no data wait to be read.
@@ -29,8 +31,7 @@
 //! *Where we differ.* The memory of a packet is that of a packet from a TUN device (`memory.rs`).
 //! Waiting data are counted as if they had arrived in full segments. RTTs are measured in timestamp
 //! ticks of 1 ms. An empty buffer never advertises a zero window; Linux may do so if the buffer is
-//! smaller than a segment. In Linux a read of several packets ends the round trip with the first of
-//! them, and the others count in the next one; here the whole read counts.
+//! smaller than a segment.
 
 mod known;
 
@@ -354,14 +355,17 @@ impl ReceiveMemory {
         }
     }
 
-    /// Handles a read by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
-    pub fn on_read(&mut self, at: &ReceiverState) {
+    /// Handles a read of `bytes` by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
+    pub fn on_read(&mut self, bytes: u64, at: &ReceiverState) {
         if !self.ends_round() {
             return;
         }
         let position = self.begun.0;
-        let waiting = at.rcv_nxt.saturating_sub(at.read);
-        let copied = at.read.saturating_sub(position).saturating_sub(waiting);
+        // A read copies one packet after the other, and the first of them ends the round: all
+        // others still wait then.
+        let read = at.read - bytes + bytes.min(self.largest.0);
+        let waiting = at.rcv_nxt.saturating_sub(read);
+        let copied = read.saturating_sub(position).saturating_sub(waiting);
         if copied > self.space {
             let last = std::mem::replace(&mut self.space, copied);
             let growth =
@@ -369,7 +373,7 @@ impl ReceiveMemory {
             let most = u128::from(self.most.unwrap_or(0));
             self.provide(2 * copied + growth.min(most) as u64, at);
         }
-        self.begun = (at.read, self.now);
+        self.begun = (read, self.now);
     }
 }
 

@@ -19,7 +19,8 @@
 //!
 //! *Where we differ.* The RFC increases cwnd "for each received new ACK"; we do so per segment
 //! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
-//! W_est.
+//! W_est. The variant `linux` counts time in jiffies of 4 ms (HZ = 250). Its K is rounded down to
+//! 1/1024 s, while the kernel approximates the cube root within a few thousandths (`cubic_root`).
 
 mod curve;
 mod hystart;

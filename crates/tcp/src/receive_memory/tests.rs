@@ -115,12 +115,27 @@ fn grows_with_what_is_read_in_a_round_trip() {
         if n < 20 {
             memory.now = at(39);
         }
-        memory.on_read(&position);
+        memory.on_read(1448, &position);
     }
     assert_eq!((memory.space, memory.buffer), (28_960, 173_760 * 256 / 160));
     let before = memory.window;
     assert!(memory.grow(1448, 1448, &place(28_961, 80_896, 1448)));
     assert_eq!(memory.window, before + 2 * 1448);
+}
+
+/// `tcp_recvmsg_locked` calls `tcp_rcv_space_adjust` after each packet. The first packet of a read
+/// ends the round; the others still wait then, and count in the next round.
+#[test]
+fn a_read_of_several_packets_ends_the_round_with_the_first() {
+    for (bytes, space, begun) in [(1_448, 20_272, 20_273), (2_896, 17_376, 18_825)] {
+        let mut memory = ReceiveMemory::growing(131_072, 6_291_456, 1460);
+        memory.on_open(at(0), true, 64_240);
+        memory.on_echo(1, Some(MS(40)), &place(1, 64_512, 1448));
+        memory.on_larger_segment(1448, &place(1, 64_512, 1448));
+        memory.on_data_in_order(at(50), &place(20_273, 64_512, 1448));
+        memory.on_read(bytes, &place(20_273, 64_512, 1448));
+        assert_eq!((memory.space, memory.begun), (space, (begun, at(50))), "{bytes}");
+    }
 }
 
 /// `tcp_data_queue_ofo`: a segment beyond a gap lets the buffer grow for the out-of-order data, and
@@ -150,7 +165,7 @@ fn ends_at_the_largest_buffer_or_where_it_is_fixed() {
         memory.on_open(at(0), true, 64_240);
         memory.on_echo(1, Some(MS(40)), &place(1, 64_512, 1448));
         memory.on_data_in_order(at(50), &place(900_001, 64_512, 1448));
-        memory.on_read(&place(900_001, 64_512, 1448));
+        memory.on_read(1448, &place(900_001, 64_512, 1448));
     }
     assert_eq!((growing.buffer, growing.clamp), (200_000, 100_000));
     assert_eq!((fixed.buffer, fixed.space), (131_072, 900_000));

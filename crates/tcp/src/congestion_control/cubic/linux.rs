@@ -1,14 +1,17 @@
 //! Linux's computation of the window: it grows by one segment for each `per` segments acknowledged.
+//! Times are counted in jiffies, as in the kernel, and the cubic function in units of 1/1024 s.
 
 use super::super::segments::{self, SegmentCounter};
 use super::super::{Loss, Window};
 use super::Config;
 use retx_units::{Duration, Time};
 
-/// Age at which `per` is recomputed for an unchanged window: HZ/32.
-const STALE: Duration = Duration::from_micros(31_250);
-/// Shortest time between two computations: a tick at HZ = 250.
+/// Jiffy: a tick at HZ = 250.
 const TICK: Duration = Duration::from_millis(4);
+/// Age up to which `per` is kept for an unchanged window: HZ/32, which is 7 jiffies.
+const KEPT: Duration = Duration::from_millis(28);
+/// Units of time of the cubic function in a second (`BICTCP_HZ`).
+const UNITS: u64 = 1024;
 /// Time from the start of an epoch during which RTT samples are ignored.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -22,7 +25,7 @@ pub(super) struct LinuxCurve {
     segments: SegmentCounter,
     last_max: u64,
     delay_min: Duration,
-    /// Window and time of the most recent computation.
+    /// Window and jiffy of the most recent computation.
     computed: Option<(u64, Time)>,
     per: u64,
     epoch: Option<Epoch>,
@@ -30,8 +33,10 @@ pub(super) struct LinuxCurve {
 
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
+    /// Jiffy in which the epoch began.
     start: Time,
-    k: f64,
+    /// Time from the start to the plateau of the cubic function, in units of 1/1024 s.
+    k: u64,
     origin: u64,
     /// Window that Reno would have; `acked` segments have been acknowledged since it last grew.
     reno: u64,
@@ -56,7 +61,7 @@ impl LinuxCurve {
 
     /// True in the first second of congestion avoidance, whose RTTs are those of recovery.
     pub fn is_in_first_second(&self, now: Time) -> bool {
-        self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
+        self.epoch.is_some_and(|epoch| jiffy(now).since(epoch.start) < SETTLED)
     }
 
     /// Records a raw RTT sample.
@@ -69,7 +74,8 @@ impl LinuxCurve {
     /// Excludes from the epoch a pause with nothing in flight, which ends now with new data.
     pub fn exclude_until(&mut self, now: Time, last_sent: Time) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = (epoch.start + now.since(last_sent)).min(now);
+            let pause = jiffy(now).since(jiffy(last_sent));
+            epoch.start = (epoch.start + pause).min(jiffy(now));
         }
     }
 
@@ -79,17 +85,18 @@ impl LinuxCurve {
     }
 
     fn compute(&mut self, cwnd: u64, now: Time, acked: u64) {
+        let now = jiffy(now);
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked);
         }
         if let Some((at_cwnd, at)) = self.computed {
             // For an unchanged window `per` (Linux `cnt`) is kept for a short time.
-            if at_cwnd == cwnd && now.since(at) <= STALE {
+            if at_cwnd == cwnd && now.since(at) <= KEPT {
                 return;
             }
             // The cubic function is computed once per jiffy, Reno's bound for every ACK
             // (`bictcp_update`).
-            if self.epoch.is_some() && now.since(at) < TICK {
+            if self.epoch.is_some() && now == at {
                 self.limit_growth(cwnd);
                 return;
             }
@@ -98,13 +105,14 @@ impl LinuxCurve {
         let (c, last_max) = (self.c, self.last_max);
         let epoch = self.epoch.get_or_insert_with(|| {
             let missing = last_max.saturating_sub(cwnd);
-            let k = libm::cbrt(missing as f64 / c);
+            let k = (libm::cbrt(missing as f64 / c) * UNITS as f64) as u64;
             Epoch { start: now, k, origin: last_max.max(cwnd), reno: cwnd, acked }
         });
         // The target lies one minimum RTT ahead; in the RFC it is one SRTT.
-        let t = (now.since(epoch.start).min(Duration::MAX) + self.delay_min).as_secs_f64();
+        let delay = (Time::ZERO + self.delay_min).align_up(TICK).since(Time::ZERO);
+        let t = units(now.since(epoch.start) + delay);
         // The kernel cubes the unsigned distance to K, and adds or subtracts it afterwards.
-        let distance = (t - epoch.k).abs();
+        let distance = t.abs_diff(epoch.k) as f64 / UNITS as f64;
         let delta = (c * distance * distance * distance) as u64;
         let target = if t < epoch.k {
             epoch.origin.saturating_sub(delta)
@@ -177,6 +185,16 @@ impl LinuxCurve {
     }
 }
 
+/// Start of the jiffy in which a time lies.
+const fn jiffy(time: Time) -> Time {
+    time.align_down(TICK)
+}
+
+/// Time in whole units of the cubic function.
+const fn units(time: Duration) -> u64 {
+    time.as_nanos() / TICK.as_nanos() * UNITS / 250
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::testing::{at, loss, window};
@@ -245,7 +263,7 @@ mod tests {
     }
 
     fn epoch() -> Epoch {
-        Epoch { start: at(0), k: 0.0, origin: 100, reno: 100, acked: 0 }
+        Epoch { start: at(0), k: 0, origin: 100, reno: 100, acked: 0 }
     }
 
     fn curve() -> LinuxCurve {
@@ -268,21 +286,43 @@ mod tests {
     /// function is computed at most once per jiffy.
     #[test]
     fn the_curve_is_computed_anew_after_a_while() {
-        let (jiffy, while_kept) = (TICK.as_nanos(), STALE.as_nanos());
+        let last = TICK.as_nanos() - 1;
         for (cwnd, nanos, anew) in [
-            (100, while_kept, false),
-            (100, while_kept + 1, true),
+            (100, KEPT.as_nanos() + last, false),
+            (100, KEPT.as_nanos() + last + 1, true),
             (101, 0, false),
-            (101, jiffy - 1, false),
-            (101, jiffy, true),
+            (101, last, false),
+            (101, last + 1, true),
         ] {
             let mut curve = curve();
             (curve.epoch, curve.computed) = (Some(epoch()), Some((100, at(0))));
             let now = Time::from_nanos(nanos);
             curve.compute(cwnd, now, 0);
-            let expected = if anew { (cwnd, now) } else { (100, at(0)) };
+            let expected = if anew { (cwnd, jiffy(now)) } else { (100, at(0)) };
             assert_eq!(curve.computed, Some(expected), "{cwnd} at {nanos}");
         }
+    }
+
+    /// `bictcp_update`: times are differences of jiffies, and the minimum RTT is rounded up to
+    /// jiffies (`usecs_to_jiffies`). With K = 0 and C = 410/1024 the target is 100 + 410·t³/2⁴⁰,
+    /// where t is 1024/250 per jiffy, rounded down. It is 102 from 428 jiffies (1753 units) on.
+    #[test]
+    fn the_cubic_function_counts_jiffies() {
+        let whole = [3, 4, 7, 8, 1000].map(|ms| units(Duration::from_millis(ms)));
+        assert_eq!(whole, [0, 4, 4, 8, 1024]);
+        let per = |start, now, delay_us| {
+            let mut curve = curve();
+            curve.delay_min = Duration::from_micros(delay_us);
+            (curve.epoch, curve.last_max) = (Some(Epoch { start: at(start), ..epoch() }), 100);
+            curve.compute(100, Time::from_nanos(now), 0);
+            curve.per
+        };
+        // 427 jiffies (1708 ms) and a minimum RTT of 1 jiffy, or 426 jiffies and 2 of them.
+        let ms = 1_000_000;
+        assert_eq!(per(0, 1708 * ms - 1, 1), 100);
+        assert_eq!(per(0, 1708 * ms, 1), 50);
+        assert_eq!(per(0, 1704 * ms, 4_001), 50);
+        assert_eq!(per(0, 1704 * ms, 4_000), 100);
     }
 
     /// `bictcp_update`: at 100 segments Reno's window grows by one per ⌊100·15/8⌋ = 187

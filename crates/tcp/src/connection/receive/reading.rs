@@ -22,7 +22,7 @@ impl Receiver {
                 memory.read_behind_ack += taken;
             }
             if self.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
-                self.end_round();
+                self.end_round(taken);
             }
             // `tcp_cleanup_rbuf`: a read may send the ACK that the arrival delayed.
             self.ack_now |= self.pending.ack_due_after_read(self.readable() == 0);
@@ -31,9 +31,9 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn end_round(&mut self) {
+    fn end_round(&mut self, bytes: u64) {
         let position = self.position();
-        self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
+        self.memory.iter_mut().for_each(|memory| memory.on_read(bytes, &position));
     }
 
     /// Like [`Self::read`], if segments are simply counted: see [`Self::only_counts_segments`].
@@ -54,7 +54,7 @@ impl Receiver {
                 // As in `read`: the ACK that is due does not include these bytes.
                 memory.read_behind_ack += if self.ack_now { taken } else { 0 };
                 if memory.ends_round() {
-                    self.end_round();
+                    self.end_round(taken);
                 }
             }
             self.ack_now |= self.pending.ack_due_after_read(self.read == self.rcv_nxt);
