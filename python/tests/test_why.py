@@ -361,8 +361,9 @@ def like(name: str, folder: Path) -> retx.Answer:
 
 def test_a_full_cell_is_not_mended_at_the_cost_of_the_upload(tmp_path: Path) -> None:
     answer = like("wifi", tmp_path)
+    # The best remedy takes from the upload, and hardly changes the download.
     best = answer.remedies[0]
-    assert best["gain"] > 1
+    assert 0.95 < best["gain"] < 1.05
     assert best["price"]["others"] < 1
     assert answer.content["fix"] is None
     assert "No remedy that was tried makes it clearly faster" in answer.summary
