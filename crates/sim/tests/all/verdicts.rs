@@ -311,7 +311,7 @@ fn verdicts_hold_with_a_snoop_agent() {
     const TCPS: [&str; 7] = ["tahoe", "reno", "newreno", "sack", "rack", "linux", "linux_reno"];
     let mut sum = ([0; 3], 0);
     let (mut repeated, mut refused) = (0, 0);
-    for seed in 0..400 {
+    for seed in 0..500 {
         let mut plan = lossy(seed, TCPS[seed as usize / 4 % TCPS.len()]);
         let mut first = LinkOf::new("first", ["origin", "server"]);
         first.delay = Duration::from_millis(5);
