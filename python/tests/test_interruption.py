@@ -145,7 +145,7 @@ def test_an_interrupt_during_the_start_ends_like_any_other() -> None:
 
 
 def test_an_interrupt_while_numpy_is_imported_ends_like_any_other(tmp_path: Path) -> None:
-    """Of many flows, columns are counted, which are arrays of numpy."""
+    """The columns of many flows are counted in arrays of numpy, so a run imports it."""
     path = tmp_path / "many.toml"
     path.write_text(LOSSY.replace("[[flow]]", "[[flow]]\ncount = 1_000").replace("500_000", "1"))
     end = subprocess.run(

@@ -101,7 +101,7 @@ impl Delivered {
         self.bytes += bytes;
         self.sacked += bytes;
         self.segments += count;
-        // Of several segments, each sent once, the last is the newest and the highest.
+        // The last of several segments, each sent once, is the newest and the highest.
         self.note(last, true);
         if first.ever_retransmitted {
             return;

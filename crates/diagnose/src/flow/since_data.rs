@@ -52,7 +52,7 @@ impl Direction {
                 self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
             }
         }
-        // What is reassigned now must not be reassigned again at the end of the flow.
+        // The end of the flow must not reassign the same time again.
         self.undecided_times.discard(is_counted);
     }
 

@@ -1,8 +1,7 @@
 //! Rules of the whole connection, each at its boundaries.
 
 use super::testing::{at, config, in_recovery, open, pass, sent_by, with_flight};
-use super::{Connection, Limit, Parameters, State};
-use crate::connection::fast_path::Sending;
+use super::{Connection, Limit, Parameters, State, fast_path::Sending};
 use crate::memory::SMALLEST_PACKET;
 use crate::{Config, send_memory};
 use retx_units::Duration;

@@ -142,7 +142,7 @@ def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> d
     segments = len(found["path"]["copies"]["times_s"])
     if segments < least:
         raise UsageError(
-            f"{name}: flow {flow} has {segments} data segments, too few to measure "
+            f"{name}: flow {flow} has too few data segments, {segments}, to measure "
             f"a path; at least {least} are needed"
         )
     return found
