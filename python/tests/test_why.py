@@ -353,17 +353,18 @@ def test_a_usual_change_of_the_router_comes_before_a_rare_one_of_the_host() -> N
     assert {it.name for it in remedies() if it.is_seldom} >= {"hybla", "vegas", "scalable", "dctcp"}
 
 
-def like(name: str, folder: Path) -> retx.Answer:
+def like(name: str, folder: Path, *, seed: int = 1) -> retx.Answer:
     path = folder / f"{name}.toml"
     init.command(path, name)
+    path.write_text(path.read_text().replace("seed = 1\n", f"seed = {seed}\n", 1))
     return retx.why(path)
 
 
 def test_a_full_cell_is_not_mended_at_the_cost_of_the_upload(tmp_path: Path) -> None:
-    answer = like("wifi", tmp_path)
-    # The best remedy takes from the upload, and hardly changes the download.
+    # With these draws, the best remedy makes the download faster, but takes it from the upload.
+    answer = like("wifi", tmp_path, seed=5)
     best = answer.remedies[0]
-    assert 0.95 < best["gain"] < 1.05
+    assert best["gain"] > 1.05
     assert best["price"]["others"] < 1
     assert answer.content["fix"] is None
     assert "No remedy that was tried makes it clearly faster" in answer.summary
