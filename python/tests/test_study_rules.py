@@ -35,6 +35,14 @@ def test_printed_numbers_carry_their_rounding(text: str, rounding: float) -> Non
     assert rounded(0.25).rounding == 0, "computed, not printed"
 
 
+@pytest.mark.parametrize(("mean", "final"), [(170, True), (131, True), (129, False)])
+def test_a_verdict_that_more_runs_cannot_settle_says_so(mean: float, final: bool) -> None:
+    wide = Estimate(mean, 20, Interval(mean - 5, mean + 5), Interval(60, 280))
+    found = judge(number(100), wide)
+    assert found.verdict is UNSETTLED
+    assert ("more runs would not change that" in found.said) is final
+
+
 def test_about_one_agrees_with_nearly_one() -> None:
     """The rule before this one called 0.99999964 beside “about 1” different."""
     about = Number(Printed("1"), "", "figure 14a", about=True, step=0.001).target()

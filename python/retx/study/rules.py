@@ -127,6 +127,9 @@ def _number(
         f"one run in twenty may lie anywhere from {single.low:.4g} to {single.high:.4g}, so one "
         f"published run does not tell; our mean is more than {100 * limits.number:.0f} % away"
     )
+    near = Interval(printed.low - slack, printed.high + slack)
+    if _by_interval(measured.bounds, near) is Verdict.DIFFERS:
+        said += ", and more runs would not change that"
     return Finding(Verdict.UNSETTLED, measured, miss, said=said)
 
 
