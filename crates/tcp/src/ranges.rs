@@ -89,8 +89,16 @@ impl Ranges {
     }
 
     /// True if the set contains all of `left` … `right` − 1.
+    #[inline(always)]
     pub fn contains(&self, left: u64, right: u64) -> bool {
-        left >= right || self.range_at(left).is_some_and(|range| right <= range.1)
+        // Most positions asked for have just been added, at the end.
+        let is_in_last = self.0.back().is_some_and(|last| last.0 <= left && right <= last.1);
+        left >= right || is_in_last || self.is_in_one_range(left, right)
+    }
+
+    #[inline(never)]
+    fn is_in_one_range(&self, left: u64, right: u64) -> bool {
+        self.range_at(left).is_some_and(|range| right <= range.1)
     }
 
     /// First part of `left` … `right` − 1 that is in the set.

@@ -106,7 +106,10 @@ impl Reassembly {
                 old = index;
             }
         }
-        self.recent.copy_within(..old, 1);
+        // An arrival that continues the newest range, the usual case, moves none of the others.
+        if old > 0 {
+            self.recent.copy_within(..old, 1);
+        }
         self.recent[0] = Arrival { position, range };
     }
 }

@@ -252,7 +252,10 @@ impl FlowRecord {
         tables: &mut Tables,
     ) {
         if self.has_unresolved_losses {
-            self.forget_before(open_probe().map_or(snd_una, |probe| probe.min(snd_una)));
+            let position = open_probe().map_or(snd_una, |probe| probe.min(snd_una));
+            if self.truth.as_ref().is_none_or(|truth| truth.may_forget_before(position)) {
+                self.forget_before(position);
+            }
         }
         if let Some(segments) = &mut tables.segments
             && let Some(unacked) = &mut self.unacked

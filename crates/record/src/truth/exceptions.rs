@@ -84,6 +84,12 @@ impl<T: Stretch> Sorted<T> {
             .filter(move |item| item.copy().overlaps(from, to))
     }
 
+    /// True if the first copy ends at or before `position`.
+    #[inline(always)]
+    fn begins_before(&self, position: u64) -> bool {
+        self.list.front().is_some_and(|item| item.copy().to <= position)
+    }
+
     fn forget_before(&mut self, position: u64) {
         while self.list.front().is_some_and(|item| item.copy().to <= position) {
             self.list.pop_front();
@@ -141,6 +147,12 @@ impl ExceptionalCopies {
         for item in same.take_while(|item| item.copy.from <= copy.from) {
             item.delivered |= item.copy.number == copy.number;
         }
+    }
+
+    /// True if there is a copy that [`Self::forget_before`] would remove.
+    #[inline(always)]
+    pub fn begin_before(&self, position: u64) -> bool {
+        self.dropped.begins_before(position) || self.retransmitted.begins_before(position)
     }
 
     pub fn forget_before(&mut self, position: u64) {

@@ -317,6 +317,13 @@ impl Truth {
         self.episodes
     }
 
+    /// False if [`Self::on_acknowledged`] would change nothing, and [`Self::exception_count`] is
+    /// not 0.
+    #[inline(always)]
+    pub fn may_forget_before(&self, position: u64) -> bool {
+        self.exceptions.is_empty() || self.exceptions.begin_before(position)
+    }
+
     /// Records that everything before `position` is acknowledged. State about the acknowledged
     /// range is then removed, unless a verdict still depends on it.
     pub fn on_acknowledged(&mut self, position: u64) {

@@ -254,7 +254,12 @@ impl Connection {
 
     /// Handles a duplicate ACK. `is_old` is true if its acknowledgment number lies below `SND.UNA`.
     /// Data delivered by such an ACK do not count in Linux (`tcp_ack`, `old_ack`).
-    fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
+    pub(super) fn on_duplicate_ack(
+        &mut self,
+        now: Time,
+        selective: Option<&Delivered>,
+        is_old: bool,
+    ) {
         let sender = &mut self.sender;
         sender.dupacks += 1;
         let delivered = sender.delivered_data(0, selective);

@@ -20,6 +20,14 @@ impl Sender {
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
+    /// Forgets for which windows the send buffer suffices, after an event that may change the size
+    /// that is wanted.
+    pub fn forget_sufficient_memory(&mut self) {
+        if let Some(bursts) = self.bursts.allocated_mut() {
+            bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+        }
+    }
+
     /// Bytes of new data that the windows allow.
     pub fn usable_window(&self) -> u64 {
         let offered = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);

@@ -32,6 +32,7 @@ mod selection;
 
 pub(super) use selection::{FastPaths, Receiving, Sending};
 
+use super::outgoing::Outcome;
 use super::repair::Repair;
 use super::sender::Timed;
 use super::usage::FlightState;
@@ -50,8 +51,6 @@ use retx_wire::{Flags, PlainSegment, Timestamps};
 pub(super) enum FastPathResult {
     /// Segment to be sent.
     Sent(PlainTransmit),
-    /// A segment has been written to the caller's buffer.
-    Written,
     /// Nothing to send.
     Nothing,
     /// Not decided: use the general path.
@@ -303,14 +302,16 @@ impl Connection {
     }
 
     /// Like [`Self::send_fast`], for a receiver with a gap in its data or a sender in a recovery.
+    /// The result is `None` if the general path has to decide.
     #[inline]
-    pub(super) fn send_fast_general(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
-        match self.fast_paths.receiving {
-            Receiving::BeyondGap => self.acknowledge_gap_fast(now, to),
-            Receiving::DetailedGap => self.acknowledge_gap_in_detail(now, to),
-            _ if self.fast_paths.sending == Sending::Repair => self.send_in_repair(now),
-            _ => FastPathResult::Unknown,
+    pub(super) fn send_fast_general(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
+        if matches!(self.fast_paths.receiving, Receiving::BeyondGap | Receiving::DetailedGap) {
+            return self.acknowledge_gap_fast(now, to);
         }
+        if self.fast_paths.sending != Sending::Repair {
+            return None;
+        }
+        self.send_in_repair(now, to)
     }
 
     #[inline]

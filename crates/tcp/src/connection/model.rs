@@ -43,6 +43,16 @@ impl Sender {
         self.model_inputs = Some(inputs);
     }
 
+    /// Like [`Self::prepare_model`] while no data are in flight.
+    #[inline(always)]
+    pub fn prepare_idle_model(&mut self) {
+        let losses = self.board.losses;
+        if let Some(inputs) = &mut self.model_inputs {
+            inputs.flight_before = 0;
+            inputs.losses_before = losses + inputs.losses;
+        }
+    }
+
     /// Called before the application writes: detects that the application has limited the sender
     /// (`tcp_rate_check_app_limited`). This is the case if less than a segment is unsent, the
     /// window is not full, and no lost segment waits for its retransmission.

@@ -86,13 +86,24 @@ pub enum Polled {
 
 /// Like [`Polled`], but a plain segment is in the caller's buffer, too. A value of this type is
 /// therefore one word, and fits into a register.
-enum Outcome {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nothing to send now.
     Nothing,
     /// The fields of a plain segment have been written.
     Plain,
     /// The fields of a plain segment have been written, and there is nothing more to send.
     LastPlain,
+    /// Another segment has been written.
     Written,
+}
+
+impl Outcome {
+    /// Outcome of writing the fields of a plain segment.
+    #[inline(always)]
+    pub const fn plain(may_send_more: bool) -> Self {
+        if may_send_more { Self::Plain } else { Self::LastPlain }
+    }
 }
 
 impl Connection {
@@ -125,12 +136,15 @@ impl Connection {
             match self.send_fast(now) {
                 FastPathResult::Sent(plain) => return Polled::Plain(plain),
                 FastPathResult::Nothing => return Polled::Nothing,
-                FastPathResult::Written | FastPathResult::Unknown => {}
+                FastPathResult::Unknown => {}
             }
         }
         // This is the usual case at the end that receives the data.
         let receives = !matches!(self.fast_paths.receiving, Receiving::General | Receiving::Next);
         if receives && self.has_nothing_to_send() {
+            return Polled::Nothing;
+        }
+        if self.only_waits_for_gate(now) {
             return Polled::Nothing;
         }
         match self.transmit_general(now, to) {
@@ -144,19 +158,13 @@ impl Connection {
     // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
-        let short = match self.fast_paths.sending {
-            Sending::Detailed => self.send_detailed(now),
-            Sending::DetailedRepair => self.send_beyond_losses(now),
+        let outcome = match self.fast_paths.sending {
+            Sending::Detailed => self.send_detailed(now, to),
+            Sending::DetailedRepair => self.send_beyond_losses(now, to),
             Sending::General | Sending::Repair | Sending::Plain => self.send_fast_general(now, to),
         };
-        match short {
-            FastPathResult::Sent(plain) => {
-                to.write_plain(&plain);
-                return if plain.may_send_more { Outcome::Plain } else { Outcome::LastPlain };
-            }
-            FastPathResult::Written => return Outcome::Written,
-            FastPathResult::Nothing => return Outcome::Nothing,
-            FastPathResult::Unknown => {}
+        if let Some(outcome) = outcome {
+            return outcome;
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
         // This is the usual case at the end that receives the data.

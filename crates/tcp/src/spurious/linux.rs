@@ -202,6 +202,10 @@ impl Detector for State {
         !self.late_original && !undoes
     }
 
+    fn ignores_sack(&self, snd_una: u64) -> bool {
+        self.ignores_new_data_ack() && snd_una < self.recovery_point
+    }
+
     fn saw_late_original(&self) -> bool {
         self.late_original
     }

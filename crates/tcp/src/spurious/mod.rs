@@ -175,6 +175,13 @@ pub trait Detector {
         false
     }
 
+    /// True if, except in the loss state, the detector ignores an acknowledgment that advances
+    /// nothing and reports no duplicate.
+    fn ignores_sack(&self, snd_una: u64) -> bool {
+        let _ = snd_una;
+        false
+    }
+
     /// True if the current acknowledgment has shown that an original filled a hole in a recovery.
     fn saw_late_original(&self) -> bool {
         false
@@ -215,6 +222,10 @@ impl Detector for State {
 
     fn ignores_new_data_ack(&self) -> bool {
         dispatch!(self, it => it.ignores_new_data_ack())
+    }
+
+    fn ignores_sack(&self, snd_una: u64) -> bool {
+        dispatch!(self, it => it.ignores_sack(snd_una))
     }
 
     fn saw_late_original(&self) -> bool {

@@ -1,8 +1,9 @@
 //! Fast paths of a receiver with a gap in its data: each further segment beyond the gap is
 //! acknowledged. Data that fill a gap, or have arrived before, take the general path.
 
-use super::{Connection, FastPathResult, Receiving, for_detailed_path};
+use super::{Connection, Receiving, for_detailed_path};
 use crate::connection::Transmit;
+use crate::connection::outgoing::Outcome;
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 
@@ -63,16 +64,18 @@ impl Connection {
         !self.receiver.ack_now && self.sender.is_quiescent()
     }
 
-    /// Sends an acknowledgment, if one is due and there is nothing else to send.
-    pub(super) fn acknowledge_gap_fast(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
+    /// Sends an acknowledgment, with SACK blocks if these were negotiated, if one is due and there
+    /// is nothing else to send.
+    #[inline(never)]
+    pub(super) fn acknowledge_gap_fast(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
         if !self.sender.is_quiescent() {
-            return FastPathResult::Unknown;
+            return None;
         }
         if !self.receiver.ack_now {
-            return FastPathResult::Nothing;
+            return Some(Outcome::Nothing);
         }
         let position = self.sender.ack_position();
-        let (window, edge) = self.window_field();
+        let (window, edge) = self.window_field_and_shortage();
         *to = Transmit {
             segment: Segment {
                 seq: self.seq_at(position),
@@ -81,17 +84,17 @@ impl Connection {
                 flags: Flags::ACK,
                 payload_bytes: 0,
                 loss_notice: false,
-                options: Options::default(),
+                options: Options { timestamps: self.timestamps_at(now), ..Options::default() },
             },
             ecn: Ecn::NotEct,
             position,
             retransmission: false,
         };
         if self.receiver.sack {
-            to.segment.options.sack = self.receiver.sack_blocks(4);
+            to.segment.options.sack = self.blocks();
         }
         self.receiver.pending.on_ack_sent(now, false);
         self.receiver.on_ack_sent(&mut self.timers, edge);
-        FastPathResult::Written
+        Some(Outcome::Written)
     }
 }

@@ -10,11 +10,12 @@
 //! acknowledgment of new data, RACK records the newest arrival, and the tail loss probe is
 //! rescheduled, in the order of the general path.
 
-use super::{Connection, FastPathResult, Receiving, Sender, Sending};
+use super::{Connection, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent, call_cubic_directly};
-use crate::connection::PlainTransmit;
+use crate::connection::outgoing::Outcome;
 use crate::connection::sender::Timed;
+use crate::connection::{PlainTransmit, Transmit};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
@@ -49,9 +50,7 @@ impl Connection {
 
     /// Recomputes which detailed fast paths of an established connection are open.
     pub(super) fn recompute_detailed_paths(&mut self) {
-        if let Some(bursts) = self.sender.bursts.allocated_mut() {
-            bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
-        }
+        self.sender.forget_sufficient_memory();
         let receiver = &mut self.receiver;
         receiver.forget_advertised();
         if self.sender.repair.requests.get().is_some() {
@@ -228,59 +227,87 @@ impl Connection {
         self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
     }
 
-    /// Sends a full segment if the windows, the pacing gate and bursts allow it, otherwise an
-    /// acknowledgment if one is due.
+    /// True if there is nothing to send before the pacing gate opens; a timer is then set to that
+    /// time.
     #[inline(always)]
-    pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> FastPathResult {
+    pub(in crate::connection) fn only_waits_for_gate(&mut self, now: Time) -> bool {
+        self.sender.pacer.is_some()
+            && matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
+            && !self.receiver.ack_now
+            && !self.sender.bursts.burst.is_open(now)
+            && self.is_delayed_by_pacing(now)
+    }
+
+    /// Sends a full segment if the windows, the pacing gate and bursts allow it, otherwise an
+    /// acknowledgment if one is due. The result is `None` if the general path has to decide.
+    #[inline(always)]
+    pub(in crate::connection) fn send_detailed(
+        &mut self,
+        now: Time,
+        to: &mut Transmit,
+    ) -> Option<Outcome> {
         if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
-            return self.acknowledge_in_detail(now);
+            return Some(self.acknowledge_in_detail(now, to));
         }
         let sender = &self.sender;
-        let queued = sender.written - sender.snd_nxt;
-        if queued == 0 {
-            return self.acknowledge_in_detail(now);
-        }
-        let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
         // After a pause the congestion window may have to be reduced, and the retransmission timer
         // has to be started.
-        if flight == 0 || self.timers.retransmit == Time::NEVER {
-            return FastPathResult::Unknown;
+        let has_paused = flight == 0 || self.timers.retransmit == Time::NEVER;
+        if has_paused && sender.written > sender.snd_nxt {
+            return None;
         }
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
+        self.send_within::<false>(now, room, to)
+    }
+
+    /// Sends a full segment if `room`, which is left in the windows, suffices and the segment is
+    /// not deferred, otherwise an acknowledgment if one is due. `LOSSES` is that of
+    /// [`Self::send_next_in_detail`].
+    #[inline(always)]
+    pub(super) fn send_within<const LOSSES: bool>(
+        &mut self,
+        now: Time,
+        room: u64,
+        to: &mut Transmit,
+    ) -> Option<Outcome> {
+        let sender = &self.sender;
+        let queued = sender.written - sender.snd_nxt;
+        if queued == 0 {
+            return Some(self.acknowledge_in_detail(now, to));
+        }
+        let smss = u64::from(sender.window.smss);
         if queued.min(room) < smss {
-            if sender.waits_with(room, queued) && !sender.bursts.burst.is_open(now) {
-                return self.acknowledge_in_detail(now);
-            }
-            return FastPathResult::Unknown;
+            let waits = sender.waits_with(room, queued) && !sender.bursts.burst.is_open(now);
+            return waits.then(|| self.acknowledge_in_detail(now, to));
         }
         if self.defers_transmission(now, self.sender.window.smss) {
-            return self.acknowledge_in_detail(now);
+            return Some(self.acknowledge_in_detail(now, to));
         }
         let sender = &self.sender;
         let (queued, room) = (queued - smss, room - smss);
         let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
-        let is_paced = sender.pacer.is_some();
-        let sent = self.send_next_in_detail::<false>(now);
+        let is_paced = LOSSES || sender.pacer.is_some();
+        self.send_next_in_detail::<LOSSES>(now, to);
         let may_send_more = self.sender.bursts.burst.is_open(now)
             || if is_paced { !self.is_delayed_by_pacing(now) } else { !waits };
-        FastPathResult::Sent(PlainTransmit { may_send_more, ..sent })
+        Some(Outcome::plain(may_send_more))
     }
 
     #[inline(always)]
-    pub(super) fn acknowledge_in_detail(&mut self, now: Time) -> FastPathResult {
+    pub(super) fn acknowledge_in_detail(&mut self, now: Time, to: &mut Transmit) -> Outcome {
         if !self.receiver.ack_now {
-            return FastPathResult::Nothing;
+            return Outcome::Nothing;
         }
-        let ack = self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK));
+        self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK), to);
         // Data read meanwhile may need a window update.
-        FastPathResult::Sent(PlainTransmit { may_send_more: self.receiver.ack_now, ..ack })
+        Outcome::plain(self.receiver.ack_now)
     }
 
     /// Sends a full segment of new data. `LOSSES` is true on the path of `detailed_repair`, where
     /// segments in flight may be lost or selectively acknowledged.
     #[inline(always)]
-    pub(super) fn send_next_in_detail<const LOSSES: bool>(&mut self, now: Time) -> PlainTransmit {
+    fn send_next_in_detail<const LOSSES: bool>(&mut self, now: Time, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
         let length = sender.window.smss;
@@ -302,7 +329,8 @@ impl Connection {
         sender.snd_max = right;
         // A probe scheduled for another segment of this instant keeps its time, unless data are
         // paced. A lone segment has another timeout, which allows for a delayed ACK.
-        let stays = sender.last_sent == now && sender.board.segments() > 2;
+        let is_not_first = sender.last_sent == now;
+        let stays = is_not_first && sender.board.segments() > 2;
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;
         let flight_size = right - sender.snd_una;
@@ -316,7 +344,11 @@ impl Connection {
         }
         if LOSSES {
             self.note_flight(self.sender.pipe_of(flight_size), true);
-            self.schedule_loss_detection(now, true);
+            // In a recovery no probe is scheduled, and another segment sent at this instant has set
+            // the reordering timer.
+            if !(is_not_first && self.sender.loss_detection.in_recovery()) {
+                self.schedule_loss_detection(now, true);
+            }
             self.timers.set(|rare| &mut rare.persist, Time::NEVER);
         } else {
             self.note_flight(flight_size, true);
@@ -328,7 +360,7 @@ impl Connection {
         self.pace(now, length, true);
         self.sender.snd_nxt = right;
         let flags = if pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
-        self.write_in_detail(now, position, (length, flags))
+        self.write_in_detail(now, position, (length, flags), to);
     }
 
     /// Builds a segment with no options except timestamps.
@@ -338,7 +370,8 @@ impl Connection {
         now: Time,
         position: u64,
         (length, flags): (u32, Flags),
-    ) -> PlainTransmit {
+        to: &mut Transmit,
+    ) {
         let (window, edge) = self.window_to_send();
         let segment = PlainSegment {
             seq: self.seq_at(position),
@@ -347,10 +380,10 @@ impl Connection {
             flags,
             payload_bytes: length,
         };
+        to.write_plain(&PlainTransmit { segment, position, may_send_more: true });
         if let Some(edge) = edge {
             self.receiver.pending.on_ack_sent(now, length > 0);
             self.receiver.on_ack_sent(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position, may_send_more: true }
     }
 }

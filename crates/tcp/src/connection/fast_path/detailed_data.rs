@@ -24,7 +24,7 @@ impl Connection {
             return false;
         }
         self.note_timestamp(timestamps);
-        self.sender.prepare_model();
+        self.sender.prepare_idle_model();
         let window = self.scaled_window(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         let payload_bytes = segment.payload_bytes;
@@ -67,7 +67,7 @@ impl Connection {
         {
             self.receiver.ts_recent = timestamps.value;
         }
-        self.sender.prepare_model();
+        self.sender.prepare_idle_model();
         let window = self.scaled_window(segment.window);
         self.update_window(position, self.sender.snd_una, window);
         let PlainSegment { payload_bytes, flags, .. } = segment;

@@ -1,14 +1,16 @@
 //! Fast paths of connections with more work for each segment (see `detailed.rs`) while segments in
-//! flight are lost or selectively acknowledged: acknowledgments that report one new SACK block, new
-//! data that a sender sends meanwhile, and the acknowledgments of a receiver with a gap.
-//! Retransmissions, and acknowledgments of new data, take the general path.
+//! flight are lost or selectively acknowledged: acknowledgments that report one new SACK block, and
+//! new data that a sender sends meanwhile. Retransmissions, and acknowledgments of new data, take
+//! the general path.
 
-use super::{Connection, FastPathResult, Sender};
-use crate::connection::{PlainTransmit, Transmit};
+use super::{Connection, Sender};
+use crate::connection::Transmit;
+use crate::connection::outgoing::Outcome;
 use crate::loss_detection::LossDetection;
 use crate::scoreboard::Delivered;
+use crate::spurious::Detector;
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, Options, Segment};
+use retx_wire::{Flags, Segment};
 
 impl Sender {
     /// True if new data can be sent on this path as long as no retransmission or probe is due.
@@ -72,8 +74,17 @@ impl Connection {
         let same_advertised_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         // With SACK, an acknowledgment that repeats the window is a duplicate (`is_duplicate`).
-        self.take_old_or_duplicate(now, segment, Some(&delivered), same_advertised_window);
-        self.check_send_memory(now);
+        if delivered.sacked > 0 || same_advertised_window {
+            self.sample_sack_rtt(now, &delivered);
+            if !self.sack_leaves_recovery() {
+                self.detect_spurious(segment, snd_una, Some(&delivered));
+            }
+            self.on_duplicate_ack(now, Some(&delivered), false);
+        }
+        if delivered.reordered.is_some() {
+            self.sender.forget_sufficient_memory();
+        }
+        self.check_send_memory_next(now);
         // In a recovery that continues, new data can be sent as before.
         if !self.sender.loss_detection.in_recovery() {
             self.recompute_fast_paths();
@@ -81,74 +92,34 @@ impl Connection {
         true
     }
 
+    /// Like [`Self::detect_spurious`] for an acknowledgment that only reports new data. Returns
+    /// false if that function has to decide.
+    #[inline(always)]
+    fn sack_leaves_recovery(&mut self) -> bool {
+        let sender = &mut self.sender;
+        let Some(repair) = sender.repair.allocated_mut() else { return true };
+        repair.defers_marking = false;
+        let in_loss_state = sender.timeout_recovery_end > 0;
+        repair.undo.is_none() || !in_loss_state && sender.spurious.ignores_sack(sender.snd_una)
+    }
+
     /// Like [`Self::send_detailed`], while segments in flight are lost or selectively acknowledged.
     #[inline(never)]
-    pub(in crate::connection) fn send_beyond_losses(&mut self, now: Time) -> FastPathResult {
+    pub(in crate::connection) fn send_beyond_losses(
+        &mut self,
+        now: Time,
+        to: &mut Transmit,
+    ) -> Option<Outcome> {
         if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
-            return self.acknowledge_in_detail(now);
+            return Some(self.acknowledge_in_detail(now, to));
         }
         let sender = &self.sender;
         let flight = sender.flight_size();
         if sender.has_to_repair() || flight == 0 || self.timers.retransmit == Time::NEVER {
-            return FastPathResult::Unknown;
+            return None;
         }
-        let queued = sender.written - sender.snd_nxt;
-        if queued == 0 {
-            return self.acknowledge_in_detail(now);
-        }
-        let smss = u64::from(sender.window.smss);
         let offered = sender.snd_wnd.saturating_sub(flight);
         let room = sender.window.cwnd.saturating_sub(sender.pipe()).min(offered);
-        if queued.min(room) < smss {
-            if sender.waits_with(room, queued) && !sender.bursts.burst.is_open(now) {
-                return self.acknowledge_in_detail(now);
-            }
-            return FastPathResult::Unknown;
-        }
-        if self.defers_transmission(now, self.sender.window.smss) {
-            return self.acknowledge_in_detail(now);
-        }
-        let sent = self.send_next_in_detail::<true>(now);
-        let may_send_more =
-            self.sender.bursts.burst.is_open(now) || !self.is_delayed_by_pacing(now);
-        FastPathResult::Sent(PlainTransmit { may_send_more, ..sent })
-    }
-
-    /// Sends an acknowledgment with SACK blocks, if one is due and there is nothing else to send.
-    #[inline(never)]
-    pub(super) fn acknowledge_gap_in_detail(
-        &mut self,
-        now: Time,
-        to: &mut Transmit,
-    ) -> FastPathResult {
-        if !self.sender.is_quiescent() {
-            return FastPathResult::Unknown;
-        }
-        if !self.receiver.ack_now {
-            return FastPathResult::Nothing;
-        }
-        let position = self.sender.ack_position();
-        let (window, edge) = self.window_field_and_shortage();
-        *to = Transmit {
-            segment: Segment {
-                seq: self.seq_at(position),
-                ack: self.rcv_nxt_seq(),
-                window,
-                flags: Flags::ACK,
-                payload_bytes: 0,
-                loss_notice: false,
-                options: Options {
-                    timestamps: self.timestamps_at(now),
-                    sack: self.blocks(),
-                    ..Options::default()
-                },
-            },
-            ecn: Ecn::NotEct,
-            position,
-            retransmission: false,
-        };
-        self.receiver.pending.on_ack_sent(now, false);
-        self.receiver.on_ack_sent(&mut self.timers, edge);
-        FastPathResult::Written
+        self.send_within::<true>(now, room, to)
     }
 }

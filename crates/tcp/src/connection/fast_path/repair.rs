@@ -2,8 +2,10 @@
 //! window, and new data sent meanwhile. Retransmissions, and acknowledgments of new data, take the
 //! general path.
 
-use super::{Connection, FastPathResult, Sender, Sending};
+use super::{Connection, Sender, Sending};
+use crate::connection::Transmit;
 use crate::connection::acknowledge::first_block_within_second;
+use crate::connection::outgoing::Outcome;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
@@ -129,7 +131,7 @@ impl Connection {
     }
 
     /// Sends a full segment of new data if the windows allow it and there is nothing to retransmit.
-    pub(super) fn send_in_repair(&mut self, now: Time) -> FastPathResult {
+    pub(super) fn send_in_repair(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
         let queued = sender.written - sender.snd_nxt;
@@ -137,20 +139,19 @@ impl Connection {
         let room = sender.window.cwnd.saturating_sub(sender.pipe_of(flight));
         let idle = flight == 0 || self.timers.retransmit == Time::NEVER;
         if sender.retransmit_first || self.receiver.ack_now || idle {
-            return FastPathResult::Unknown;
+            return None;
         }
         let usable = room.min(sender.snd_wnd.saturating_sub(flight));
         if room >= smss {
             // Lost segments are retransmitted before new data (RFC 6675 §4, `NextSeg` rule 1).
             let fresh = sender.board.lost_bytes() == 0 && queued.min(usable) >= smss;
-            return if fresh {
-                FastPathResult::Sent(self.send_next_segment(now))
-            } else {
-                FastPathResult::Unknown
-            };
+            return fresh.then(|| {
+                to.write_plain(&self.send_next_segment(now));
+                Outcome::Plain
+            });
         }
         // The rules for short segments are those of an undisturbed connection.
         let waits = queued == 0 || usable < smss.min(queued) && usable < sender.max_snd_wnd / 2;
-        if waits { FastPathResult::Nothing } else { FastPathResult::Unknown }
+        waits.then_some(Outcome::Nothing)
     }
 }

@@ -2,8 +2,9 @@
 
 use super::kept;
 use crate::connection::fast_path::{FastPathResult, Receiving, Sending};
+use crate::connection::outgoing::Outcome;
 use crate::connection::testing::{at, config, in_recovery, open, sent_by, with_flight};
-use crate::connection::{Connection, Parameters};
+use crate::connection::{Connection, Parameters, Transmit};
 use retx_units::Time;
 use retx_wire::{Flags, PlainSegment, SackBlock, Segment, Timestamps};
 use std::sync::Arc;
@@ -244,12 +245,12 @@ fn check_blocks(name: &str) {
     }
 }
 
-fn label(result: &FastPathResult) -> &'static str {
-    match result {
-        FastPathResult::Sent(_) => "sent",
-        FastPathResult::Written => "written",
-        FastPathResult::Nothing => "nothing",
-        FastPathResult::Unknown => "unknown",
+fn label(outcome: Option<Outcome>) -> &'static str {
+    match outcome {
+        Some(Outcome::Plain | Outcome::LastPlain) => "sent",
+        Some(Outcome::Written) => "written",
+        Some(Outcome::Nothing) => "nothing",
+        None => "unknown",
     }
 }
 
@@ -265,7 +266,7 @@ fn new_data_in_a_recovery() {
         near.sender.window.cwnd = pipe + room;
         near.sender.written = near.sender.snd_nxt + queued;
         change(&mut near);
-        label(&near.send_in_repair(at(70)))
+        label(near.send_in_repair(at(70), &mut Transmit::default()))
     };
     assert_eq!(answer(1_000, 5_000, |_| ()), "sent");
     assert_eq!(answer(1_000, 1_000, |_| ()), "sent");
@@ -297,7 +298,7 @@ fn new_data_beyond_losses() {
         near.sender.window.cwnd = pipe + room;
         near.sender.written = near.sender.snd_nxt + queued;
         change(&mut near);
-        label(&near.send_beyond_losses(at(70)))
+        label(near.send_beyond_losses(at(70), &mut Transmit::default()))
     };
     let lost: Change = |it| it.sender.board.mark_all_lost();
     assert_eq!(answer(smss, 5 * smss, |_| ()), "sent");
