@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
+from downloads import QUEUE, RATE, ROUND_TRIP, scenario
 
 import retx
 from retx.errors import UsageError
@@ -15,41 +15,6 @@ from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import Figure, _draw_losses, check, draws
 from retx.fitting.captures.reproduction import reproduction
 from retx.fitting.scenario import time_text
-
-RATE, ROUND_TRIP, QUEUE = 8e6, 0.0402, 40
-
-
-def scenario(**last: Any) -> dict[str, Any]:
-    return {
-        "duration": "100 s",
-        "seed": 3,
-        "link": [
-            {
-                "name": "first",
-                "ends": ["server", "router"],
-                "rate": "1 Gbit/s",
-                "delay": "0.1 ms",
-            },
-            {
-                "name": "last",
-                "ends": ["router", "client"],
-                "rate": "8 Mbit/s",
-                "delay": "20 ms",
-                "queue": {"discipline": "droptail", "packets": QUEUE},
-                **last,
-            },
-        ],
-        "flow": [
-            {
-                "name": "download",
-                "from": "server",
-                "to": "client",
-                "tcp": "linux",
-                "app": {"kind": "transfer", "bytes": 3_000_000},
-            }
-        ],
-    }
-
 
 NOISY = {"forward": {"channel": {"model": "bernoulli", "p": 0.002}}}
 
@@ -167,21 +132,6 @@ def test_a_bound_of_the_window_is_fitted(tmp_path: Path, fitted: CaptureFit) -> 
         assert found is not None
         assert found.factor == pytest.approx(1, abs=0.1), name
     assert fitted.flow["limited_by"]["send_buffer"] == 0
-
-
-def test_a_slow_reader_is_fitted(tmp_path: Path) -> None:
-    file = tmp_path / "reader.pcapng"
-    slow = scenario()
-    slow["tcp"] = {
-        "small": {"like": "linux", "receive_buffer": 65536, "receive_autotuning": "none"}
-    }
-    slow["flow"][0] |= {"tcp": "small", "read_rate": "2 Mbit/s"}
-    retx.run(slow, pcap=file, pcap_at="first@server")
-    fit = fit_capture(file)
-    found = reproduction(fit)
-    assert "read_rate" in fit.toml()
-    assert found is not None
-    assert found.factor == pytest.approx(1, abs=0.1)
 
 
 def test_a_scenario_faster_than_its_capture_is_said_to_be(
@@ -351,19 +301,6 @@ def test_the_pause_before_the_first_data_is_kept(tmp_path: Path) -> None:
         assert fit.path["bursts"][0]["pause_s"] == pytest.approx(2, abs=0.01), at
 
 
-def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path) -> None:
-    for preset, control in (("linux_bbr", "bbr"), ("linux", "cubic")):
-        file = tmp_path / f"{preset}.pcapng"
-        lossy = scenario(forward={"channel": {"model": "bernoulli", "p": 0.01}})
-        lossy["flow"][0] |= {"tcp": preset}
-        retx.run(lossy, pcap=file, pcap_at="first@server")
-        fit = fit_capture(file)
-        assert (fit.path["endpoints"]["congestion_control"] == "bbr") == (control == "bbr")
-        found = reproduction(fit)
-        assert found is not None
-        assert found.factor == pytest.approx(1, abs=0.3 if control == "cubic" else 0.05)
-
-
 def test_drops_of_a_short_queue_are_no_losses_of_the_channel(tmp_path: Path) -> None:
     file = tmp_path / "short.pcapng"
     short = scenario(rate="50 Mbit/s", queue={"discipline": "droptail", "packets": 20})
@@ -392,17 +329,6 @@ def test_large_segments_have_links_for_them(tmp_path: Path) -> None:
     found = reproduction(fit_capture(file))
     assert found is not None
     assert found.factor == pytest.approx(1, abs=0.02)
-
-
-def test_a_linux_sender_without_sack_is_like_linux(tmp_path: Path) -> None:
-    file = tmp_path / "plain.pcapng"
-    plain = scenario()
-    plain["tcp"] = {"plain": {"like": "linux", "sack": False}}
-    plain["flow"][0]["tcp"] = "plain"
-    retx.run(plain, pcap=file, pcap_at="first@server")
-    written = retx.resolve(fit_capture(file).toml())["tcp"]["fitted"]
-    assert written["sack"] is False
-    assert written["rto"] == retx.resolve(plain)["tcp"]["plain"]["rto"]
 
 
 def test_rates_of_loss_models_are_drawn_as_rates() -> None:

@@ -1,7 +1,7 @@
 //! Properties of both endpoints of a flow: options, windows, acknowledgments, congestion control.
 
-use super::Estimate;
 use super::copies::FlowTrace;
+use super::{Estimate, first_ssthresh};
 use crate::answer;
 use crate::flow::packet_log::{Observed, ObservedAck};
 use serde::Serialize;
@@ -48,6 +48,9 @@ pub struct Endpoints {
     /// Maximum number of bytes in flight that a send buffer, or a clamp of the congestion window,
     /// permitted; none if neither was ever the limit.
     pub window_bound: Option<i64>,
+    /// Number of bytes in flight at which slow start ended without a loss, so that the connection
+    /// must have begun with this slow-start threshold; none if there is no such evidence.
+    pub first_ssthresh: Option<i64>,
     /// Median number of segments that an acknowledgment covers; none if unknown.
     pub segments_per_ack: Option<u32>,
     /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds;
@@ -73,6 +76,7 @@ pub fn describe_endpoints(
     let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);
     let reduction = reduction(flow, observed);
     let flight_excess = flight_excess(flow, trace);
+    let window_bound = window_bound(flow, observed);
     let by_reduction = reduction.value.and_then(|_| {
         let within = |(from, to): (f64, f64)| {
             reduction.low.is_some_and(|low| low >= from)
@@ -92,7 +96,9 @@ pub fn describe_endpoints(
         initial_window: initial_window(observed, trace),
         receive_window: receive_window(&observed.packet_log.acks),
         median_window: median_window(&observed.packet_log.acks),
-        window_bound: window_bound(flow, observed),
+        window_bound,
+        first_ssthresh: first_ssthresh::measure_first_ssthresh(observed, trace.segment_bytes)
+            .filter(|_| window_bound.is_none()),
         segments_per_ack: segments_per_ack(trace),
         ack_delay_s: ack_delay(trace),
         reduction,

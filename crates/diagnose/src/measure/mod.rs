@@ -8,6 +8,7 @@ mod copies;
 mod delay;
 mod early;
 mod endpoints;
+mod first_ssthresh;
 mod queue;
 mod rate;
 mod reverse;

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from retx.fitting.captures import application
 from retx.fitting.captures.estimates import bracketed
-from retx.fitting.scenario import comment, inline, quoted
-from retx.quantities import share, size
+from retx.fitting.scenario import comment, inline, quoted, time_text
+from retx.quantities import seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
@@ -18,6 +18,12 @@ LIMITED = 0.02
 share of the flow's lifetime.
 """
 NEAR_WINDOW = 0.5
+RFC_FLOOR_S = 1.0
+"""Least RTO of RFC 6298, which the presets without Linux's timers have."""
+MAX_RTO_S = 60.0
+"""Largest RTO of the presets."""
+LATER = 1.5
+"""A timeout came later than RFC 6298 allows if the wait was longer by this factor."""
 
 
 def lines(fit: CaptureFit) -> Iterator[str]:
@@ -56,6 +62,9 @@ def lines(fit: CaptureFit) -> Iterator[str]:
         yield f"window_scaling = {inline(ends['window_scaling'])}"
     yield from _window(ends, flow, like)
     yield from _bound(ends, flow)
+    yield from _first_ssthresh(ends)
+    if not like.startswith("linux"):
+        yield from _least_rto(flow)
     if not like.startswith("linux") and ends["segments_per_ack"]:
         yield f"delayed_ack.segments = {ends['segments_per_ack']}"
 
@@ -113,3 +122,30 @@ def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
         "window, which a capture cannot tell apart. A clamp is simulated."
     )
     yield f"max_cwnd = {ends['window_bound']}"
+
+
+def _first_ssthresh(ends: Mapping[str, Any]) -> Iterator[str]:
+    if ends["first_ssthresh"] is None:
+        return
+    yield from comment(
+        f"Slow start ended with {size(ends['first_ssthresh'])} in flight and without a loss, as "
+        "with a slow-start threshold from an earlier connection to this host (ip tcp_metrics) or "
+        "from a route."
+    )
+    yield f"initial_ssthresh = {ends['first_ssthresh']}"
+
+
+def _least_rto(flow: Mapping[str, Any]) -> Iterator[str]:
+    """Least RTO of a sender whose timeouts all come later than RFC 6298 requires."""
+    first = [it for it in flow["timeouts"] if it["number"] == 1]
+    if not first or any(it["waited_s"] < LATER * max(it["rto_s"], RFC_FLOOR_S) for it in first):
+        return
+    least = min(it["waited_s"] for it in first)
+    if least > MAX_RTO_S:
+        return
+    computed = max(it["rto_s"] for it in first)
+    yield from comment(
+        f"Its timeouts came after {seconds(least)} or more, although the acknowledgments "
+        f"permit an RTO of {seconds(computed)}. The shortest wait is simulated as the least RTO."
+    )
+    yield f"min_rto = {quoted(time_text(least))}"
