@@ -58,9 +58,7 @@ def table(measured: Measured) -> Table:
         "Claims that never agree together in the set-ups of the search",
         columns,
         note="Claims on experiments with open parameters of their own, such as figures 5c and 11, "
-        "may agree together in a set-up that was not tried. The search has judged the claims on "
-        "figure 5b by means over the connections; the report judges them by one connection, "
-        "whose range is wider.",
+        "may agree together in a set-up that was not tried.",
     )
     apart = _apart(set_ups)
     for name in sorted((it for it in apart if apart[it]), key=lambda it: -len(apart[it])):

@@ -23,6 +23,9 @@ ONE, OTHER = "flow.one.count", "flow.other.count"
 ALPHA, BETA, CWND_MAX = (
     f"tcp.dynamic.congestion_control.{key}" for key in ("alpha", "beta", "cwnd_max")
 )
+ALPHAS = (0.1, 0.5, 2, 10)
+BETAS = (1024, 2500, 5000, 10_000, 15_000, 20_000, 32_767)
+"""Grid of figure 6a."""
 READINGS = ("dynamic", "dynamic_flat", "dynamic_free", "dynamic_path")
 """The proposal: equation 5 at any time; never above cwnd_max; equation 5 at losses only; with ABW ×
 least RTT."""
@@ -39,26 +42,16 @@ MIXES = {
     "8_2": "5 8:2",
 }
 OF_MIXES = (
-    "lost_percent",
-    "lost_wireless",
-    "rto_each",
-    "frr_each",
-    "resent",
-    "unnecessary_share",
-    "irrelevant",
-    "rto_congestion",
-    "frr_congestion",
-    "frr_spurious",
-    "rto_one",
-    "frr_one",
-    "rto_congestion_one",
-    "frr_congestion_one",
-    "frr_spurious_one",
-)
+    "lost_percent", "lost_wireless", "rto_each", "frr_each", "resent", "unnecessary_share",
+    "irrelevant", "rto_congestion", "frr_congestion", "frr_spurious", "rto_one", "frr_one",
+    "rto_congestion_one", "frr_congestion_one", "frr_spurious_one",
+)  # fmt: skip
 MANY = 20
 """Minimum number of retransmissions of a run for a meaningful share of them."""
 SHOWN = 10
 """Runs looked at ACK by ACK."""
+RIVALS = ("reno", "dynamic", "frto")
+"""The proposal, and the senders with which verdicts compare it."""
 
 
 def values(measured: Measured) -> Named:
@@ -88,12 +81,20 @@ def calibration(measured: Measured) -> Named:
     found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
     found["dynamic_gain"] = _gain(measured, "gain", "dynamic", PRINTED)
     found |= _mixes(measured, ("dynamic",), ("1_9", "8_2"))
-    return found | _dumbbell(measured, ("reno", "dynamic", "frto"))
+    return found | _dumbbell(measured, others=False)
 
 
 def held_out(measured: Measured) -> Named:
-    """Values of claims on figures 3, 8, 12 and 14 and on table 3."""
-    return _limits(measured) | _backoff(measured) | _chain(measured) | _sharing(measured)
+    """Values of claims on figures 1d, 3, 6, 8, 12 and 14 and on table 3."""
+    judged = ("reno", "dynamic")
+    return (
+        {"idle_1": measured.estimate("loss", "reno", "idle_max", at={COUNT: LOST[1]})}
+        | _limits(measured, ("faults",))
+        | _parameters(measured, ("dynamic",))
+        | _backoff(measured, judged)
+        | _chain(measured, RIVALS, ())
+        | _sharing(measured, judged)
+    )
 
 
 def _table_2(measured: Measured) -> Named:
@@ -188,10 +189,10 @@ def _threshold(measured: Measured, replication: int) -> float:
     return float(set_by_losses.to_numpy().mean())
 
 
-def _limits(measured: Measured) -> Named:
-    """Figure 3: goodput by the largest window."""
+def _limits(measured: Measured, cases: Sequence[str] = ()) -> Named:
+    """Figure 3: goodput by the largest window; in all cases unless some are named."""
     found: Named = {}
-    for case in measured.study.experiments["window"].cases:
+    for case in cases or measured.study.experiments["window"].cases:
         runs = {
             str(size): measured.values("window", case, "goodput", at={LIMIT: f"{size} mss"})
             for size in (4, 6, 8, 10, 15, 20, 30, 40, 50)
@@ -221,6 +222,7 @@ def _causes(measured: Measured) -> Named:
         "unnecessary_worst": measured.estimate("causes", "reno", "unnecessary_share", at=at),
         "unnecessary_worst_flows": exact(at[FLOWS]),
         "unnecessary_worst_faults": exact(at[COUNT]),
+        "go_back_n_unnecessary_share": measured.estimate("go_back_n", "tahoe", "unnecessary_share"),
     }
 
 
@@ -248,28 +250,31 @@ def _mixes(
     return found | {"unnecessary_by_mix": Points(shares)}
 
 
-def _backoff(measured: Measured) -> Named:
-    """Figure 8."""
+def _backoff(measured: Measured, cases: Sequence[str] = ()) -> Named:
+    """Figure 8; all cases unless some are named."""
     found: Named = {}
-    for case in measured.study.experiments["backoff"].cases:
+    for case in cases or measured.study.experiments["backoff"].cases:
         for quantity in ("backoff", "idle_max", "goodput", "lost_percent", "lost_wireless"):
             found[f"backoff_{case}_{quantity}"] = measured.estimate("backoff", case, quantity)
     return found
 
 
-def _parameters(measured: Measured) -> Named:
-    """Figure 6: the paper's best values and the best of our grid."""
+def _parameters(measured: Measured, cases: Sequence[str] = ()) -> Named:
+    """Figure 6: the paper's best values and the best of our grid, in all cases or some."""
     found: Named = {}
-    for case in measured.study.experiments["alpha_beta"].cases:
-        table = measured.table("alpha_beta", "derived", case)
-        means = table.group_by(ALPHA, BETA, maintain_order=True).agg(pl.col("goodput").mean())
-        best = means.sort("goodput").row(-1, named=True)
-        at = ({ALPHA: best[ALPHA], BETA: best[BETA]}, {ALPHA: 0.5, BETA: 10_000})
-        runs = [measured.values("alpha_beta", case, "goodput", at=point) for point in at]
+    for case in cases or measured.study.experiments["alpha_beta"].cases:
+        grid = {
+            (alpha, beta): measured.values(
+                "alpha_beta", case, "goodput", at={ALPHA: alpha, BETA: beta}
+            )
+            for alpha in ALPHAS
+            for beta in BETAS
+        }
+        best = max(grid, key=lambda point: sum(one or 0.0 for one in grid[point]))
         found |= {
-            f"best_alpha_{case}": exact(best[ALPHA]),
-            f"best_beta_{case}": exact(best[BETA]),
-            f"best_times_{case}": over(*runs),
+            f"best_alpha_{case}": exact(best[0]),
+            f"best_beta_{case}": exact(best[1]),
+            f"best_times_{case}": over(grid[best], grid[0.5, 10_000]),
         }
         sizes = {
             size: measured.values("cwnd_max", case, "goodput", at={CWND_MAX: size})
@@ -281,7 +286,7 @@ def _parameters(measured: Measured) -> Named:
     return found
 
 
-def _dumbbell(measured: Measured, senders: Sequence[str] = ()) -> Named:
+def _dumbbell(measured: Measured, others: bool = True) -> Named:
     """Figure 11: the senders at the ends of the axes, and the proposal over the best rival."""
     found: Named = {}
     for tag, experiment, at, quantity in (
@@ -290,11 +295,15 @@ def _dumbbell(measured: Measured, senders: Sequence[str] = ()) -> Named:
         ("delay", "dumbbell_delay", {DELAY: "90 ms"}, "goodput"),
         ("unnecessary", "dumbbell_faults", {COUNT: 75}, "unnecessary"),
     ):
-        cases = senders or list(measured.study.experiments[experiment].cases)
-        runs = {case: measured.values(experiment, case, quantity, at=at) for case in cases}
+        judged = f"judged_{experiment}"
+        runs = {case: measured.values(judged, case, quantity) for case in RIVALS}
         found[f"dumbbell_{tag}"] = Points(runs)
-        for case in cases:
+        for case in RIVALS:
             found[f"dumbbell_{tag}_{case}"] = over(runs[case], runs["reno"])
+        for case in measured.study.experiments[experiment].cases if others else ():
+            if case not in RIVALS:
+                pair = [measured.values(experiment, it, quantity, at=at) for it in (case, "reno")]
+                found[f"dumbbell_{tag}_{case}"] = over(*pair)
     faults = (0, 15, 30, 45, 60, 75)
     found["others_unnecessary"] = Points(
         {
@@ -305,10 +314,12 @@ def _dumbbell(measured: Measured, senders: Sequence[str] = ()) -> Named:
     return found
 
 
-def _chain(measured: Measured) -> Named:
-    """Figure 12."""
+def _chain(
+    measured: Measured, senders: Sequence[str] = (), without_faults: Sequence[str] = READINGS
+) -> Named:
+    """Figure 12: all senders unless some are named."""
     found: Named = {}
-    cases = measured.study.experiments["chain"].cases
+    cases = senders or list(measured.study.experiments["chain"].cases)
     runs = {
         (case, hops): measured.values("chain", case, "goodput", at={TO: f"n{hops}"})
         for case in cases
@@ -320,7 +331,7 @@ def _chain(measured: Measured) -> Named:
         found[f"chain_{case}"] = Points(each, geometric=True)
         for ends in ("1", "4"):
             found[f"chain_{case}_{ends}"] = estimate(each[ends])
-    for case in ("reno", *READINGS):
+    for case in without_faults:
         for hops in (1, 4):
             found[f"chain_clean_{case}_{hops}"] = measured.ratio(
                 "chain_clean", case, "reno", at={TO: f"n{hops}"}
@@ -332,10 +343,10 @@ def _chain(measured: Measured) -> Named:
     return found | {"chain_irrelevant": Points(shares)}
 
 
-def _sharing(measured: Measured) -> Named:
+def _sharing(measured: Measured, cases: Sequence[str] = ("reno", *READINGS)) -> Named:
     """Figure 14 and table 3."""
     found: Named = {}
-    for case in ("reno", *READINGS):
+    for case in cases:
         index = [
             measured.estimate("fairness", case, "jain", at={ONE: half, OTHER: half})
             for half in range(1, 7)

@@ -11,7 +11,8 @@ from .values import CWND, DELAY, MSS_BYTES, REORDER, SENDER, SHARE, Named, P, mb
 
 def reasons(measured: Measured) -> Named:
     """Named values: effects of single changes for the claims that differ."""
-    found: Named = {}
+    field = measured.estimate("corner_field", "reno")
+    found: Named = {"corner_field": scaled(field, 1e-3)}
     for name, p in (("6", 0.06), ("8", 0.08)):
         for case in measured.study.experiments["impossible"].cases:
             goodput = measured.estimate("impossible", case, at={P: p})

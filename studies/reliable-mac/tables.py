@@ -42,6 +42,9 @@ READING_LABELS = {
     "upper_over": "data, 2 s the largest of 3000, others overtake",
     "short": "data, mean 50 ms, order kept",
     "short_over": "data, mean 50 ms, others overtake",
+    "field": "data, mean 128 ms, order kept",
+    "field_over": "data, mean 128 ms, others overtake",
+    "field_both": "data and ACKs, mean 128 ms, order kept",
 }
 BURST, BAD = "wlan.cell.channel.mean_burst", "wlan.cell.channel.loss"
 

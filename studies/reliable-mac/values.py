@@ -41,6 +41,9 @@ READINGS = {
     "upper_over": ("0.25 s", "exponential", True, "0 s"),
     "short": ("0.05 s", "exponential", False, "0 s"),
     "short_over": ("0.05 s", "exponential", True, "0 s"),
+    "field": ("0.128 s", "exponential", False, "0 s"),
+    "field_over": ("0.128 s", "exponential", True, "0 s"),
+    "field_both": ("0.128 s", "exponential", False, "0.128 s"),
 }
 """Delay and distribution for data, whether packets overtake, and delay of ACKs."""
 
