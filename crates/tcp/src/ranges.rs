@@ -58,7 +58,12 @@ impl Ranges {
 
     fn insert_below(&mut self, left: u64, right: u64) -> Range {
         let first = self.0.partition_point(|range| range.1 < left);
-        let after = self.0.partition_point(|range| range.0 <= right);
+        // Few ranges are merged at once, and each of them only once.
+        let mut after = first;
+        while self.0.get(after).is_some_and(|range| range.0 <= right) {
+            work::steps(1);
+            after += 1;
+        }
         if first == after {
             work::steps(first.min(self.0.len() - first) + 1);
             self.0.insert(first, (left, right));

@@ -2,6 +2,7 @@
 
 use super::{Record, Scoreboard};
 use retx_units::Time;
+use std::cmp::Reverse;
 
 impl Scoreboard {
     /// Records the retransmission of the segment that begins at `start`.
@@ -16,6 +17,11 @@ impl Scoreboard {
             self.lost_bytes -= length;
             self.lost_segments -= 1;
             record.retransmitted = true;
+            // Usually the segment is that of `next_to_retransmit`, whose entry need not be searched
+            // again.
+            if self.to_retransmit.peek() == Some(&Reverse(start)) {
+                self.to_retransmit.pop();
+            }
         } else if !self.as_linux {
             record.retransmitted = true;
             if !std::mem::replace(&mut record.previous_copy_in_flight, true) {
@@ -122,5 +128,19 @@ mod tests {
         board.mark_retransmitted(Time::ZERO, 1);
         board.mark_retransmitted(Time::ZERO, 1001);
         assert_eq!(board.segment_counts(), (3, 3, 2));
+    }
+
+    /// A tail loss probe may retransmit a later segment while the first lost one still waits.
+    #[test]
+    fn a_retransmission_out_of_turn_leaves_the_first_in_line() {
+        let mut board = Scoreboard::default();
+        for segment in 0..3 {
+            board.push(Time::ZERO, 1 + 1000 * segment, 1000);
+        }
+        board.mark_lost_below(3_001);
+        for (again, next) in [(2_001, Some(1)), (1, Some(1_001)), (1_001, None)] {
+            board.mark_retransmitted(Time::ZERO, again);
+            assert_eq!(board.next_to_retransmit().map(|(start, _)| start), next);
+        }
     }
 }

@@ -66,7 +66,7 @@ impl Connection {
 
     /// Sends an acknowledgment, with SACK blocks if these were negotiated, if one is due and there
     /// is nothing else to send.
-    #[inline(never)]
+    #[inline]
     pub(super) fn acknowledge_gap_fast(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
         if !self.sender.is_quiescent() {
             return None;

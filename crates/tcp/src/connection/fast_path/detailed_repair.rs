@@ -76,7 +76,7 @@ impl Connection {
         // With SACK, an acknowledgment that repeats the window is a duplicate (`is_duplicate`).
         if delivered.sacked > 0 || same_advertised_window {
             self.sample_sack_rtt(now, &delivered);
-            if !self.sack_leaves_recovery() {
+            if !self.sack_keeps_recovery() {
                 self.detect_spurious(segment, snd_una, Some(&delivered));
             }
             self.on_duplicate_ack(now, Some(&delivered), false);
@@ -95,7 +95,7 @@ impl Connection {
     /// Like [`Self::detect_spurious`] for an acknowledgment that only reports new data. Returns
     /// false if that function has to decide.
     #[inline(always)]
-    fn sack_leaves_recovery(&mut self) -> bool {
+    fn sack_keeps_recovery(&mut self) -> bool {
         let sender = &mut self.sender;
         let Some(repair) = sender.repair.allocated_mut() else { return true };
         repair.defers_marking = false;
