@@ -1,60 +1,81 @@
 //! Clock of an endpoint's timestamps. It gives the transmission time of a packet, however long the
 //! packet waited in queues before the capture.
 
-/// Lengths of timestamp ticks that senders use, in nanoseconds.
-const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// Relative tolerances within which a measured tick counts as one of `TICKS_NS`: for the first
-/// estimate, and for the second.
-const TOLERANCES: [f64; 2] = [0.25, 0.05];
-/// Observation times required for the first and for the second estimate of the tick.
-const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
-/// Observation time after which the error of rounding to whole ticks is small.
-const ROUNDED_NS: i64 = 100_000_000;
+/// Lengths of timestamp ticks that senders use, in nanoseconds, in ascending order.
+const TICKS_NS: [i64; 4] = [1_000, 1_000_000, 4_000_000, 10_000_000];
+/// Largest ratio of the measured time per tick to the length of the tick. Queues lengthen the
+/// measured time; the value is a convention, below the ratio of neighbouring lengths in `TICKS_NS`.
+const QUEUED_MAX: f64 = 2.5;
+/// Observation time required for an estimate of the tick.
+const LEAST_NS: i64 = 15_000_000;
+/// Longest queueing delay that is believed (an arbitrary choice). A longer one shows that the
+/// tick is none of `TICKS_NS`.
+const LONGEST_NS: i64 = 4_000_000_000;
 
 /// Timestamp clock of one end.
 #[derive(Debug, Default)]
 pub struct Clock {
     first: Option<(u32, i64)>,
-    timestamp_tick_ns: Option<i64>,
-    /// Least measured time per tick so far. The minimum is used because a growing queue lengthens
-    /// the measured time.
-    each_ns: Option<f64>,
-    /// Least difference between the capture time of a packet and its timestamp, both counted from
-    /// the first packet.
-    offset_ns: i64,
+    /// Index of the tick in `TICKS_NS`; none if unknown.
+    tick: Option<usize>,
+    /// Upper bound of the tick: no packet arrives before its timestamp.
+    bound_ns: Option<f64>,
+    /// True if the tick is none of the usual ones.
+    is_unusual: bool,
+    /// Least difference between the capture time of a packet with data and its timestamp, both
+    /// counted from the first packet, for each tick of `TICKS_NS`; none before any data.
+    offsets_ns: Option<[i64; TICKS_NS.len()]>,
 }
 
 impl Clock {
     /// Nanoseconds per tick, 0 if unknown.
     pub fn timestamp_tick_ns(&self) -> i64 {
-        self.timestamp_tick_ns.unwrap_or(0)
+        self.tick.map_or(0, |index| TICKS_NS[index])
     }
 
-    /// Time at which a packet would have passed the capture without waiting in any queue.
-    pub fn time_without_queueing(&mut self, value: u32, time_ns: i64) -> i64 {
+    /// Time at which a packet would have passed the capture without waiting in any queue. Packets
+    /// without data only help to find the tick, since they are transmitted faster.
+    pub fn time_without_queueing(&mut self, value: u32, time_ns: i64, has_data: bool) -> i64 {
         let (first, first_ns) = *self.first.get_or_insert((value, time_ns));
         let ticks = i64::from(value.wrapping_sub(first) as i32);
-        let elapsed = time_ns - first_ns;
-        let is_long = elapsed >= LEAST_NS[1];
-        let now_ns = elapsed as f64 / ticks.max(1) as f64;
-        if ticks > 0 && elapsed >= ROUNDED_NS {
-            self.each_ns = Some(self.each_ns.map_or(now_ns, |least| least.min(now_ns)));
-        }
-        if ticks > 0 && elapsed >= LEAST_NS[0] && (self.timestamp_tick_ns.is_none() || is_long) {
-            let each = self.each_ns.filter(|_| is_long).unwrap_or(now_ns);
-            let tolerance = TOLERANCES[usize::from(is_long)];
-            let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
-            let found = TICKS_NS.iter().find(is_near).copied();
-            if found != self.timestamp_tick_ns {
-                // The offset was measured with another tick, and is no longer valid.
-                (self.timestamp_tick_ns, self.offset_ns) = (found, i64::MAX);
+        let elapsed_ns = time_ns - first_ns;
+        if ticks > 1 && elapsed_ns >= LEAST_NS {
+            // Both timestamps are rounded, so up to one tick less may have passed.
+            let bound_ns = elapsed_ns as f64 / (ticks - 1) as f64;
+            if self.bound_ns.is_none_or(|least| bound_ns < least) {
+                self.bound_ns = Some(bound_ns);
+                self.tick = self.usual_tick(bound_ns);
             }
         }
-        let Some(timestamp_tick_ns) = self.timestamp_tick_ns else { return time_ns };
-        let ideal = first_ns + ticks * timestamp_tick_ns;
-        self.offset_ns = self.offset_ns.min(time_ns - ideal);
+        if !has_data {
+            return time_ns;
+        }
+        // The tick may be found when data already wait in a queue, so the offsets are measured for
+        // all ticks from the first data on.
+        let offsets_ns = self.offsets_ns.get_or_insert([i64::MAX; TICKS_NS.len()]);
+        // Times in damaged files may lie anywhere, hence the saturating subtractions.
+        let since_ns = |tick_ns: i64| elapsed_ns.saturating_sub(ticks * tick_ns);
+        for (offset_ns, tick_ns) in offsets_ns.iter_mut().zip(TICKS_NS) {
+            *offset_ns = (*offset_ns).min(since_ns(tick_ns));
+        }
+        let Some(index) = self.tick else { return time_ns };
+        let waited_ns = since_ns(TICKS_NS[index]).saturating_sub(offsets_ns[index]);
+        if waited_ns > LONGEST_NS {
+            (self.tick, self.is_unusual) = (None, true);
+            return time_ns;
+        }
         // Two packets with the same timestamp may have been sent up to one tick apart.
-        time_ns.min(ideal + self.offset_ns + timestamp_tick_ns)
+        time_ns - (waited_ns - TICKS_NS[index]).max(0)
+    }
+
+    /// Index of the longest usual tick below this bound. A queue that grows only raises the bound,
+    /// so the tick is found as soon as a packet has waited for a short time.
+    fn usual_tick(&self, bound_ns: f64) -> Option<usize> {
+        let is_near = |tick: &i64| {
+            let tick = *tick as f64;
+            tick <= bound_ns && bound_ns <= QUEUED_MAX * tick
+        };
+        TICKS_NS.iter().rposition(is_near).filter(|_| !self.is_unusual)
     }
 }
 
@@ -68,10 +89,37 @@ mod tests {
         let mut clock = Clock::default();
         for ms in 0..20_000_i64 {
             let queue_ns = ((ms - 200).max(0) * 300_000).min(1_300_000_000);
-            let unqueued_ns = clock.time_without_queueing(ms as u32, ms * 1_000_000 + queue_ns);
+            let unqueued_ns =
+                clock.time_without_queueing(ms as u32, ms * 1_000_000 + queue_ns, true);
             if ms > 1_000 {
                 assert!((unqueued_ns - ms * 1_000_000).abs() < 2_000_000, "{ms} ms: {unqueued_ns}");
             }
         }
+    }
+
+    /// Bursts of ten segments, sent every 36 ms, over a link that takes 10 ms for each.
+    #[test]
+    fn a_slow_link_does_not_hide_the_tick() {
+        let mut clock = Clock::default();
+        clock.time_without_queueing(0, 0, false);
+        for number in 0..200 {
+            let sent_ms = 36 * (1 + number / 10);
+            let time_ns = (46 + 10 * number) * 1_000_000;
+            let unqueued_ns = clock.time_without_queueing(sent_ms as u32, time_ns, true);
+            let late_ns = unqueued_ns - (sent_ms + 10) * 1_000_000;
+            assert!((0..=1_000_000).contains(&late_ns), "{number}: {late_ns}");
+        }
+    }
+
+    /// With a tick of 2 ms, a clock of 1 ms lags by a second every two seconds.
+    #[test]
+    fn an_unusual_tick_is_not_used() {
+        let mut clock = Clock::default();
+        let late_ns = |ms: i64| {
+            let time_ns = ms * 1_000_000;
+            time_ns - clock.time_without_queueing((ms / 2) as u32, time_ns, true)
+        };
+        let late_ns: Vec<i64> = (0..20_000).map(late_ns).collect();
+        assert!(late_ns[9_000..].iter().all(|late_ns| *late_ns == 0));
     }
 }

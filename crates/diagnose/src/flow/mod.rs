@@ -185,7 +185,8 @@ impl Flow {
         }
         let mut sending = self.now(packet, side);
         if let Some((value, _)) = packet.options.timestamps {
-            let unqueued = self.clocks[side].time_without_queueing(value, time_ns);
+            let unqueued =
+                self.clocks[side].time_without_queueing(value, time_ns, packet.payload_bytes > 0);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = unqueued;
                 sending.timestamp_tick_ns = self.clocks[side].timestamp_tick_ns();
