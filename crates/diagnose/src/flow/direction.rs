@@ -185,6 +185,9 @@ pub struct Direction {
     pub(super) undecided_times: UndecidedTimes,
     /// Intervals since data were last sent.
     pub(super) since_data: Vec<IntervalSinceData>,
+    /// Intervals from the newest data until all data were acknowledged; none while data are in
+    /// flight.
+    pub(super) since_last_data: Option<Vec<IntervalSinceData>>,
     /// Evidence that the sender paces, far from it.
     pub(super) paced_bursts: PacedBursts,
     /// The last delay spike; none if the time of its silence is attributed.
@@ -320,6 +323,17 @@ impl Direction {
         let was_idle = self.sender.snd_una >= self.scoreboard.end;
         let (limit, since) = (self.limit_ended_by(now), self.sender.last_activity_ns());
         let length = self.end_interval(now.sent_ns, limit);
+        if payload_bytes > 0 {
+            self.end_time_since_data(payload_bytes, was_idle, now);
+        }
+        self.stall((since, length), limit, now);
+        self.sender.on_new_data(now.sent_ns, was_idle);
+        let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;
+        self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
+    }
+
+    /// Determines from new data which limit held since the data before them.
+    fn end_time_since_data(&mut self, payload_bytes: i64, was_idle: bool, now: &PacketContext) {
         self.note_delay_spike(now);
         if was_idle && !self.has_more && self.is_pause(now) {
             self.reassign_time_since_data(Limit::Application);
@@ -333,11 +347,8 @@ impl Direction {
             self.growth.begin_period(self.scoreboard.end);
         }
         self.since_data.clear();
+        self.since_last_data = None;
         self.note_spacing(was_idle, now);
-        self.stall((since, length), limit, now);
-        self.sender.on_new_data(now.sent_ns, was_idle);
-        let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;
-        self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
     }
 
     /// Episode to which the time of a limit belongs. For a limit by a small congestion window this

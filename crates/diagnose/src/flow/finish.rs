@@ -1,6 +1,5 @@
 //! Diagnosis of a flow after its last packet.
 
-use super::account::Limit;
 use super::cause::{self, LossEvidence};
 use super::direction::{Direction, EpisodeRecord};
 use super::packet_log::{Observed, Verdict};
@@ -132,8 +131,8 @@ impl Flow {
         for ((half, end), before_ns) in sides {
             half.advance_to_end(end_ns);
             *end = before_ns + half.account.close(end_ns, half.current_episode());
+            half.attribute_end_to_application();
             half.correct_limits();
-            half.reassign_time_since_data(Limit::Application);
             half.account.add_syn_time(before_ns);
         }
         ends

@@ -237,6 +237,7 @@ impl Direction {
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
         self.end_interval(arrival_ns, self.account.limit());
         self.account.on_all_acked(arrival_ns);
+        self.since_last_data.get_or_insert_with(|| self.since_data.clone());
     }
 
     /// Records an arrival at the receiver's end. Without timestamps, only the spacing of arrivals

@@ -56,6 +56,15 @@ impl Direction {
         self.undecided_times.discard(is_counted);
     }
 
+    /// Handles the end of the flow: the sender had no more data to send after the last ones.
+    pub(super) fn attribute_end_to_application(&mut self) {
+        // The flow's life has ended when all data were acknowledged, before its FIN.
+        if let Some(intervals) = self.since_last_data.take() {
+            self.since_data = intervals;
+        }
+        self.reassign_time_since_data(Limit::Application);
+    }
+
     /// Handles a retransmission. If a timer has triggered it, the time since the last data is
     /// reassigned to the timeout.
     pub(super) fn attribute_time_since_data(&mut self, by_timer: bool) {

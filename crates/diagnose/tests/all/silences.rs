@@ -4,6 +4,7 @@ use crate::script::{SEGMENT, Script};
 
 const ACK: u8 = 16;
 const PSH: u8 = 8;
+const FIN: u8 = 1;
 
 /// Ten segments, the last one with these flags, and a segment 500 ms after their acknowledgment.
 fn silence(flags: u8) -> retx_diagnose::answer::Flow {
@@ -25,4 +26,15 @@ fn only_a_segment_with_psh_ends_the_data_of_an_application() {
     // The sender had more data, so something else has kept them back.
     let of = silence(ACK).limited_by;
     assert!(of.application < 0.1 && of.slow_start > 0.49, "{of:?}");
+}
+
+/// Nothing but a FIN follows the last data, although they lack PSH.
+#[test]
+fn the_application_limits_a_flow_after_its_last_data() {
+    let mut script = Script::open(false);
+    (0..10).for_each(|number| script.data(40, number));
+    (1..=10).for_each(|number| script.ack(40 + 40 * number, number as u32));
+    script.packet(440, true, (1 + 10 * SEGMENT, 1), (0, ACK | FIN));
+    let flow = script.flow();
+    assert!((flow.limited_by.application - 0.34).abs() < 1e-3, "{:?}", flow.limited_by);
 }
