@@ -148,7 +148,9 @@ impl Direction {
             proof: Proof { evidence: Evidence::None, packet: None },
             episode: None,
             has_dsack: false,
-            frame_informing_sender: None,
+            // The capture shows the acknowledgment before the retransmission, but it reaches the
+            // sender later. Its timestamp shows the sender that an earlier copy has arrived.
+            frame_informing_sender: value.and(self.sender.frame_acking(end)),
             is_acked: end <= self.highest_ack,
             previous_retransmission: self
                 .scoreboard

@@ -205,6 +205,11 @@ impl Sender {
         self.coming.front().is_some_and(|ack| ack.effective_ns <= time_ns)
     }
 
+    /// Frame of the acknowledgment in flight to the sender that covers the data before `end`.
+    pub fn frame_acking(&self, end: i64) -> Option<u64> {
+        self.coming.iter().find(|ack| ack.ack >= end).map(|ack| ack.packet)
+    }
+
     /// Number of consecutive timeouts.
     pub fn backoff(&self) -> u32 {
         self.timeouts
