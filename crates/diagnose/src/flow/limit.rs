@@ -86,8 +86,10 @@ impl Direction {
     fn undo(&mut self, ack: &Ack) {
         let Some(index) = self.current_episode() else { return };
         let episode = &mut self.episodes[index];
-        let is_recovery = matches!(self.sender.state, State::Recovery(_)) && !episode.is_timeout;
-        if !is_recovery || !self.sender.is_linux() {
+        let is_recovery = matches!(self.sender.state, State::Recovery(_));
+        // After the recovery, only DSACK blocks undo the reduction.
+        let is_over = self.sender.is_open() && episode.end_ns.is_some() && !episode.is_undone;
+        if episode.is_timeout || !(is_recovery || is_over) || !self.sender.is_linux() {
             return;
         }
         let mut own = self.records.all[episode.trigger as usize..].iter();
@@ -95,12 +97,14 @@ impl Direction {
             record.frame_informing_sender.is_some_and(|packet| packet <= ack.packet)
         };
         let is_needless = |record: &RetransmissionRecord| {
-            is_known(record) || (record.is_acked && record.needless == Necessity::Yes)
+            let is_shown = record.is_acked && record.needless == Necessity::Yes && !is_over;
+            is_known(record) && (record.has_dsack || !is_over) || is_shown
         };
-        if own.next().is_some_and(is_known) && own.all(is_needless) {
+        if own.next().is_some_and(|it| is_known(it) && is_needless(it)) && own.all(is_needless) {
             self.sender.state = State::Open;
             self.sender.has_reduced = episode.had_reduced;
-            (episode.end_ns, episode.is_undone) = (Some(ack.effective_ns), true);
+            episode.end_ns.get_or_insert(ack.effective_ns);
+            episode.is_undone = true;
             self.sender.rtts.take_shorter_share(0);
         }
     }
