@@ -13,6 +13,7 @@ use super::patterns::{PatternDetectors, SentPacket};
 use super::record::RetransmissionRecords;
 use super::relation::{IpIdentification, Relation};
 use super::scoreboard::{Scoreboard, SendOrder};
+use super::self_clock::SelfClock;
 use super::sender::Sender;
 use super::since_data::IntervalSinceData;
 use super::tentative_limit::{TentativeLimit, UndecidedTimes};
@@ -188,6 +189,8 @@ pub struct Direction {
     /// Intervals from the newest data until all data were acknowledged; none while data are in
     /// flight.
     pub(super) since_last_data: Option<Vec<IntervalSinceData>>,
+    /// The sender as its acknowledgments clock it, at the receiver's end without timestamps.
+    pub(super) self_clock: SelfClock,
     /// Evidence that the sender paces, far from it.
     pub(super) paced_bursts: PacedBursts,
     /// The last delay spike; none if the time of its silence is attributed.
@@ -235,6 +238,7 @@ impl Direction {
         if start == end || packet.control.any(ControlBits::RST) {
             return;
         }
+        let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
         self.advance_to(now.sent_ns);

@@ -54,6 +54,7 @@ impl Direction {
     }
 
     fn take(&mut self, ack: &Ack) {
+        self.clock_ack(ack);
         self.note_release(ack.effective_ns);
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
@@ -184,6 +185,15 @@ impl Direction {
             // provisionally, until a pause shows whether it really is.
             self.growth.begin_period(self.scoreboard.end);
         }
+        // Where queues are invisible, the bytes in flight are known only outside loss recovery.
+        let is_blind = self.busy_period.is_some() && !self.sender.is_open();
+        let flight = if !is_blind && !self.is_busy(now_ns) {
+            flight
+        } else if limit == Limit::Bottleneck {
+            i64::MAX
+        } else {
+            0
+        };
         self.tentative_limit = TentativeLimit { limit, alternative: otherwise, flight, period };
     }
 
@@ -192,7 +202,7 @@ impl Direction {
     /// the limit may have been a send buffer or a clamp of the congestion window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
-        let product = self.bandwidth_delay_bytes().filter(|_| self.busy_period.is_none());
+        let product = self.bandwidth_delay_bytes();
         let enough = product.map(|product| FILLED * product);
         // Where queues are invisible, the bytes in flight are not known well enough to detect a
         // send buffer or a clamp.
@@ -302,10 +312,18 @@ impl Direction {
         self.path.bandwidth_delay_bytes().map(|product| product + segment as f64)
     }
 
+    /// True if data have arrived back to back for a round trip, where queues are invisible.
+    fn is_busy(&self, now_ns: i64) -> bool {
+        self.busy_period
+            .as_ref()
+            .zip(self.sender.rtt_min_ns)
+            .is_some_and(|(run, least)| run.length_ns(now_ns) as f64 >= FILLED * least as f64)
+    }
+
     /// True if the data in flight keep the bottleneck busy.
     fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
-        if let (Some(run), Some(least)) = (&self.busy_period, self.sender.rtt_min_ns) {
-            return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
+        if self.is_busy(now_ns) || (self.busy_period.is_some() && !self.sender.is_open()) {
+            return self.is_busy(now_ns);
         }
         self.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
     }
@@ -320,11 +338,12 @@ impl Direction {
         self.last_payload_bytes < self.largest_payload && !fills_window && !self.has_more
     }
 
-    /// The peer's window counts as full if fewer bytes than this are free: one segment. In a
-    /// capture at the receiver's end, the threshold is larger by the data that an acknowledgment
-    /// releases, because these data arrive one segment at a time.
+    /// The peer's window counts as full if fewer bytes than this are free: one segment. If the
+    /// times of arrival at the receiver's end stand for those of sending, the threshold is larger
+    /// by the data that an acknowledgment releases, which arrive one segment at a time.
     const fn room(&self) -> i64 {
-        self.largest_payload * if self.is_at_receiver { 1 + SEGMENTS_PER_DELAYED_ACK } else { 1 }
+        let is_spread = self.is_at_receiver && self.busy_period.is_none();
+        self.largest_payload * if is_spread { 1 + SEGMENTS_PER_DELAYED_ACK } else { 1 }
     }
 
     /// True if another segment does not fit into the peer's window.

@@ -22,6 +22,7 @@ mod relation;
 mod release;
 mod retransmission;
 mod scoreboard;
+mod self_clock;
 mod sender;
 mod since_data;
 pub mod table;

@@ -84,6 +84,8 @@ impl Direction {
                     is_undone: false,
                 };
                 self.episodes.push(episode);
+                let flight = self.scoreboard.end - self.sender.snd_una;
+                self.self_clock.on_loss(flight, self.largest_payload, is_timeout);
             }
         }
         let limit = if is_timeout && verdict.begins_episode {

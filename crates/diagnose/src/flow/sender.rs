@@ -30,7 +30,7 @@ const DOUBTS_MAX: usize = 64;
 const AT_ONCE_NS: i64 = 1_000_000;
 
 /// Acknowledgment in flight to the sender.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Ack {
     /// Number of the frame in the capture.
     pub packet: u64,
@@ -203,6 +203,11 @@ impl Sender {
     /// True if the next acknowledgment takes effect by this time.
     pub fn awaits_ack_until(&self, time_ns: i64) -> bool {
         self.coming.front().is_some_and(|ack| ack.effective_ns <= time_ns)
+    }
+
+    /// Acknowledgments in flight to the sender.
+    pub fn coming(&self) -> impl Iterator<Item = &Ack> {
+        self.coming.iter()
     }
 
     /// Frame of the acknowledgment in flight to the sender that covers the data before `end`.

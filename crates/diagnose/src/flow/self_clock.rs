@@ -1,0 +1,334 @@
+//! Times at which data were sent, at the receiver's end without timestamps.
+//!
+//! There, queues before the capture hide when data were sent. But a sender is clocked by its
+//! acknowledgments, which the capture shows: it sends a segment as soon as the acknowledgments let
+//! its congestion window reach beyond the segment. This window follows from the initial window and
+//! from its growth by the acknowledged data.
+//!
+//! *Assumptions.* A sender with an initial window of ten segments grows it by all acknowledged
+//! bytes, and leaves slow start by HyStart (RFC 9406, Linux's CUBIC); another one by at most a
+//! segment for each acknowledgment (RFC 5681 §3.1). If more data arrive than the window permits,
+//! the window is larger. If data arrive without waiting although the window had permitted them
+//! earlier, something else limits the sender, and the window is no longer known to grow.
+
+use super::direction::{Direction, PacketContext};
+use super::sender::{Ack, State};
+use crate::packet::Packet;
+
+/// Initial window, in segments, from which on the window grows by all acknowledged bytes.
+const LARGE_INITIAL: i64 = 10;
+/// Data did not wait if the gap before them exceeds the transmission time of a segment by this
+/// factor.
+const IDLE: f64 = 1.5;
+/// A sender that sends nothing for RTT/`LATE` although its window permits it has another limit.
+const LATE: i64 = 8;
+/// HyStart in Linux: number of RTT samples in a round, and limits of the tolerated rise of the RTT.
+const SAMPLES: u32 = 8;
+const RISE_NS: [i64; 2] = [4_000_000, 16_000_000];
+/// Before the first loss, Linux's CUBIC adds a segment for every 20 acknowledged ones.
+const CUBIC_FIRST: i64 = 20;
+/// Smallest window at which Linux's HyStart ends slow start, in segments.
+const HYSTART_MIN: i64 = 16;
+
+/// Congestion window that grows with acknowledgments.
+#[derive(Debug, Clone, Copy, Default)]
+struct GrowingWindow {
+    /// Highest cumulative acknowledgment.
+    una: i64,
+    /// Bytes; 0 if unknown.
+    bytes: i64,
+    /// Bytes acknowledged since the window last grew, in congestion avoidance.
+    acked: i64,
+    /// Receive window in bytes; none if unknown.
+    receive_window: Option<i64>,
+    /// Slow start threshold in bytes; none before the sender leaves slow start.
+    ssthresh: Option<i64>,
+    /// True after the first loss.
+    has_lost: bool,
+    /// True if slow start adds all acknowledged bytes.
+    adds_all: bool,
+}
+
+impl GrowingWindow {
+    /// Position up to which the window permits to send.
+    fn end(&self) -> i64 {
+        self.una + self.receive_window.map_or(self.bytes, |window| window.min(self.bytes))
+    }
+
+    fn on_ack(&mut self, ack: &Ack, segment: i64) {
+        self.receive_window = (ack.window >= 0).then_some(ack.window);
+        let news = ack.ack - self.una;
+        if news <= 0 {
+            return;
+        }
+        self.una = ack.ack;
+        if self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh) {
+            self.bytes += if self.adds_all { news } else { news.min(segment) };
+            return;
+        }
+        self.acked += news;
+        // Only CUBIC grows by more than a segment per window, before any loss.
+        let is_faster = self.adds_all && !self.has_lost;
+        let most = if is_faster { CUBIC_FIRST * segment } else { i64::MAX };
+        let per_segment = self.bytes.min(most);
+        if self.acked >= per_segment {
+            self.acked -= per_segment;
+            self.bytes += segment;
+        }
+    }
+}
+
+/// Round of HyStart.
+#[derive(Debug, Default)]
+struct Round {
+    end: i64,
+    samples: u32,
+    least_ns: i64,
+}
+
+/// Sender that is clocked by its acknowledgments.
+#[derive(Debug, Default)]
+pub struct SelfClock {
+    window: GrowingWindow,
+    /// Arrival time of the newest data, and their time of sending; none before any data.
+    last_ns: Option<(i64, i64)>,
+    /// True once the initial window has been sent.
+    has_begun: bool,
+    /// Time at which data last arrived without waiting, later than permitted.
+    late_ns: Option<i64>,
+    round: Round,
+}
+
+/// Arrival of new data.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    time_ns: i64,
+    start: i64,
+    end: i64,
+    segment: i64,
+    /// True if the sender had all of these data to send together with the data before them.
+    had_more: bool,
+    /// Transmission time of a segment; none if unknown.
+    segment_ns: Option<f64>,
+    rtt_ns: i64,
+}
+
+impl SelfClock {
+    /// Time at which data were sent, given the acknowledgments on their way to the sender.
+    fn sent_ns<'a>(&mut self, it: &Arrival, coming: impl Iterator<Item = &'a Ack>) -> i64 {
+        let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
+        let gap_ns = it.time_ns - arrived_ns;
+        let is_idle = it.segment_ns.is_some_and(|ns| gap_ns as f64 > IDLE * ns);
+        let segment_ns = it.segment_ns.unwrap_or(0.0) as i64;
+        let mut window = self.window;
+        let mut released_ns = (it.end <= window.end()).then_some(last_ns);
+        for ack in coming.take_while(|ack| ack.effective_ns <= it.time_ns) {
+            // Only after a gap it matters what later acknowledgments permit.
+            if released_ns.is_some() && !is_idle {
+                break;
+            }
+            window.on_ack(ack, it.segment);
+            if it.end <= window.end() {
+                released_ns = released_ns.or(Some(last_ns.max(ack.effective_ns + segment_ns)));
+            }
+        }
+        let is_initial = self.is_initial(it, is_idle, window.una);
+        let spare = window.end() - it.end;
+        let is_permitted = |most: i64| it.end - window.una <= most;
+        if spare < 0 && !is_initial && window.receive_window.is_none_or(is_permitted) {
+            // The window is larger than assumed.
+            self.window.bytes += it.end - window.una - window.bytes;
+        }
+        let sent_ns = match released_ns {
+            // The application wrote the data late, or Nagle's algorithm held them back.
+            _ if is_idle && !it.had_more && window.una >= it.start => it.time_ns,
+            _ if is_initial => last_ns,
+            Some(ns) if is_idle && gap_ns < it.rtt_ns && it.time_ns - ns > it.rtt_ns / LATE => {
+                // A delay on the path has the same effect, but rarely in two round trips in a row.
+                let before_ns = self.late_ns.replace(it.time_ns);
+                if before_ns.is_none_or(|before_ns| it.time_ns - before_ns > 2 * it.rtt_ns) {
+                    ns
+                } else {
+                    self.window.bytes = (self.window.bytes - spare).max(2 * it.segment);
+                    self.window.ssthresh = Some(self.window.bytes);
+                    it.time_ns
+                }
+            }
+            Some(ns) => ns.min(it.time_ns),
+            None => it.time_ns,
+        };
+        self.last_ns = Some((it.time_ns, sent_ns));
+        sent_ns
+    }
+
+    /// True if data belong to the initial window: they have followed the first data without a gap.
+    /// If ten segments do, the initial window is a large one.
+    fn is_initial(&mut self, it: &Arrival, is_idle: bool, una: i64) -> bool {
+        self.has_begun |= is_idle || it.end > LARGE_INITIAL * it.segment + 1;
+        if self.has_begun {
+            return false;
+        }
+        // The SYN has been acknowledged.
+        self.window.una = self.window.una.max(1);
+        if it.end > LARGE_INITIAL * it.segment {
+            self.window.adds_all = true;
+            self.window.bytes = it.end - 1 + (self.window.una - 1).max(0);
+        } else {
+            self.window.bytes = self.window.bytes.max(it.end - una.max(1));
+        }
+        true
+    }
+
+    /// Handles an acknowledgment that reaches the sender, which has sent everything before `end`.
+    fn on_ack(&mut self, ack: &Ack, end: i64, segment: i64, least_ns: i64) {
+        self.window.on_ack(ack, segment);
+        let round = &mut self.round;
+        if ack.ack >= round.end {
+            *round = Round { end, samples: 0, least_ns: i64::MAX };
+        }
+        let Some(rtt_ns) = ack.rtt_ns.filter(|_| self.window.adds_all) else { return };
+        (round.samples, round.least_ns) = (round.samples + 1, round.least_ns.min(rtt_ns));
+        let allowed_ns = least_ns + (least_ns / 8).clamp(RISE_NS[0], RISE_NS[1]);
+        let is_large = self.window.bytes >= HYSTART_MIN * segment;
+        if round.samples == SAMPLES && is_large && round.least_ns >= allowed_ns {
+            self.window.ssthresh.get_or_insert(self.window.bytes);
+        }
+    }
+
+    /// Handles the first retransmission of an episode, with `flight` bytes in flight, in segments
+    /// of `segment` bytes.
+    pub(super) fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
+        // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6).
+        let ssthresh = if self.window.adds_all { flight / 10 * 7 } else { flight / 2 };
+        self.window.ssthresh = Some(ssthresh);
+        self.window.bytes = if is_timeout { segment } else { ssthresh };
+        (self.window.has_lost, self.window.acked) = (true, 0);
+    }
+}
+
+impl Direction {
+    /// Context of a packet with the time at which it was sent, if only the acknowledgments show
+    /// this time.
+    pub(super) fn with_clocked_time(
+        &mut self,
+        packet: &Packet,
+        start: i64,
+        now: &PacketContext,
+    ) -> PacketContext {
+        let payload_bytes = i64::from(packet.payload_bytes);
+        let is_new = payload_bytes > 0 && start >= self.scoreboard.end;
+        let is_blind = now.is_at_receiver() && packet.options.timestamps.is_none();
+        let Some(rtt_ns) = now.rtt().filter(|_| is_blind && is_new) else { return *now };
+        let segment = self.largest_payload.max(payload_bytes);
+        let arrival = Arrival {
+            time_ns: now.time_ns,
+            start,
+            end: start + payload_bytes,
+            segment,
+            had_more: self.has_more && payload_bytes == segment,
+            segment_ns: self.segment_ns(),
+            rtt_ns,
+        };
+        if self.sender.state != State::Open {
+            self.self_clock.last_ns = Some((now.time_ns, now.time_ns));
+            return *now;
+        }
+        let sent_ns = self.self_clock.sent_ns(&arrival, self.sender.coming());
+        PacketContext { sent_ns, ..*now }
+    }
+
+    /// Lets the self-clocked sender handle an acknowledgment.
+    pub(super) fn clock_ack(&mut self, ack: &Ack) {
+        let least_ns = self.sender.rtt_min_ns.unwrap_or(0);
+        self.self_clock.on_ack(ack, self.scoreboard.end, self.largest_payload, least_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    const MS: i64 = 1_000_000;
+    const SEGMENT: i64 = 1_000;
+    const RTT_NS: i64 = 40 * MS;
+
+    fn ack(effective_ns: i64, segments: i64) -> Ack {
+        Ack { effective_ns, ack: 1 + segments * SEGMENT, window: 1 << 30, ..Ack::default() }
+    }
+
+    fn arrival(time_ns: i64, number: i64, segment_ns: i64) -> Arrival {
+        Arrival {
+            time_ns,
+            start: 1 + number * SEGMENT,
+            end: 1 + (number + 1) * SEGMENT,
+            segment: SEGMENT,
+            had_more: true,
+            segment_ns: Some(segment_ns as f64),
+            rtt_ns: RTT_NS,
+        }
+    }
+
+    /// Times of sending and of arrival of segments in slow start, over a bottleneck that takes
+    /// `segment_ns` for each, and the acknowledgments of every second one.
+    fn slow_start(initial: i64, each_ack: i64, segment_ns: i64) -> (Vec<[i64; 2]>, Vec<Ack>) {
+        let (mut window, mut una, mut free_ns, mut now_ns) = (initial, 0, 0, 0);
+        let (mut sent, mut acks) = (Vec::new(), Vec::new());
+        for number in 0..70 {
+            while number >= una + window {
+                let next: &Ack = &acks[(una / 2) as usize];
+                (now_ns, una, window) = (next.effective_ns, una + 2, window + each_ack);
+            }
+            free_ns = free_ns.max(now_ns) + segment_ns;
+            sent.push([now_ns, free_ns]);
+            if number % 2 == 1 {
+                acks.push(ack(free_ns + RTT_NS, number + 1));
+            }
+        }
+        (sent, acks)
+    }
+
+    /// Largest error of the times of sending, in transmission times of a segment.
+    fn largest_error(initial: i64, each_ack: i64, segment_ns: i64) -> i64 {
+        let (sent, acks) = slow_start(initial, each_ack, segment_ns);
+        let mut clock = SelfClock::default();
+        let mut coming = VecDeque::new();
+        let mut left = acks.into_iter();
+        let mut largest_ns = 0;
+        for (number, [sent_ns, arrived_ns]) in sent.iter().enumerate() {
+            let it = arrival(*arrived_ns, number as i64, segment_ns);
+            let found_ns = clock.sent_ns(&it, coming.iter());
+            largest_ns = largest_ns.max((found_ns - segment_ns - sent_ns).abs());
+            while coming.front().is_some_and(|ack: &Ack| ack.effective_ns <= found_ns) {
+                let ack = coming.pop_front().expect("an acknowledgment");
+                clock.on_ack(&ack, it.end, SEGMENT, RTT_NS);
+            }
+            coming.extend(if number % 2 == 1 { left.next() } else { None });
+        }
+        largest_ns / segment_ns
+    }
+
+    #[test]
+    fn acknowledgments_show_when_data_were_sent() {
+        // The queue grows to 47, 56 and 26 segments.
+        assert!(largest_error(3, 1, 10 * MS) <= 1);
+        assert!(largest_error(10, 2, 10 * MS) <= 1);
+        assert!(largest_error(10, 2, MS) <= 1);
+    }
+
+    /// Ten segments in each round trip, although all are acknowledged at once.
+    #[test]
+    fn a_sender_that_leaves_its_window_unused_has_another_limit() {
+        let mut clock = SelfClock::default();
+        for round in 0..6 {
+            for number in 0..10 {
+                let time_ns = (1 + round) * RTT_NS + 20 * MS + number * MS;
+                let acks = [ack(time_ns - 20 * MS - number * MS, 10 * round)];
+                let it = arrival(time_ns, 10 * round + number, MS);
+                let sent_ns = clock.sent_ns(&it, acks.iter());
+                clock.on_ack(&acks[0], it.end, SEGMENT, RTT_NS);
+                assert!(round < 3 || sent_ns >= time_ns - number * MS, "{round} {number}");
+            }
+        }
+    }
+}
