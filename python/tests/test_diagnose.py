@@ -97,6 +97,12 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (13196, "receiver"),
         (13121, "receiver"),
         (13015, "receiver"),
+        (16100, "middle"),
+        (16157, "sender"),
+        (16166, "sender"),
+        (16184, "receiver"),
+        (16053, "receiver"),
+        (16101, "receiver"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -104,8 +110,12 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     probe of a single segment as a timeout (13), half of a timeout as Nagle's (32), a full window
     that kept the bottleneck busy as the limit (64), a receiver that delays ACKs as one that does
     not (4), the round trip of a SYN as that of a full segment (12), pacing as slow start (18 and
-    32), data that waited before the capture as missing from the application (15), and a timeout
-    during a delay spike as the application's (18).
+    32), data that waited before the capture as missing from the application (15), a timeout
+    during a delay spike as the application's (18), a recovery as lasting although an ACK had shown
+    it to be needless (17), a window as reduced although DSACK had undone the reduction (24), the
+    bottleneck as slow start behind a queue that hid the tick of timestamps (59), the application's
+    time and Nagle's as the bottleneck's without timestamps (16 and 25), and data that Nagle's
+    algorithm held back until a tail loss probe as limited by the bottleneck (37).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

@@ -338,13 +338,17 @@ impl Direction {
 
     /// Determines from new data which limit held since the data before them.
     fn end_time_since_data(&mut self, payload_bytes: i64, was_idle: bool, now: &PacketContext) {
-        self.note_delay_spike(now);
+        let is_partial = payload_bytes < self.largest_payload;
+        let is_held = !was_idle && is_partial && self.is_probe(now);
+        if !is_held {
+            self.note_delay_spike(now);
+        }
         if was_idle && !self.has_more && self.is_pause(now) {
             self.reassign_time_since_data(Limit::Application);
             self.growth.begin_period(self.scoreboard.end);
-        } else if was_idle && payload_bytes < self.largest_payload {
-            // A partial segment was sent when everything was acknowledged: Nagle's algorithm had
-            // held it back.
+        } else if is_held || (was_idle && is_partial) {
+            // A partial segment was sent when everything was acknowledged, or as a tail loss probe:
+            // Nagle's algorithm had held it back.
             self.reassign_time_since_data(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
             self.reassign_time_since_data(Limit::Pacing);

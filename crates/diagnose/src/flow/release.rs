@@ -31,6 +31,17 @@ impl Direction {
         since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
+    /// True if a timer has sent new data that the sender had before, as a tail loss probe (RFC 8985
+    /// §7.3). Linux's Nagle algorithm holds no data back if only full segments are in flight.
+    pub(super) fn is_probe(&self, now: &PacketContext) -> bool {
+        let since_ns = now.sent_ns - self.sender.last_activity_ns() - now.timestamp_tick_ns;
+        let is_silent = self.sender.rtt_min_ns.is_some_and(|least| since_ns > least);
+        // Without timestamps, far from the sender, data that waited elsewhere look the same.
+        let is_time_known = now.timestamp_tick_ns > 0 || !is_far(now);
+        let is_ready = self.has_more && self.sender.is_open();
+        is_silent && is_time_known && is_ready && !self.sender.is_linux()
+    }
+
     /// Limit that ended when these data were sent. If the capture is not at the sender, an
     /// acknowledgment may have reached the sender a little later than assumed. Data that the
     /// acknowledgment released then end the limit that was in force before it.
