@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// With a tick of 2 ms, a clock of 1 ms lags by a second every two seconds.
+    /// A clock of 1 ms lags by a second every two seconds behind ticks of 2 ms.
     #[test]
     fn an_unusual_tick_is_not_used() {
         let mut clock = Clock::default();

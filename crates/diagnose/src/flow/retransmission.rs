@@ -70,10 +70,9 @@ impl Direction {
                 let (trigger, start_ns, end_position) = (index, now.sent_ns, self.scoreboard.end);
                 let (rtt_ns, end_ns) = (self.sender.rtts.current_ns(), None);
                 let shorter_rtt_share = self.sender.rtts.take_shorter_share(rtt_ns);
-                let was_bottleneck_limited = self.account.limit() == Limit::Bottleneck;
                 let episode = EpisodeRecord {
                     is_timeout,
-                    was_bottleneck_limited,
+                    was_bottleneck_limited: self.account.limit() == Limit::Bottleneck,
                     trigger,
                     rtt_ns,
                     shorter_rtt_share,
@@ -84,8 +83,7 @@ impl Direction {
                     is_undone: false,
                 };
                 self.episodes.push(episode);
-                let flight = self.scoreboard.end - self.sender.snd_una;
-                self.self_clock.on_loss(flight, self.largest_payload, is_timeout);
+                self.clock_loss(is_timeout);
             }
         }
         let limit = if is_timeout && verdict.begins_episode {

@@ -25,7 +25,7 @@ const LATE: i64 = 8;
 /// HyStart in Linux: number of RTT samples in a round, and limits of the tolerated rise of the RTT.
 const SAMPLES: u32 = 8;
 const RISE_NS: [i64; 2] = [4_000_000, 16_000_000];
-/// Before the first loss, Linux's CUBIC adds a segment for every 20 acknowledged ones.
+/// Number of acknowledged segments for which Linux's CUBIC adds one, before the first loss.
 const CUBIC_FIRST: i64 = 20;
 /// Smallest window at which Linux's HyStart ends slow start, in segments.
 const HYSTART_MIN: i64 = 16;
@@ -197,7 +197,7 @@ impl SelfClock {
 
     /// Handles the first retransmission of an episode, with `flight` bytes in flight, in segments
     /// of `segment` bytes.
-    pub(super) fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
+    fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
         // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6).
         let ssthresh = if self.window.adds_all { flight / 10 * 7 } else { flight / 2 };
         self.window.ssthresh = Some(ssthresh);
@@ -235,6 +235,12 @@ impl Direction {
         }
         let sent_ns = self.self_clock.sent_ns(&arrival, self.sender.coming());
         PacketContext { sent_ns, ..*now }
+    }
+
+    /// Lets the self-clocked sender handle the first retransmission of an episode.
+    pub(super) fn clock_loss(&mut self, is_timeout: bool) {
+        let flight = self.scoreboard.end - self.sender.snd_una;
+        self.self_clock.on_loss(flight, self.largest_payload, is_timeout);
     }
 
     /// Lets the self-clocked sender handle an acknowledgment.
