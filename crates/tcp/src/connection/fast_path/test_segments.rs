@@ -1,12 +1,12 @@
 //! Segments that the fast paths take, with the same effect as on the general path.
 
 use super::kept;
-use crate::connection::fast_path::{FastPathResult, Receiving, Sending};
+use crate::connection::fast_path::{FastPathResult, Receiving};
 use crate::connection::outgoing::Outcome;
 use crate::connection::testing::{at, config, in_recovery, open, sent_by, with_flight};
 use crate::connection::{Connection, Parameters, Transmit};
 use retx_units::Time;
-use retx_wire::{Flags, PlainSegment, SackBlock, Segment, Timestamps};
+use retx_wire::{Flags, PlainSegment, Timestamps};
 use std::sync::Arc;
 
 type Change = fn(&mut Connection);
@@ -34,7 +34,7 @@ fn both(connection: &Connection, plain: PlainSegment, timestamps: Option<Timesta
 
 /// Segment that a connection expects next, without payload, and without an acknowledgment of new
 /// data.
-fn expected_by(it: &Connection) -> (PlainSegment, Option<Timestamps>) {
+pub(super) fn expected_by(it: &Connection) -> (PlainSegment, Option<Timestamps>) {
     let plain = PlainSegment {
         seq: it.rcv_nxt_seq(),
         ack: it.seq_at(it.sender.snd_una),
@@ -186,63 +186,6 @@ fn a_duplicate_ack_inflates_the_window() {
     assert!(!both(&near, PlainSegment { ack: plain.ack.add(1_000), ..plain }, None));
     let with_sack = in_recovery(&config("sack"))[0].clone();
     assert!(!both(&with_sack, expected_by(&with_sack).0, None), "with SACK there are blocks");
-}
-
-/// A duplicate ACK is handled at once if its first block alone is new.
-#[test]
-fn a_duplicate_ack_with_one_new_block_is_taken() {
-    ["sack", "linux"].into_iter().for_each(check_blocks);
-}
-
-fn check_blocks(name: &str) {
-    let near = in_recovery(&config(name))[0].clone();
-    let (plain, timestamps) = expected_by(&near);
-    let (smss, max) = (near.sender.window.smss, near.flight_size() as u32);
-    let block = |left: u32, right: u32| SackBlock {
-        left: plain.ack.add(left),
-        right: plain.ack.add(right),
-    };
-    let known = near.sender.board.last_sack.as_ref().expect("blocks").as_slice()[0];
-    let end = known.right.0.wrapping_sub(plain.ack.0);
-    let with = |blocks: &[SackBlock]| {
-        let mut segment: Segment = plain.segment(timestamps);
-        blocks.iter().for_each(|block| segment.options.sack.push(*block));
-        segment
-    };
-    let fresh = block(max - smss, max);
-    let base = with(&[fresh, known]);
-    let takes = |segment: &Segment| {
-        let mut after = near.clone();
-        let taken = after.handle_sack_fast(at(80), segment);
-        assert!(taken || kept(&after) == kept(&near), "a refused segment leaves no trace");
-        if taken {
-            let mut general = near.clone();
-            general.fast_paths.sending = Sending::General;
-            general.handle_packet(at(80), segment, retx_wire::Ecn::NotEct);
-            assert_eq!(kept(&after), kept(&general));
-            assert_eq!(after.sender.dupacks - near.sender.dupacks, 1);
-        }
-        taken
-    };
-    assert!(max > end && end > 3 * smss && takes(&base), "{name}: {max} {end}");
-    assert!(takes(&Segment { flags: Flags::ACK.with(Flags::PSH), ..base }));
-    assert!(!takes(&Segment { flags: Flags::ACK.with(Flags::ECE), ..base }));
-    assert!(!takes(&Segment { payload_bytes: 1, ..base }));
-    assert!(!takes(&Segment { loss_notice: true, ..base }));
-    assert!(!takes(&Segment { seq: base.seq.add(1), ..base }));
-    assert!(!takes(&Segment { ack: base.ack.add(1), ..base }));
-    assert!(!takes(&with(&[fresh, block(smss, end - smss)])), "unknown second block");
-    let inside = block(2 * smss, 3 * smss);
-    assert!(!takes(&with(&[inside, known])), "a DSACK lies within the second block");
-    assert!(!takes(&with(&[block(max, max), known])), "empty block");
-    assert!(!takes(&with(&[block(max - smss, max + 1), known])), "never sent");
-    assert!(!takes(&with(&[block(u32::MAX, max), known])), "acknowledged already");
-    assert!(!takes(&with(&[])));
-    if let Some(Timestamps { value, echo }) = timestamps {
-        let mut old = base;
-        old.options.timestamps = Some(Timestamps { value: value.wrapping_sub(1), echo });
-        assert!(!takes(&old), "PAWS");
-    }
 }
 
 fn label(outcome: Option<Outcome>) -> &'static str {

@@ -3,6 +3,8 @@
 
 #[path = "test_conditions.rs"]
 mod conditions;
+#[path = "test_sacks.rs"]
+mod sacks;
 #[path = "test_segments.rs"]
 mod segments;
 
