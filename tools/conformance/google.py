@@ -40,15 +40,13 @@ REASONS = {
     r"notsent_lowat/notsent-lowat-default": KERNEL
     + "20 segments leave at once where 16 are expected",
     r"gro/.*": KERNEL + "a segment without the ACK bit is not acknowledged",
-    r"ioctl/ioctl-siocinq-fin": KERNEL
-    + "the FIN is acknowledged after 43 ms, as here, where it is expected to be at once",
     r"shutdown/shutdown-rdwr-send-queue-ack-close": KERNEL
     + "a probe that is expected at 18 ms comes at 24 ms",
     r"shutdown/shutdown-rdwr-write-queue-close": KERNEL
     + "the FIN that is expected again at 31 ms comes at 48 ms",
     r"cubic/cubic-rack-reo-.*": "tcpi_reord_seen, the number of reorderings, is not told",
-    r"inq/.*": "a FIN with data is acknowledged after 42 ms where the kernel acknowledges at once: "
-    "it takes no segment for larger than its own MSS, and counts the FIN",
+    r"blocking/blocking-write": KERNEL
+    + "the write returns 100 ms later, as here: each packet of two segments takes memory",
     r"ts_recent/invalid_ack": KERNEL
     + "an acknowledgment of what was not sent is answered, as here",
 }

@@ -31,6 +31,7 @@ const FIELDS: &[(&str, usize, usize)] = &[
     ("tcpi_snd_cwnd", 80, 4),
     ("tcpi_advmss", 84, 4),
     ("tcpi_reordering", 88, 4),
+    ("tcpi_rcv_rtt", 92, 4),
     ("tcpi_total_retrans", 100, 4),
     ("tcpi_bytes_acked", 120, 8),
     ("tcpi_bytes_received", 128, 8),

@@ -97,6 +97,20 @@ impl Reassembly {
         blocks
     }
 
+    /// Number of blocks before the first one, in the order of the SACK option, that `left` …
+    /// `right` − 1 touch or overlap; the number of all blocks if they touch none.
+    pub fn newer_blocks(&self, left: u64, right: u64) -> usize {
+        let mut newer = 0;
+        for (index, Arrival { range, .. }) in self.recent.iter().enumerate() {
+            if range.1 > 0 && left <= range.1 && range.0 <= right {
+                break;
+            }
+            let counted = self.recent[..index].iter().any(|before| before.range.0 == range.0);
+            newer += usize::from(range.1 > 0 && !counted);
+        }
+        newer
+    }
+
     /// Records the newest arrival as the first in the order of SACK blocks.
     fn note_arrival(&mut self, position: u64, range: (u64, u64)) {
         let mut old = self.recent.len() - 1;
@@ -131,8 +145,16 @@ mod tests {
         reassembly.insert(20, 30);
         reassembly.insert(40, 50);
         assert_eq!(blocks(&reassembly), [(40, 50), (20, 30)]);
+        assert_eq!(
+            [(10, 20), (50, 60), (51, 60)].map(|(a, b)| reassembly.newer_blocks(a, b)),
+            [1, 0, 2]
+        );
         reassembly.insert(60, 70);
         reassembly.insert(30, 35);
+        assert_eq!(
+            [(30, 31), (35, 36), (38, 40)].map(|(a, b)| reassembly.newer_blocks(a, b)),
+            [0, 0, 2]
+        );
         assert_eq!(blocks(&reassembly), [(20, 35), (60, 70), (40, 50)]);
         reassembly.insert(35, 40);
         assert_eq!(blocks(&reassembly), [(20, 50), (60, 70)]);

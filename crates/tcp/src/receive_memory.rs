@@ -24,9 +24,10 @@
 //!   last)/last) + out-of-order span)/ratio. With each segment beyond a gap, it grows to (2·last +
 //!   out-of-order span)/ratio. Its maximum is `receive_autotuning`; a size fixed by the application
 //!   never changes.
-//! - *RTT.* Samples are the timestamp echoes of full segments, and the times in which a window of
-//!   data arrives. A sample below the estimate replaces it. A larger echo is averaged into the
-//!   estimate with weight 1/8 if no data wait to be read.
+//! - *RTT.* Samples are the timestamp echoes of full segments, if no earlier segment, such as a
+//!   pure ACK, had the same echo, and the times in which a window of data arrives. A sample below
+//!   the estimate replaces it. A larger echo is averaged into the estimate with weight 1/8 if no
+//!   data wait to be read.
 //!
 //! *Where we differ.* The memory of a packet is that of a packet from a TUN device (`memory.rs`).
 //! Waiting data are counted as if they had arrived in full segments. RTTs are measured in timestamp
@@ -83,7 +84,8 @@ pub(crate) struct ReceiveMemory {
     rtt8: u64,
     /// End position and start time of the current RTT measurement by a window of data.
     measured: Option<(u64, Time)>,
-    last_echo: u32,
+    /// Timestamp echoed by the last segment (`rcv_rtt_last_tsecr`).
+    pub last_echo: u32,
     now: Time,
     known: Known,
 }
@@ -224,18 +226,10 @@ impl ReceiveMemory {
         self.window
     }
 
-    /// True if this echo was the last one used.
-    pub const fn is_last_echo(&self, echo: u32) -> bool {
-        echo == self.last_echo
-    }
-
-    /// Handles the RTT of a timestamp echo in a full segment; an echo is used only once.
-    pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &ReceiverState) {
-        if echo == self.last_echo {
-            return;
-        }
-        self.last_echo = echo;
-        if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
+    /// Handles the RTT of a new timestamp echo in a full segment. Linux ignores an RTT of no whole
+    /// tick.
+    pub fn on_echo(&mut self, rtt: Duration, at: &ReceiverState) {
+        if !rtt.is_zero() {
             self.sample(rtt, at.rcv_nxt == at.read);
         }
     }

@@ -1,15 +1,18 @@
 //! *What it does.* Delays ACKs of segments beyond a gap, so that one ACK covers several of them.
 //!
-//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`, with its defaults of
+//! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`,
+//! `tcp_sack_new_ofo_skb`, with its defaults of
 //! `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`.
 //!
 //! *Equations.* After three duplicate ACKs of a position, up to 44 further ones are merged into one
 //! ACK. This ACK is sent min(RTT/20, 1 ms) + 100 µs (slack) after the first of them was due. RTT is
 //! the smaller of the receiver's and the sender's estimates; it is 0 before the receiver has one.
 //!
+//! While an ACK is held back, a segment that belongs to none of the two newest blocks beyond gaps
+//! sends it at once, and is not acknowledged itself (`connection/receive/held.rs`).
+//!
 //! *Where we differ.* The timer always uses the whole slack. Segments that arrive twice are
-//! acknowledged at once, and a third block of data beyond gaps does not release waiting ACKs. A
-//! receive buffer measured in payload provides no RTT.
+//! acknowledged at once. A receive buffer measured in payload provides no RTT.
 
 use crate::lazy::LazyDefault;
 use retx_units::{Duration, Time};
@@ -51,6 +54,11 @@ impl SackCompression {
         }
         self.held += 1;
         Some(now + (rtt.unwrap_or(Duration::ZERO) / 20).min(LONGEST) + SLACK)
+    }
+
+    /// True if an acknowledgment is held back.
+    pub const fn holds_ack(&self) -> bool {
+        self.held > 0
     }
 
     /// Handles the transmission of an acknowledgment.

@@ -78,7 +78,7 @@ impl Host {
     }
 
     /// True if a transfer never waits: it transfers what it can and returns.
-    fn never_waits(&self, transfer: &Transfer) -> bool {
+    pub(super) fn never_waits(&self, transfer: &Transfer) -> bool {
         self.is_nonblocking(&Operation::Write(*transfer))
     }
 
@@ -269,35 +269,6 @@ impl Host {
             (true, 0) => Return::Done(0),
             (true, _) => Return::Error("EFAULT"),
         })
-    }
-
-    /// Continues a write of which `written` bytes have been accepted. On a blocking socket the call
-    /// waits until all its bytes have been accepted.
-    ///
-    /// # Errors
-    /// No such descriptor.
-    pub fn continue_write(
-        &mut self,
-        now: Time,
-        transfer: &Transfer,
-        written: &mut u64,
-    ) -> Result<Return, Fault> {
-        // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
-        // `has_room`). A part of the write might fit earlier.
-        let end = self.end_for_fd(transfer.fd)?.map(|end| &self.ends[end]);
-        if *written > 0 && end.is_some_and(|end| end.found_buffer_full && end.error.is_none()) {
-            return Ok(Return::Wait);
-        }
-        let left = Transfer { bytes: transfer.bytes - *written, ..*transfer };
-        match self.call(now, &Operation::Write(left), None)? {
-            Return::Done(taken) => *written += taken as u64,
-            // If some bytes have been accepted, the call returns their number, and a later call
-            // returns the error.
-            Return::Error(_) if *written > 0 => return Ok(Return::Done(*written as i64)),
-            answer => return Ok(answer),
-        }
-        let waits = *written < transfer.bytes && !self.never_waits(transfer);
-        Ok(if waits { Return::Wait } else { Return::Done(*written as i64) })
     }
 
     fn shutdown(&mut self, now: Time, fd: i32, read: bool, write: bool) -> Result<Return, Fault> {

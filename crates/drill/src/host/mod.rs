@@ -10,6 +10,7 @@ pub mod ready;
 mod settings;
 mod socket_end;
 mod stamps;
+mod writes;
 
 pub use calls::Fault;
 pub use limits::{LimitClocks, unsent_bytes};

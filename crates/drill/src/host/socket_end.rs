@@ -8,10 +8,6 @@ use retx_tcp::{Connection, Event, State, Transmit};
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Memory that Linux charges for a packet in the send queue in addition to its data
-/// (`skb->truesize`).
-const PACKET_MEMORY_BYTES: u64 = 1_280;
-
 /// A connection, and the state of its socket.
 #[derive(Debug, Clone)]
 pub struct SocketEnd {
@@ -55,6 +51,8 @@ pub struct SocketEnd {
     pub wakeups: u64,
     /// True from a write that finds the send buffer full until enough of the buffer is free again.
     pub found_buffer_full: bool,
+    /// True while a blocking write waits for the connection or for its buffer.
+    pub write_waits: bool,
     /// Number of readable bytes at the previous call of [`Self::wake_waiters`].
     woken_at: u64,
     /// Segments sent and not yet acknowledged, as (first position, position after the last).
@@ -124,6 +122,7 @@ impl SocketEnd {
             limits: LimitClocks::default(),
             wakeups: 0,
             found_buffer_full: false,
+            write_waits: false,
             woken_at: 0,
             flight: VecDeque::new(),
         }
@@ -249,11 +248,11 @@ impl SocketEnd {
 
     /// Bytes of the send buffer in use.
     fn used(&self) -> u64 {
-        let bytes = self.connection.unacknowledged();
-        if !self.counts_buffer_memory {
-            return bytes;
+        if self.counts_buffer_memory {
+            self.connection.send_memory_taken()
+        } else {
+            self.connection.unacknowledged()
         }
-        bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
     }
 
     /// Number of bytes that the connection accepts of a write of `bytes`; 0 if the write has to

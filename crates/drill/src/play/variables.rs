@@ -102,6 +102,7 @@ const LOOKS: &[(&str, Look)] = &[
         end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
     }),
     ("tcpi_rcv_mss", |end, _| end.connection.info().rcv_mss.into()),
+    ("tcpi_rcv_rtt", |end, _| end.connection.info().rcv_rtt.map_or(0, micros)),
     ("tcpi_busy_time", |end, now| micros(end.limits.busy_time(now))),
     ("tcpi_rwnd_limited", |end, now| micros(end.limits.peer_window_limited_time(now))),
     ("tcpi_sndbuf_limited", |end, now| micros(end.limits.send_buffer_limited_time(now))),

@@ -129,6 +129,8 @@ impl Connection {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
+        // In other states Linux takes no RTT for the receive buffer (`tcp_rcv_state_process`).
+        let established = self.state == State::Established;
         if self.state == State::SynReceived {
             if !self.acknowledges_syn(segment) {
                 self.refuse(segment);
@@ -138,6 +140,10 @@ impl Connection {
         }
         if !self.process_ack(now, segment, position) {
             return;
+        }
+        if established && self.timestamps {
+            let echo = segment.options.timestamps.map(|it| it.echo);
+            self.update_receive_rtt(now, segment.seq_len(), echo);
         }
         self.note_arrival(now);
         self.advance_close(now);
@@ -149,16 +155,8 @@ impl Connection {
                     return;
                 }
                 self.process_ecn_field(now, segment);
-                let echo = segment.options.timestamps.filter(|_| self.timestamps);
-                self.process_data_and_fin(
-                    now,
-                    &SegmentData {
-                        position,
-                        payload_bytes: segment.payload_bytes,
-                        flags: segment.flags,
-                        echo: echo.map(|it| it.echo),
-                    },
-                );
+                let Segment { payload_bytes, flags, .. } = *segment;
+                self.process_data_and_fin(now, &SegmentData { position, payload_bytes, flags });
             } else {
                 self.receiver.ack_now = true;
             }

@@ -288,6 +288,12 @@ impl Connection {
         }
     }
 
+    /// Memory of the data written and not acknowledged (`sk_wmem_queued`), bytes. Bursts count only
+    /// with `buffers = "linux"`.
+    pub fn send_memory_taken(&self) -> u64 {
+        self.sender.memory_taken()
+    }
+
     /// Time during which the send buffer alone limited the sender (Linux `tcpi_sndbuf_limited`). It
     /// is counted only with `buffers = "linux"`.
     pub fn send_buffer_limited(&self, now: Time) -> Duration {

@@ -18,8 +18,8 @@
 //!   condition does not apply to the last packet of the application.
 //!
 //! rate is that of `pacing.rs`. Data that do not wait are sent in bursts of at most goal bytes and
-//! half the window, and each burst is tested anew. A burst limited by the peer's window may end
-//! with a short segment, but not while an earlier one is unacknowledged.
+//! half the window, and each burst is tested anew. A burst limited by the peer's window or by the
+//! end of the data may end with a short segment, but not while an earlier one is unacknowledged.
 //!
 //! *Where we differ.* Blocks begin at multiples of their size, as with an application that always
 //! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
@@ -155,13 +155,11 @@ impl Connection {
             return true;
         }
         let most = goal.min(half).min(room.congestion).min(room.packet);
-        // The peer's window may cut a burst off within a segment, unless Nagle's algorithm holds
-        // back that short segment.
-        let bytes = if room.offered < most && !self.holds_short() {
-            room.offered
-        } else {
-            most.min(room.offered) / smss * smss
-        };
+        let end = most.min(room.offered);
+        // The peer's window, or the end of the data, may cut a burst off within a segment, unless
+        // Nagle's algorithm holds back that short segment (`tcp_mss_split_point`).
+        let cut = room.offered < most || room.last && most == room.packet;
+        let bytes = if cut && !self.holds_short() { end } else { end / smss * smss };
         let burst = &mut self.sender.bursts.burst;
         burst.at = now;
         burst.bytes = bytes.saturating_sub(length);

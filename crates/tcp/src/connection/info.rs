@@ -3,6 +3,8 @@
 
 use super::Connection;
 use crate::loss_detection::LossDetection;
+use crate::receive_memory::ReceiveMemory;
+use retx_units::Duration;
 use std::sync::Arc;
 
 /// Loss recovery state of a sender, as Linux names it (`tcpi_ca_state`).
@@ -51,6 +53,8 @@ pub struct Info {
     /// Estimated size of the peer's full segments, bytes, or the initial guess; known if
     /// acknowledgments are delayed as in Linux.
     pub rcv_mss: u32,
+    /// RTT that the receive buffer has measured; known if the buffer limits memory or grows.
+    pub rcv_rtt: Option<Duration>,
 }
 
 impl Connection {
@@ -92,6 +96,7 @@ impl Connection {
             snd_wscale: sender.snd_wscale,
             rcv_wscale: receiver.rcv_wscale,
             rcv_mss: receiver.pending.mss(),
+            rcv_rtt: receiver.memory.as_deref().and_then(ReceiveMemory::rtt),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Receiving half: reassembly, and the timing of acknowledgments.
 
+mod held;
 mod linux;
 mod reading;
 mod window;
@@ -8,7 +9,6 @@ use super::{Connection, Parameters, State};
 use crate::delayed_ack::{AckTiming, PendingAck};
 use crate::reassembly::Reassembly;
 use crate::receive_memory::{ReceiveMemory, ReceiverState};
-use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
 use crate::{Buffers, Config, lazy::Lazy};
@@ -69,8 +69,6 @@ pub(super) struct SegmentData {
     pub position: i64,
     pub payload_bytes: u32,
     pub flags: Flags,
-    /// Timestamp echoed by the segment, if both ends use timestamps.
-    pub echo: Option<u32>,
 }
 
 impl Receiver {
@@ -264,7 +262,6 @@ impl Connection {
     /// eighth step). Data beyond the receive window are cut off.
     pub(super) fn process_data_and_fin(&mut self, now: Time, segment: &SegmentData) {
         let position = segment.position;
-        self.update_receive_rtt(now, segment.payload_bytes, segment.echo);
         let receiver = &mut self.receiver;
         let start = position.max(0) as u64;
         let limit = receiver.right_edge.max(receiver.rcv_nxt);
@@ -283,12 +280,20 @@ impl Connection {
             // Linux merges a segment with waiting data that directly precede it. The memory of a
             // segment that is not merged does not count yet when the receive window grows.
             let joins = receiver.joins_data_beyond_gap(left);
+            let released = receiver.block_that_ends_compression(left, right);
+            if let Some(index) = released {
+                self.send_held_ack(now, index, (left, right));
+            }
+            let receiver = &mut self.receiver;
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
                 let payload_bytes = segment.payload_bytes;
                 self.grow_window(payload_bytes, false, if joins { 0 } else { right - left }, now);
             }
-            self.acknowledge_gap(now, old_nxt);
+            match released {
+                Some(_) => self.receiver.pending.on_gap(),
+                None => self.acknowledge_gap(now, old_nxt),
+            }
         }
         let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
@@ -309,43 +314,19 @@ impl Connection {
         }
     }
 
-    /// Acknowledges at once data that are out of order or fill a gap (RFC 5681 §4.2); as in Linux,
-    /// duplicate ACKs after the third are held back and merged.
-    #[inline(always)]
-    pub(super) fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
-        let receiver = &mut self.receiver;
-        receiver.pending.on_gap();
-        let duplicate = receiver.rcv_nxt == old_nxt && receiver.sack;
-        if !duplicate || !receiver.pending.may_compress_acks() {
-            receiver.ack_now = true;
+    /// Passes the RTT of a segment with a new timestamp echo to the receive buffer, before the
+    /// segment is processed. As in `tcp_rcv_rtt_measure_ts`, each echo counts once: a segment that
+    /// is not full, such as a pure ACK, uses up its echo without giving a sample.
+    pub(super) fn update_receive_rtt(&mut self, now: Time, seq_len: u32, echo: Option<u32>) {
+        let (Some(memory), Some(echo)) = (&mut self.receiver.memory, echo) else { return };
+        let is_new = std::mem::replace(&mut memory.last_echo, echo) != echo;
+        if !is_new || seq_len < self.receiver.pending.mss() {
             return;
         }
-        let rtt = receiver.memory.as_deref().and_then(ReceiveMemory::rtt);
-        let rtt = rtt.map(|rtt| self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)));
-        match receiver.compression.on_gap(now, old_nxt, rtt) {
-            None => receiver.ack_now = true,
-            Some(deadline) => {
-                self.timers.set(
-                    |rare| &mut rare.compressed_ack,
-                    self.timers.rare.compressed_ack.min(deadline),
-                );
-            }
-        }
-    }
-
-    /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
-    pub(super) fn update_receive_rtt(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
-        let Some(memory) = &self.receiver.memory else { return };
-        // As in `tcp_rcv_rtt_measure_ts`, only full segments count, and each echo counts once.
-        if payload_bytes < self.receiver.pending.mss()
-            || echo.is_none_or(|it| memory.is_last_echo(it))
-        {
-            return;
-        }
-        let rtt = echo.and_then(|echo| self.rtt_of_echo(now, echo));
+        let rtt = self.rtt_of_echo(now, echo);
         let position = self.receiver.position();
-        if let (Some(memory), Some(echo)) = (&mut self.receiver.memory, echo) {
-            memory.on_echo(echo, rtt, &position);
+        if let (Some(memory), Some(rtt)) = (&mut self.receiver.memory, rtt) {
+            memory.on_echo(rtt, &position);
         }
     }
 

@@ -12,7 +12,7 @@ const BARE_HEADER: u32 = 20;
 /// State of Linux's delayed ACKs (`icsk_ack`): it follows the intervals and sizes of the arrivals.
 #[derive(Debug, Clone)]
 pub(super) struct LinuxAckState {
-    /// Bytes received and not acknowledged.
+    /// Sequence space received and not acknowledged (`rcv_nxt − rcv_wup`); a FIN counts.
     pub bytes: u64,
     /// Number of ACKs still to be sent at once.
     pub quick_acks: u64,
@@ -45,7 +45,7 @@ impl LinuxAckState {
     }
 
     pub fn on_data(&mut self, arrival: &Arrival) -> bool {
-        self.bytes += u64::from(arrival.bytes);
+        self.bytes += u64::from(arrival.bytes) + u64::from(arrival.fin);
         if arrival.bytes == 0 {
             return false;
         }

@@ -101,6 +101,14 @@ impl Connection {
         }
     }
 
+    /// Notes the echo of a pure ACK, which later data may not use as an RTT sample.
+    #[inline(always)]
+    pub(super) fn use_up_echo(&mut self, timestamps: Option<Timestamps>) {
+        if let (Some(memory), Some(timestamps)) = (&mut self.receiver.memory, timestamps) {
+            memory.last_echo = timestamps.echo;
+        }
+    }
+
     /// Handles an acknowledgment of new data. Returns false, without any effect, if it acknowledges
     /// none, data never sent, or only a part of a segment.
     #[inline(never)]
@@ -122,6 +130,7 @@ impl Connection {
         // `acknowledge_in_time_order` must remove at least one whole segment.
         let Some(first) = sender.board.first_below(snd_una) else { return false };
         self.note_timestamp(timestamps);
+        self.use_up_echo(timestamps);
         self.sender.prepare_model();
         let taken = self.sender.board.acknowledge_in_time_order(snd_una, first);
         let window = self.scaled_window(segment.window);

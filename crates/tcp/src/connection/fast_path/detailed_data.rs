@@ -62,6 +62,9 @@ impl Connection {
             return false;
         }
         let position = receiver.rcv_nxt + ahead as u64;
+        if receiver.block_that_ends_compression(position, right).is_some() {
+            return false;
+        }
         if let Some(timestamps) = timestamps
             && position <= receiver.last_ack_sent
         {
@@ -71,13 +74,13 @@ impl Connection {
         let window = self.scaled_window(segment.window);
         self.update_window(position, self.sender.snd_una, window);
         let PlainSegment { payload_bytes, flags, .. } = segment;
-        let echo = timestamps.map(|it| it.echo);
+        self.update_receive_rtt(now, payload_bytes, timestamps.map(|it| it.echo));
         if self.receiver.has_all_data_below(position) {
-            self.take_data_above(now, (position, payload_bytes), echo);
+            self.take_data_above(now, (position, payload_bytes));
             self.check_send_memory(now);
             return true;
         }
-        let data = SegmentData { position: position as i64, payload_bytes, flags, echo };
+        let data = SegmentData { position: position as i64, payload_bytes, flags };
         self.process_data_and_fin(now, &data);
         self.check_send_memory(now);
         if !self.receiver.has_gap() {
@@ -89,13 +92,7 @@ impl Connection {
     /// Like [`Connection::process_data_and_fin`] for data above all data received so far, under
     /// Linux's ACK policy.
     #[inline(always)]
-    fn take_data_above(
-        &mut self,
-        now: Time,
-        (position, payload_bytes): (u64, u32),
-        echo: Option<u32>,
-    ) {
-        self.update_receive_rtt(now, payload_bytes, echo);
+    fn take_data_above(&mut self, now: Time, (position, payload_bytes): (u64, u32)) {
         let receiver = &mut self.receiver;
         let right = position + u64::from(payload_bytes);
         let joins = receiver.out_of_order.end() == Some(position);

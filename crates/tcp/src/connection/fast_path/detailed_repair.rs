@@ -63,6 +63,7 @@ impl Connection {
         }
         let Some(block) = self.only_new_block(segment) else { return false };
         self.note_timestamp(timestamps);
+        self.use_up_echo(timestamps);
         self.note_response(now);
         let sender = &mut self.sender;
         sender.prepare_model();

@@ -1,7 +1,6 @@
 //! Arrival of in-order data under Linux's ACK policy.
 
 use super::Connection;
-use super::window::bounded;
 use crate::delayed_ack::Arrival;
 use crate::rto::Estimator;
 use retx_units::{Duration, Time};
@@ -57,9 +56,14 @@ impl Connection {
         if !receiver.ack_now {
             let receiver = &self.receiver;
             let parameters = &self.parameters;
-            // `__tcp_ack_snd_check`: an early ACK must not advertise less than the window in force.
+            // `__tcp_ack_snd_check`: an early ACK must not advertise less than the window in force,
+            // before the right edge is kept from moving left (`__tcp_select_window`).
             let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
-                receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
+                receiver.memory.as_ref().is_none_or(|memory| {
+                    let (waiting, unit) = (receiver.buffered_bytes(), 1 << receiver.rcv_wscale);
+                    let (window, _) = memory.window(waiting, unit, &receiver.position());
+                    parameters.has_constant_window || window >= arrival.window
+                })
             });
             self.schedule_ack(arrival.now, verdict);
         }
@@ -95,10 +99,9 @@ impl Connection {
         if !receiver.ack_now {
             let config = &parameters.delayed_ack;
             let srtt = || self.sender.estimator.srtt();
-            let advertised = receiver.right_edge.saturating_sub(receiver.rcv_nxt);
             let verdict = receiver.pending.timing(config, srtt, || {
                 let (window, _) = memory.known_window(waiting, unit, &position);
-                bounded(window, advertised, unit) >= position.rcv_wnd
+                window >= position.rcv_wnd
             });
             self.schedule_ack(now, verdict);
         }

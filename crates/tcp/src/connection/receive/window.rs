@@ -5,7 +5,7 @@ use super::{Parameters, ReceiveMemory, Receiver};
 /// Bounds a window, where the peer knows of `advertised` bytes: the right edge never moves left
 /// (`tcp_select_window`), and the window field, counted in `unit`, limits the size of the window.
 #[inline(always)]
-pub(super) fn bounded(window: u64, advertised: u64, unit: u64) -> u64 {
+fn bounded(window: u64, advertised: u64, unit: u64) -> u64 {
     // The unit is a power of two, so a bit mask rounds up.
     let least = (advertised + unit - 1) & !(unit - 1);
     window.max(least).min(65_535 * unit)
