@@ -67,8 +67,8 @@ fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
     match (place, has_timestamps) {
         ("sender", _) => 0.9,
         ("middle", _) => 0.84,
-        ("receiver", true) => 0.61,
-        _ => 0.66,
+        ("receiver", true) => 0.58,
+        _ => 0.59,
     }
 }
 

@@ -154,6 +154,8 @@ impl SelfClock {
                     it.time_ns
                 }
             }
+            // After a silence of a round trip, the application has paused, unless an outage ends.
+            _ if is_idle && gap_ns >= it.rtt_ns => it.time_ns,
             Some(ns) => ns.min(it.time_ns),
             None => it.time_ns,
         };
@@ -336,5 +338,18 @@ mod tests {
                 assert!(round < 3 || sent_ns >= time_ns - number * MS, "{round} {number}");
             }
         }
+    }
+
+    /// Ten segments, and a further one that arrives much later, although the window permits it.
+    #[test]
+    fn data_after_a_silence_of_a_round_trip_have_not_waited() {
+        let mut clock = SelfClock::default();
+        for number in 0..10 {
+            clock.sent_ns(&arrival(RTT_NS + number * MS, number, MS), [].iter());
+        }
+        let acks = [ack(2 * RTT_NS, 5)];
+        clock.on_ack(&acks[0], 1 + 10 * SEGMENT, SEGMENT, RTT_NS);
+        let late = arrival(4 * RTT_NS, 10, MS);
+        assert_eq!(clock.sent_ns(&late, acks.iter()), late.time_ns);
     }
 }

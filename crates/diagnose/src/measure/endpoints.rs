@@ -76,7 +76,6 @@ pub fn describe_endpoints(
     let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);
     let reduction = reduction(flow, observed);
     let flight_excess = flight_excess(flow, trace);
-    let window_bound = window_bound(flow, observed);
     let by_reduction = reduction.value.and_then(|_| {
         let within = |(from, to): (f64, f64)| {
             reduction.low.is_some_and(|low| low >= from)
@@ -96,9 +95,8 @@ pub fn describe_endpoints(
         initial_window: initial_window(observed, trace),
         receive_window: receive_window(&observed.packet_log.acks),
         median_window: median_window(&observed.packet_log.acks),
-        window_bound,
-        first_ssthresh: first_ssthresh::measure_first_ssthresh(observed, trace.segment_bytes)
-            .filter(|_| window_bound.is_none()),
+        window_bound: window_bound(flow, observed),
+        first_ssthresh: first_ssthresh::measure_first_ssthresh(observed, trace.segment_bytes),
         segments_per_ack: segments_per_ack(trace),
         ack_delay_s: ack_delay(trace),
         reduction,
