@@ -6,8 +6,8 @@ const TICKS_NS: [i64; 4] = [1_000, 1_000_000, 4_000_000, 10_000_000];
 /// Largest ratio of the measured time per tick to the length of the tick. Queues lengthen the
 /// measured time; the value is a convention, below the ratio of neighbouring lengths in `TICKS_NS`.
 const QUEUED_MAX: f64 = 2.5;
-/// Least ratio of the measured time per tick to the length of the tick. The clocks of both hosts may
-/// differ, and the first packet may have waited; the value is a convention.
+/// Least ratio of the measured time per tick to the length of the tick. The clocks of both hosts
+/// may differ, and the first packet may have waited; the value is a convention.
 const DRIFT_MIN: f64 = 0.95;
 /// Observation time required for an estimate of the tick.
 const LEAST_NS: i64 = 15_000_000;
