@@ -293,7 +293,7 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     assert found["missed"]["d"] == {"reached": False, "trial": 0}
     choice = SetUpChoice("Set-up: base", [], found)
     assert choice.reach("b") == "It agrees in set-up 1 of the search, which loses a."
-    assert choice.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
+    assert choice.reach("d") == "It agrees in none of 1 set-ups (0 draws each)."
     assert choice.reach("a") == ""
     looked_at = replace(choice, looked_at=frozenset("abcd"))
     assert looked_at.reach("a") == "In the search's own draws it agrees at this set-up."

@@ -103,7 +103,7 @@ class SetUpChoice:
             return ""
         if not found["reached"]:
             trials, draws = self.searched["trials"], self.searched["draws"]
-            said = f"It agrees in none of {trials} set-ups searched, with {draws} draws each"
+            said = f"It agrees in none of {trials} set-ups ({draws} draws each)"
             nearest = found.get("nearest")
             return said + ("." if nearest is None else f"; the nearest has {nearest:.4g}.")
         lost = ", ".join(found["costs"]) or "no other, but wins none for a bend"
@@ -114,8 +114,8 @@ def _held_out(found: Mapping[str, Any]) -> str:
     """Sentence on a claim that the search did not use."""
     if found["reached"]:
         lost = ", ".join(found["costs"]) or "none of those that the search looks at"
-        return f"Held out of the search: it agrees with {found['change']}, which loses {lost}."
-    said = f"Held out of the search: it agrees in none of {found['of']} set-ups around this one"
+        return f"Held out: it agrees with {found['change']}, which loses {lost}."
+    said = f"Held out: it agrees in none of {found['of']} set-ups near this one"
     nearest = found.get("nearest")
     if nearest is None:
         return f"{said}."
