@@ -67,14 +67,10 @@ def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path) -> Non
 
 
 def test_a_linux_sender_without_sack_is_like_linux(tmp_path: Path) -> None:
-    file = tmp_path / "plain.pcapng"
-    plain = scenario()
-    plain["tcp"] = {"plain": {"like": "linux", "sack": False}}
-    plain["flow"][0]["tcp"] = "plain"
-    retx.run(plain, pcap=file, pcap_at="first@server")
-    written = retx.resolve(fit_capture(file).toml())["tcp"]["fitted"]
+    fit = fitted(tmp_path, {"like": "linux", "sack": False})
+    written = retx.resolve(fit.toml())["tcp"]["fitted"]
     assert written["sack"] is False
-    assert written["rto"] == retx.resolve(plain)["tcp"]["plain"]["rto"]
+    assert written["rto"] == retx.resolve(scenario())["tcp"]["linux"]["rto"]
 
 
 def test_a_slow_reader_is_fitted(tmp_path: Path) -> None:

@@ -10,6 +10,9 @@
 //!
 //! *Limitations.* `HyStart` ends slow start without a loss, too, but not below [`HYSTART_LOW`]
 //! segments under Linux. Only a smaller threshold is therefore recognised.
+//!
+//! Except for [`HYSTART_LOW`], the constants are conventions. They lie between congestion avoidance
+//! and slow start, which differ by several times.
 
 use super::application::find_bursts;
 use crate::flow::packet_log::Observed;

@@ -391,10 +391,9 @@ mod tests {
         let rests = |undo_marker, undo_retrans, late_original| {
             State { undo_marker, undo_retrans, late_original, ..timed_out() }.ignores_new_data_ack()
         };
-        assert!(rests(None, None, false));
-        assert!(rests(Some(1), Some(1), false));
-        assert!(rests(Some(1), None, false));
-        assert!(rests(None, Some(0), false));
+        for (marker, left) in [(None, None), (Some(1), Some(1)), (Some(1), None), (None, Some(0))] {
+            assert!(rests(marker, left, false), "{marker:?} {left:?}");
+        }
         assert!(!rests(Some(1), Some(0), false));
         assert!(!rests(None, None, true));
     }
