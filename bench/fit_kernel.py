@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retx.emulation import emulate
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import Check, check
+from retx.running.emulation import emulate
 
 CLOSE = 0.01
 """Relative difference of the means that counts as close."""

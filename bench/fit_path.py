@@ -30,7 +30,7 @@ import numpy as np
 from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import check
-from retx.running import run
+from retx.running.run import run
 
 PRESETS = ("linux", "linux", "linux_reno", "sack", "newreno", "rack")
 BOUNDS = {"rate": 0.02, "round trip": 0.01, "queue": 0.1}
@@ -245,7 +245,7 @@ def kernel_closure(count: int, first: int, repeats: int) -> None:
     """Prints whether the simulated goodput of fits lies within the interval of emulations."""
     from scipy.stats import t
 
-    from retx.emulation import emulate
+    from retx.running.emulation import emulate
 
     inside = close = 0
     for number in range(first, first + count):

@@ -248,7 +248,7 @@ def _default(entry: dict[str, Any]) -> str:
 
 
 def _toml(value: object) -> str:
-    from retx.source import toml_value
+    from retx.scenarios.source import toml_value
 
     return f"`{toml_value(value)}`"
 

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 import retx
-from retx.explaining.units import seconds_of
-from retx.shares import flat, shares
+from retx.analysis.limits import flat, shares
+from retx.scenarios.units import seconds_of
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "python" / "tests"))

@@ -22,8 +22,8 @@ import polars as pl
 from removed_limits import scenario
 
 import retx
-from retx.explaining.units import rate_of, seconds_of
-from retx.shares import flat
+from retx.analysis.limits import flat
+from retx.scenarios.units import rate_of, seconds_of
 
 ALIKE = 0.02
 """Maximum difference of agreeing shares of the lifetime: no table shows which segments a sender

@@ -23,7 +23,7 @@ from random import Random
 from typing import Any
 
 import retx
-from retx.shares import flat, shares
+from retx.analysis.limits import flat, shares
 
 EQUAL = 0.98
 """Gains whose ratio is above this are considered equal."""

@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     )
     from retx.comparing.comparison import Comparison, compare
     from retx.comparing.grid import Grid, compare_grid
-    from retx.decisions import CongestionControl, LossCause, congestion_control, loss_cause
+    from retx.decisions import CongestionControl, LossCause
     from retx.diagnosing.diagnosis import Diagnosis, diagnose
-    from retx.drills import Drill, drill
-    from retx.emulation import emulate
     from retx.errors import NothingMeasuredWarning, UsageError
     from retx.explaining.answer import Answer
     from retx.explaining.why import why
     from retx.listing import describe, schema
-    from retx.replications import Replications
-    from retx.results import NotRecordedError, Result
-    from retx.running import replicate, resolve, run
-    from retx.stored import load
+    from retx.plugins.registered import congestion_control, loss_cause
+    from retx.results.replications import Replications
+    from retx.results.result import NotRecordedError, Result
+    from retx.running.drills import Drill, drill
+    from retx.running.emulation import emulate
+    from retx.running.run import replicate, run
+    from retx.scenarios.parsed import resolve
     from retx.sweeps.derive import RunTables
+    from retx.sweeps.load import load
     from retx.sweeps.result import Sweep, load_sweep
     from retx.sweeps.running import sweep
     from retx.sweeps.status import sweep_status
@@ -52,16 +54,16 @@ _HOME = {
     "Comparison": "retx.comparing.comparison",
     "CongestionControl": "retx.decisions",
     "Diagnosis": "retx.diagnosing.diagnosis",
-    "Drill": "retx.drills",
+    "Drill": "retx.running.drills",
     "EmulationRefusedError": "retx._native",
     "Grid": "retx.comparing.grid",
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
-    "NotRecordedError": "retx.results",
+    "NotRecordedError": "retx.results.result",
     "NothingMeasuredWarning": "retx.errors",
     "Range": "retx.tuning.space",
-    "Replications": "retx.replications",
-    "Result": "retx.results",
+    "Replications": "retx.results.replications",
+    "Result": "retx.results.result",
     "RunError": "retx._native",
     "RunTables": "retx.sweeps.derive",
     "ScenarioError": "retx._native",
@@ -74,17 +76,17 @@ _HOME = {
     "__version__": "retx._native",
     "compare": "retx.comparing.comparison",
     "compare_grid": "retx.comparing.grid",
-    "congestion_control": "retx.decisions",
+    "congestion_control": "retx.plugins.registered",
     "describe": "retx.listing",
     "diagnose": "retx.diagnosing.diagnosis",
-    "drill": "retx.drills",
-    "emulate": "retx.emulation",
-    "load": "retx.stored",
+    "drill": "retx.running.drills",
+    "emulate": "retx.running.emulation",
+    "load": "retx.sweeps.load",
     "load_sweep": "retx.sweeps.result",
-    "loss_cause": "retx.decisions",
-    "replicate": "retx.running",
-    "resolve": "retx.running",
-    "run": "retx.running",
+    "loss_cause": "retx.plugins.registered",
+    "replicate": "retx.running.run",
+    "resolve": "retx.scenarios.parsed",
+    "run": "retx.running.run",
     "schema": "retx.listing",
     "sweep": "retx.sweeps.running",
     "sweep_status": "retx.sweeps.status",

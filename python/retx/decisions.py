@@ -9,14 +9,12 @@ whole numbers, times are in seconds. The Rust traits with the same names have th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from retx._native import Ack, Loss, Sent, UnexplainedLoss, Window
-from retx.renamed import accept_attribute
+from retx.errors.renamed import accept_attribute
 
 accept_attribute(UnexplainedLoss, "noticed", "notified")
-
-Class = TypeVar("Class", bound="type[Any]")
 
 
 class CongestionControl(ABC):
@@ -105,32 +103,3 @@ class LossCause(ABC):
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
         """Handles transmitted data."""
-
-
-def congestion_control(cls: Class) -> Class:
-    """Checks and registers a class, so that scenarios of this process can name it.
-
-    Raises:
-        UsageError: The class lacks a method, or a method takes other arguments.
-    """
-    return _registered("congestion_control", cls)
-
-
-def loss_cause(cls: Class) -> Class:
-    """Checks and registers a class, so that scenarios of this process can name it.
-
-    Raises:
-        UsageError: The class lacks a method, or a method takes other arguments.
-    """
-    return _registered("loss_cause", cls)
-
-
-def _registered(kind: str, cls: Class) -> Class:
-    from retx.errors import UsageError
-    from retx.user_code import fault_of, register
-
-    fault = fault_of(kind, cls)
-    if fault:
-        raise UsageError(fault)
-    register(cls)
-    return cls

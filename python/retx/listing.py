@@ -24,7 +24,7 @@ def describe() -> dict[str, list[Entry]]:
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):
         kinds["study"] = import_module("retx.study").describe()
-    kinds["template"] = import_module("retx.templates").describe()
+    kinds["template"] = import_module("retx.scenarios.templates").describe()
     kinds["model"] = import_module("retx.models.listing").describe()
     return kinds
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retx._native import expand_topology
-from retx.source import plain
+from retx.scenarios.source import plain
 
 __all__ = ["Cross", "chain", "dumbbell", "parking_lot", "satellite"]
 

@@ -33,7 +33,7 @@ LOADED = (
     "rich.table",
     "retx.cli.summary",
     "retx.models.listing",
-    "retx.running",
+    "retx.running.run",
     "retx.sweeps.running",
 )
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import LOSSY, Cli
 
 import retx
-from retx.quantities import mean_count, rate, seconds, size
+from retx.terminal.quantities import mean_count, rate, seconds, size
 
 HEAVY = {"matplotlib", "numpy", "polars", "scipy", "jinja2", "pandas"}
 
@@ -308,9 +308,9 @@ def test_a_fault_of_ours_is_a_block_to_copy(tmp_path: Path) -> None:
     path.write_text(LOSSY)
     seed = retx.resolve(path)["seed"]
     code = (
-        "import sys, retx.running\n"
+        "import sys, retx.running.run\n"
         "def broken(*_, **__): raise ZeroDivisionError('oh')\n"
-        "retx.running.run_parsed = broken\n"
+        "retx.running.run.run_parsed = broken\n"
         f"sys.argv = ['retx', 'run', {str(path)!r}]\n"
         "from retx.cli import main\n"
         "main()"

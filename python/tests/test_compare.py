@@ -25,7 +25,7 @@ from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
 from retx.errors import UsageError
 from retx.plots.agreement import agreement
-from retx.running import parsed_scenario
+from retx.scenarios.parsed import parsed_scenario
 
 PATH = """\
 duration = "20 s"

@@ -25,7 +25,7 @@ from test_interruption import started, wait_for
 from tracepoints import Change, tracepoint
 
 import retx
-from retx.shares import flat
+from retx.analysis.limits import flat
 
 PATH = """\
 duration = "30 s"
@@ -689,7 +689,7 @@ def test_what_a_machine_lacks_is_one_sentence_and_code_2(
 
 def test_other_systems_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retx.cli.emulate import command
-    from retx.emulation import calibrate, clean
+    from retx.running.emulation import calibrate, clean
 
     monkeypatch.setattr(sys, "platform", "darwin")
     for asked in (lambda: command(path), lambda: retx.emulate(path), calibrate, clean):

@@ -14,7 +14,6 @@ import retx
 from retx.analysis.bursts import burst_lengths
 from retx.analysis.confusion import confusion as confusion_table
 from retx.analysis.groups import TableError, distribution, means
-from retx.analysis.latex import means_table
 from retx.analysis.pairs import pairs
 from retx.analysis.queues import queue_length
 from retx.analysis.sharing import jain_over_time, shares
@@ -29,6 +28,7 @@ from retx.plots.metric import metric
 from retx.plots.sequence import sequence
 from retx.plots.surface import contour, heat_map
 from retx.plots.sweeps import SweepPlot
+from retx.results.latex import means_table
 
 P, TCP = "link.cloud.forward.channel.p", "flow.download.tcp"
 SWEEP = pl.DataFrame(

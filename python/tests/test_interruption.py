@@ -18,8 +18,8 @@ import pytest
 from conftest import ENDLESS, LOSSY
 
 import retx
-from retx.directory import new_directory, new_file
-from retx.progress import all_done
+from retx.files.directory import new_directory, new_file
+from retx.running.progress import all_done
 
 
 @pytest.fixture

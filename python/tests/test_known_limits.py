@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import retx
-from retx.shares import flat, shares
+from retx.analysis.limits import flat, shares
 
 NETWORK = """
 seed = 1

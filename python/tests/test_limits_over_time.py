@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import retx
+from retx.analysis.limits import flat
 from retx.plots.limits_over_time import seconds_by_limit, shares_over_time
-from retx.shares import flat
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

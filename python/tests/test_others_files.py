@@ -22,10 +22,10 @@ from small_study import write_study
 
 import retx
 from retx.comparing import grid
-from retx.directory import new_directory, new_file
 from retx.errors import UsageError
+from retx.files.directory import new_directory, new_file
+from retx.files.regular import read_regular
 from retx.fitting.fit import Fit, fit
-from retx.regular import read_regular
 from retx.study import Plan, load, place, reproduce
 from retx.sweeps.place import StoreError
 from retx.tuning.store import locked

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import LOSSY
 
-from retx import memory
+from retx.cli import memory
 from retx.cli.entry import _message_and_code
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")

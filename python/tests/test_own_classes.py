@@ -15,7 +15,7 @@ import pytest
 
 import retx
 from retx.errors import UsageError
-from retx.fingerprint import fingerprint
+from retx.plugins.fingerprint import fingerprint
 from retx.sweeps.place import StoreError
 
 MINE, OTHER = (f"tcp.{name}.congestion_control" for name in ("mine", "other"))

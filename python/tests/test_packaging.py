@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import retx
-from retx import extras
+from retx.errors import extras
 
 if sys.version_info >= (3, 11):
     import tomllib

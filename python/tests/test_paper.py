@@ -18,13 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 import retx
-from retx.analysis.latex import comparison_table, escaped, with_interval
 from retx.plots.chooser import NEEDS
 from retx.plots.keys import labels
 from retx.plots.style import RC, WIDTHS
 from retx.plots.surface import contour
 from retx.plots.sweeps import SweepPlot
 from retx.plots.ticks import LINE_LABEL, untangled
+from retx.results.latex import comparison_table, escaped, with_interval
 
 P, DELAY, TCP = "link.cloud.forward.channel.p", "link.cloud.delay", "flow.download.tcp"
 

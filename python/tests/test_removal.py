@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from small_study import write_study
 
-from retx.directory import new_directory, new_file
 from retx.errors import UsageError
-from retx.removal import foreign_in, move_aside, remove_own
+from retx.files.directory import new_directory, new_file
+from retx.files.removal import foreign_in, move_aside, remove_own
 from retx.study import Plan, load, reproduce
 from retx.study.searches import Search
 from retx.tuning.store import LOCK_CONTENT, locked
@@ -85,7 +85,7 @@ def test_what_is_moved_aside_takes_a_free_name(tmp_path: Path) -> None:
 def test_left_behind_files_go_and_held_ones_stay(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from retx.directory import new_directory, new_file\n"
+        "from retx.files.directory import new_directory, new_file\n"
         "with new_directory(Path('out')) as out, new_file(Path('a.png')) as file:\n"
         "    (out / 'flows.parquet').write_text('half'); file.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

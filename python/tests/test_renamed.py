@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import retx
-from retx import renamed
 from retx.comparing.grid import load_grid
+from retx.errors import renamed
 from retx.sweeps.precision import Metric
 
 SCENARIO = """

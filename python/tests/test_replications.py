@@ -10,7 +10,7 @@ from conftest import LOSSY, Cli
 from polars.testing import assert_frame_equal
 
 import retx
-from retx.earlier import TABLES
+from retx.files.earlier import TABLES
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 UDP_ALONE = """

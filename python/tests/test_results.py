@@ -10,8 +10,8 @@ import pytest
 from conftest import LOSSY, Cli
 
 import retx
-from retx.frames import frame_of_rows
-from retx.results import rows_of
+from retx.results.frames import frame_of_rows
+from retx.results.result import rows_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

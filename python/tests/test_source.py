@@ -9,7 +9,7 @@ import pytest
 from conftest import LOSSY
 
 import retx
-from retx.source import TomlText, read, toml_value
+from retx.scenarios.source import TomlText, read, toml_value
 
 
 @pytest.mark.parametrize(

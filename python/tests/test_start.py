@@ -16,7 +16,6 @@ import typer
 from conftest import LOSSY
 from test_cli import loaded_by
 
-from retx.clean_console import CleanConsole
 from retx.cli.console import Screen
 from retx.cli.entry import COMMANDS, command_function
 from retx.cli.parameters import (
@@ -29,6 +28,7 @@ from retx.cli.parameters import (
     without_none,
 )
 from retx.cli.tables import NARROW, Table, plain, width_of, wrapped
+from retx.terminal.clean_console import CleanConsole
 
 VALUES: dict[Any, list[str]] = {
     bool: [],
@@ -88,7 +88,7 @@ def test_plain_command_lines_are_read_as_by_typer(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retx.trust.limit_process", lambda **_: None)
+    monkeypatch.setattr("retx.scenarios.trust.limit_process", lambda **_: None)
     command = command_function(name)
     read = 0
     for words in lines_of(command):

@@ -280,9 +280,9 @@ def test_a_run_writes_its_tables_as_csv(call: Call) -> None:
     ],
 )
 def test_both_commands_read_what_varies_alike(word: str, values: list[object]) -> None:
+    from retx.scenarios.varied import plain_value, read_grid_options
     from retx.sweeps.grid import read_grid
     from retx.tuning.space import Choice, parsed
-    from retx.varied import plain_value, read_grid_options
 
     grid = read_grid(read_grid_options([word]))
     assert [value for (value,) in grid.points] == pytest.approx(values) or values == [
@@ -306,7 +306,7 @@ def test_both_commands_read_what_varies_alike(word: str, values: list[object]) -
     ],
 )
 def test_a_sweep_refuses_what_does_not_say_its_values(word: str, message: str) -> None:
-    from retx.varied import read_grid_options
+    from retx.scenarios.varied import read_grid_options
 
     with pytest.raises(retx.UsageError, match=re.escape(message)):
         read_grid_options([word])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from small_study import write_study
 
+from retx.plots.report import Figure, new_figure
 from retx.study import Estimate, Interval, Points, Verdict, estimate, exact, load
 from retx.study.claims import Number
 from retx.study.data import Printed, StudyError, Target, rounded
-from retx.study.figures import Figure, new_figure
 from retx.study.overview import overview, with_pictures
 from retx.study.rules import Criterion, judge
 from retx.study.thresholds import THRESHOLDS

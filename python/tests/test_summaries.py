@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from retx.quantities import rate, size
+from retx.terminal.quantities import rate, size
 
 
 def test_means_of_replications_are_of_what_each_flow_is_about(cli: Cli, tmp_path: Path) -> None:

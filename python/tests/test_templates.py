@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import retx
-from retx import templates
+from retx.scenarios import templates
 
 NAMES = ("datacentre", "dsl", "lte", "satellite", "starlink", "wifi")
 FREE = ("title", "seed", "name", "ends", "sample_interval", 'start = "0 s"')

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import retx
-from retx.terminal import clean
+from retx.terminal.streams import clean
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

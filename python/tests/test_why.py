@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 import retx
+from retx.analysis.limits import KEYS, PHRASES, NoAccountingError, flat, per_cent, sentence, shares
+from retx.analysis.ranking import WHERE, easiest, is_worth
 from retx.cli import init
 from retx.errors import UsageError
 from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.measured import Measured
 from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
-from retx.explaining.ranking import WHERE, easiest, is_worth
 from retx.explaining.remedies import FAMILIES, remedies
 from retx.explaining.runs import Runs
 from retx.explaining.situation import Situation
 from retx.explaining.trial import Trial, gain_of
-from retx.explaining.units import power_of_two, rate_of, seconds_of
 from retx.listing import find
-from retx.shares import KEYS, PHRASES, NoAccountingError, flat, per_cent, sentence, shares
+from retx.scenarios.units import power_of_two, rate_of, seconds_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SATELLITE = SCENARIOS / "why-satellite.toml"

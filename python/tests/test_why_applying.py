@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import retx
+from retx.analysis.limits import KEYS
 from retx.explaining.proposals import proposals
 from retx.explaining.remedies.congestion_control import FURTHER, MODULES, use_command
 from retx.explaining.situation import Situation
-from retx.shares import KEYS
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("why-*.toml"))
 SET_UP = """

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import retx
+from retx.analysis.limits import KEYS, flat, shares
 from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.path import path_of
 from retx.explaining.phrases import phrase
 from retx.explaining.proposals import proposals
 from retx.explaining.situation import Situation
 from retx.explaining.wording import factor
-from retx.shares import KEYS, flat, shares
 
 QUEUE = {"discipline": "droptail", "packets": 100}
 

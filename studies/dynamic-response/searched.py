@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 import retx
-from retx.extras import install_command
+from retx.errors.extras import install_command
 from retx.study import Cell, Column, Estimate, Figure, Measured, Table, estimate
 
 from .values import ALPHA, BETA, CWND_MAX

@@ -11,8 +11,8 @@ from retx.cli.emulate import Backend, Lateness
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
-from retx.places import check_places
-from retx.terminal import show_status
+from retx.scenarios.places import check_places
+from retx.terminal.streams import show_status
 
 if TYPE_CHECKING:
     from retx.comparing.grid import Grid
@@ -103,7 +103,7 @@ def command(
     if again:
         _simulate_again((scenario, grid), out, quantity, as_json)
         return
-    from retx.emulation import check_linux
+    from retx.running.emulation import check_linux
 
     check_linux()
     options.check_latex(latex)
@@ -197,7 +197,7 @@ def _check_quantity(quantity: str | None) -> None:
 
 
 def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:
-    from retx.directory import new_file
+    from retx.files.directory import new_file
 
     for name in ("table.csv", "table.parquet"):
         _write_table(found.table, out / name)
@@ -215,7 +215,7 @@ def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:
 
 
 def _write_table(table: Any, target: Path) -> None:  # noqa: ANN401
-    from retx.directory import new_file
+    from retx.files.directory import new_file
 
     with new_file(target) as path:
         table.write_csv(path) if target.suffix == ".csv" else table.write_parquet(path)

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from retx.cli.console import console
-from retx.quantities import count, rate, seconds
+from retx.terminal.quantities import count, rate, seconds
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from typing import Any
 
 from typer import Context
 
-from retx.earlier import FIGURES
+from retx.files.earlier import FIGURES
 
 Described = list[tuple[str, str]]
 """Completions, each with its meaning."""
@@ -106,7 +106,7 @@ def _named(kind: str, incomplete: str) -> Described:
 
 def _scenario(ctx: Context) -> dict[str, Any]:
     """Resolved scenario that the command line names; empty if it names none."""
-    from retx.running import resolve
+    from retx.scenarios.parsed import resolve
 
     # If an option still lacks its value, the words before it are not parsed yet.
     words = [str(ctx.params.get("scenario") or ""), *ctx.args]

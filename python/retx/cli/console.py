@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from retx.cli.tables import BOLD, BOLD_END, Table, wrapped
-from retx.terminal import WIDTH, unfiltered
+from retx.terminal.streams import WIDTH, unfiltered
 
 if TYPE_CHECKING:
-    from retx.clean_console import CleanConsole
+    from retx.terminal.clean_console import CleanConsole
 
 BETWEEN = 2
 """Number of blank characters between two columns of a table."""
@@ -63,7 +63,7 @@ class Screen:
 
     @cached_property
     def _rich(self) -> CleanConsole:
-        from retx.clean_console import CleanConsole
+        from retx.terminal.clean_console import CleanConsole
 
         made = CleanConsole()
         return made if made.is_terminal else CleanConsole(width=WIDTH)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from retx.cli.parameters import Option
-from retx.directory import new_directory, new_file, writing
 from retx.errors import UsageError
+from retx.files.directory import new_directory, new_file, writing
 
 if TYPE_CHECKING:
     import polars as pl

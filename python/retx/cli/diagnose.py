@@ -10,7 +10,7 @@ from retx.cli.drawing import Drawing, draw_all, drawings
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     from retx.cli.tables import Table
@@ -149,7 +149,7 @@ def _show(rows: Table, left_out: int, out: Any) -> None:  # noqa: ANN401
 def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table, plain
     from retx.diagnosing.wording import largest
-    from retx.quantities import seconds
+    from retx.terminal.quantities import seconds
 
     rows = Table("", ">#", "Flow", ">life", ">bytes", ">resent", ">needless", ">timeouts", "limit")
     for flow in flows[:MOST_FLOWS]:
@@ -164,7 +164,7 @@ def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
 
 def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table, plain
-    from retx.quantities import seconds
+    from retx.terminal.quantities import seconds
 
     if not episodes:
         return
@@ -186,7 +186,7 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
 
 def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table
-    from retx.quantities import seconds
+    from retx.terminal.quantities import seconds
 
     if not timeouts:
         return

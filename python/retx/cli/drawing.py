@@ -8,11 +8,11 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.directory import new_file, writing
-from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
-from retx.names import flow_names, listed
-from retx.results import HOW_TO_RECORD, NotRecordedError
+from retx.files.directory import new_file, writing
+from retx.files.earlier import FIGURES as KINDS
+from retx.results.result import HOW_TO_RECORD, NotRecordedError
+from retx.scenarios.names import flow_names, listed
 
 if TYPE_CHECKING:
     from retx.plots.chooser import Plotted

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
-    from retx.drills import Drill
+    from retx.running.drills import Drill
 
 FAILED, REFUSED = 1, 2
 """Exit codes if the endpoint deviates from a script, and if a script could not be played."""
@@ -56,7 +56,7 @@ def command(
       retx drill drills
       retx drill one.pkt --tcp linux --trace
     """
-    from retx.drills import drill
+    from retx.running.drills import drill
 
     results = []
     overrides = overrides_of(settings or [], "mss=536")

@@ -81,7 +81,7 @@ def command(
       retx emulate scenario.toml --exec phone 'curl -o /dev/null http://server/'
       retx emulate --calibrate
     """
-    from retx.emulation import check_linux, emulate
+    from retx.running.emulation import check_linux, emulate
 
     check_linux()
     if calibrate or clean:
@@ -129,8 +129,8 @@ def command(
 
 
 def _calibrate(backend: str, as_json: bool) -> None:
-    from retx.emulation import calibrate, calibration_file
-    from retx.quantities import rate, seconds
+    from retx.running.emulation import calibrate, calibration_file
+    from retx.terminal.quantities import rate, seconds
 
     found = calibrate(backend)
     if as_json:
@@ -152,7 +152,7 @@ def _calibrate(backend: str, as_json: bool) -> None:
 
 
 def _clean() -> None:
-    from retx.emulation import clean
+    from retx.running.emulation import clean
 
     ended = clean()
     print("nothing was left" if ended == 0 else f"{ended} processes that were left have been ended")

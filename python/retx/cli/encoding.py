@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from io import TextIOWrapper
 
-from retx.terminal import expect_json, protect
+from retx.terminal.streams import expect_json, protect
 
 PLAIN, IN_JSON = "retx.plain", "retx.json"
 """Names of the error handlers. The first writes similar ASCII characters, the second JSON

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 from retx import _native
 from retx.cli import INTERRUPTED
 from retx.cli.encoding import replace_unencodable
+from retx.cli.memory import SENTENCE, guard_imports, is_short_of_memory
 from retx.cli.parameters import Option, for_typer, plain_values
 from retx.errors import NothingMeasuredWarning, UsageError
-from retx.memory import SENTENCE, guard_imports, is_short_of_memory
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     import typer
@@ -40,7 +40,7 @@ COMMANDS = {
     "drill": "retx.cli.drill:command",
     "list": "retx.cli.listing:list_command",
     "schema": "retx.cli.listing:schema_command",
-    "study": "retx.study.command:command",
+    "study": "retx.cli.study:command",
 }
 """Location of each command, in the order of `--help`."""
 

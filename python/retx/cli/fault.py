@@ -11,7 +11,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from retx import _native
-from retx.regular import read_regular
+from retx.files.regular import read_regular
 
 FRAMES = 4
 """Number of frames of the traceback that are shown, from the innermost outwards."""

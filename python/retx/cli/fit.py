@@ -9,7 +9,7 @@ from retx.cli import options
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
@@ -159,7 +159,7 @@ def _print(fit: Fit) -> None:
 def _models(fit: Fit, out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table, plain
     from retx.fitting.wording import estimate
-    from retx.quantities import share
+    from retx.terminal.quantities import share
 
     assert fit.losses is not None
     least = min(model["bic"] for model in fit.losses.models)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.cli.run import print_json
 from retx.errors import UsageError
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
@@ -84,7 +84,7 @@ def _print_check(found: Check) -> None:
 
 
 def _shown(figure: Figure, value: float) -> str:
-    from retx.quantities import count, rate, seconds
+    from retx.terminal.quantities import count, rate, seconds
 
     shown: Mapping[str, Any] = {"bit/s": rate, "s": seconds, "": count}
     text: str = shown[figure.unit](value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from retx.cli.tables import MOST_ROWS, First
-from retx.rows import AT_ONCE, Rows
+from retx.results.rows import AT_ONCE, Rows
 
 if TYPE_CHECKING:
     import numpy as np

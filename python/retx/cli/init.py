@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from retx import templates
 from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
-from retx.regular import read_regular
-from retx.terminal import echo
+from retx.files.regular import read_regular
+from retx.scenarios import templates
+from retx.terminal.streams import echo
 
-FIRST = Path(__file__).parents[1] / "scenario.toml"
+FIRST = Path(__file__).parents[1] / "scenarios" / "first.toml"
 """Scenario that is written without `--like`."""
 SCHEMA = "scenario.schema.json"
 
@@ -39,7 +39,7 @@ def command(file: File = Path("scenario.toml"), like: Like = None, force: Force 
       retx init --like satellite
       retx init my-link.toml && retx run my-link.toml
     """
-    from retx.directory import new_file
+    from retx.files.directory import new_file
 
     if file.suffix != ".toml":
         raise UsageError(f"{file}: a scenario is a TOML file: choose a name that ends in .toml")
@@ -59,7 +59,7 @@ def write_schema(file: Path) -> bool:
     Returns:
         False if another file has this name; it is left unchanged.
     """
-    from retx.directory import new_file
+    from retx.files.directory import new_file
     from retx.listing import schema
 
     text = json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

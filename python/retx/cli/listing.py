@@ -6,7 +6,7 @@ import sys
 from typing import Annotated, Any
 
 from retx.cli.parameters import Argument, Option
-from retx.terminal import WIDTH, echo
+from retx.terminal.streams import WIDTH, echo
 
 Kind = Annotated[
     str | None,
@@ -91,7 +91,7 @@ def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
 def _print_parameters(kind: str, entry: dict[str, Any]) -> None:
     echo(f"{entry['name']}: {entry['summary']}")
     if kind.removesuffix("s") == "template":
-        from retx.templates import text
+        from retx.scenarios.templates import text
 
         echo(f"retx init --like {entry['name']} writes it:\n\n{text(entry['name'])}", nl=False)
         return
@@ -116,7 +116,7 @@ def _default(parameter: dict[str, Any]) -> str:
 
 
 def _toml(value: object) -> str:
-    from retx.source import toml_value
+    from retx.scenarios.source import toml_value
 
     # A choice without parameters is written as a bare name.
     if isinstance(value, dict) and list(value) == ["name"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retx.cli.tables import Table, plain, shortened
-from retx.quantities import count, share, size
+from retx.terminal.quantities import count, share, size
 
 
 def wlans_table(wlans: list[dict[str, Any]]) -> Table:

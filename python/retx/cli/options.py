@@ -33,7 +33,7 @@ def check_latex(file: Path | None) -> None:
 
 def write_latex(file: Path, text: str) -> None:
     """Writes the text of a LaTeX table into a file."""
-    from retx.directory import new_file
+    from retx.files.directory import new_file
 
     with new_file(file) as path:
         path.write_text(text, encoding="utf-8")
@@ -51,7 +51,7 @@ Force = Annotated[bool, Option("--force", help="Replace an earlier result in the
 def _refuse_code(value: bool) -> bool:
     """Applies `--no-code` to all scenarios read by this process."""
     if value:
-        from retx.trust import limit_process
+        from retx.scenarios.trust import limit_process
 
         limit_process(code=False)
     return value
@@ -60,7 +60,7 @@ def _refuse_code(value: bool) -> bool:
 def _permit_files_anywhere(value: bool) -> bool:
     """Applies `--files-anywhere` to all scenarios read by this process."""
     if value:
-        from retx.trust import limit_process
+        from retx.scenarios.trust import limit_process
 
         limit_process(files_anywhere=True)
     return value

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 from retx.cli import options
 from retx.cli.drawing import Drawing, draw_all, file_of, in_width, of_run
 from retx.cli.parameters import Argument, Option
-from retx.earlier import FIGURES
 from retx.errors import UsageError
+from retx.files.earlier import FIGURES
 from retx.sweeps.figures import KINDS as OF_SWEEPS
 from retx.sweeps.figures import METRIC, FigureRequest, check, draw
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure
-    from retx.replications import Replications
-    from retx.results import Result
+    from retx.results.replications import Replications
+    from retx.results.result import Result
     from retx.sweeps.result import Sweep
 
 OF_REPLICATIONS = ("cdf",)
@@ -104,9 +104,9 @@ def command(
       retx plot out/loss metric --metric response_time_s --by flow.download.tcp
       retx plot out/loss paired=pairs.pdf --paired cubic,bbr --width column
     """
-    from retx.replications import Replications
-    from retx.results import Result
-    from retx.stored import load
+    from retx.results.replications import Replications
+    from retx.results.result import Result
+    from retx.sweeps.load import load
 
     asked = FigureRequest(metric, x, y, by, flow, pair, where or (), models or ())
     found = load(directory)

@@ -9,15 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from retx.assignment import assignment
 from retx.cli import options
 from retx.cli.csv_files import Csv, check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, check_no_segments, drawings
 from retx.cli.encoding import print_only_json
-from retx.directory import new_directory
 from retx.errors import UsageError
-from retx.places import check_places
-from retx.source import TomlText
+from retx.files.directory import new_directory
+from retx.scenarios.assignment import assignment
+from retx.scenarios.places import check_places
+from retx.scenarios.source import TomlText
 
 
 class Outputs:
@@ -130,7 +130,8 @@ def command(
 
 
 def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> None:
-    from retx.running import parsed_scenario, run_parsed
+    from retx.running.run import run_parsed
+    from retx.scenarios.parsed import parsed_scenario
 
     seed, overrides = arguments.pop("seed"), arguments.pop("overrides")
     outputs.check(scenario, overrides)
@@ -171,7 +172,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
 
 
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:
-    from retx.running import replicate
+    from retx.running.run import replicate
 
     outputs.check(scenario, arguments["overrides"])
     result = replicate(scenario, count, out=outputs.directory, force=outputs.force, **arguments)

@@ -7,15 +7,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retx.analysis.limits import line, phrases_of_marks
 from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, Table, plain, shortened
-from retx.quantities import count, mean_count, rate, seconds, share
-from retx.shares import line, phrases_of_marks
+from retx.terminal.quantities import count, mean_count, rate, seconds, share
 
 if TYPE_CHECKING:
-    from retx.replications import Replications
+    from retx.results.replications import Replications
 
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")

@@ -11,9 +11,9 @@ from retx.cli.drawing import in_width
 from retx.cli.parameters import Argument, Option
 from retx.cli.sweep_output import SweepOutput, of_sweep
 from retx.errors import UsageError
-from retx.places import check_places
+from retx.scenarios.places import check_places
 from retx.sweeps.figures import METRIC
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 Scenario = Annotated[
     Path | None, Argument(help="A scenario file with a [sweep].", show_default=False)
@@ -139,9 +139,9 @@ def command(
         raise UsageError("name a scenario, or --status DIR")
     from retx.cli.resuming import print_resume_hint
     from retx.cli.run import check_set, overrides_of
+    from retx.scenarios.varied import read_grid_options
     from retx.sweeps.plan import Wanted, prepare
     from retx.sweeps.running import sweep_prepared
-    from retx.varied import read_grid_options
 
     grid, overrides = read_grid_options(vary or []), overrides_of(settings or [])
     check_set(overrides, grid or {})

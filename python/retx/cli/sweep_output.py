@@ -11,9 +11,9 @@ from retx.cli.csv_files import check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, draw_all, file_of
 from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
-from retx.quantities import rate
 from retx.sweeps.figures import KINDS, FigureRequest, axes_of, draw, pair_of
-from retx.terminal import echo
+from retx.terminal.quantities import rate
+from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     import polars as pl

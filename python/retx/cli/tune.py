@@ -11,9 +11,9 @@ from retx.cli import options
 from retx.cli.parameters import Option
 from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
-from retx.places import check_places
-from retx.quantities import rate, seconds
-from retx.terminal import echo, show_status
+from retx.scenarios.places import check_places
+from retx.terminal.quantities import rate, seconds
+from retx.terminal.streams import echo, show_status
 
 if TYPE_CHECKING:
     from retx.tuning.result import Tuning
@@ -94,7 +94,7 @@ def command(
       retx tune scenario.toml --vary tcp.mine.congestion_control=reno,cubic,bbr \\
           --maximise goodput --minimise delay --pareto front.png
     """
-    from retx.directory import new_file
+    from retx.files.directory import new_file
     from retx.tuning.search import tune
     from retx.tuning.space import parsed
 

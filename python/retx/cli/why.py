@@ -10,7 +10,7 @@ from retx.cli import options
 from retx.cli.parameters import Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
-from retx.places import check_places
+from retx.scenarios.places import check_places
 
 if TYPE_CHECKING:
     from retx.cli.tables import Table
@@ -94,7 +94,7 @@ def command(
     if html:
         answer.save(html)
     if picture:
-        from retx.directory import new_file
+        from retx.files.directory import new_file
 
         with new_file(picture) as target:
             answer.plot.save(target)
@@ -140,7 +140,7 @@ def _table(answer: Answer) -> Table:
     """Table of the remedies that help, of their combinations, and of the bounds on the gain."""
     from retx.cli.tables import Table, plain
     from retx.explaining.wording import factor, interval, price
-    from retx.quantities import rate, seconds
+    from retx.terminal.quantities import rate, seconds
 
     content = answer.content
     answers = content["measure"] == "response time"
@@ -199,7 +199,7 @@ def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, A
 def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import plain
     from retx.explaining.wording import factor
-    from retx.quantities import seconds
+    from retx.terminal.quantities import seconds
 
     content = answer.content
     shown = {row["name"] for rows in _shown(answer) for row in rows}

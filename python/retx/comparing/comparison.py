@@ -13,14 +13,14 @@ from retx.comparing.emulations import Emulated, Plan, Report, emulated
 from retx.comparing.first_difference import RecoveryDifference, first_difference
 from retx.comparing.perturbed import simulated
 from retx.comparing.statistics import Sample, difference, paired_ratio, ratio, same_distribution
-from retx.emulation import no_code_in_the_kernel
 from retx.errors import UsageError
-from retx.renamed import accept_attribute
-from retx.replications import Replications
-from retx.results import Result
-from retx.running import parsed_scenario
-from retx.source import Scenario
-from retx.trust import trusting, without_code
+from retx.errors.renamed import accept_attribute
+from retx.results.replications import Replications
+from retx.results.result import Result
+from retx.running.emulation import no_code_in_the_kernel
+from retx.scenarios.parsed import parsed_scenario
+from retx.scenarios.source import Scenario
+from retx.scenarios.trust import trusting, without_code
 
 QUANTITIES = (
     "response_time_s",
@@ -193,7 +193,7 @@ class Comparison:
 
     def to_latex(self) -> str:
         """Table for a paper (`booktabs`), with intervals."""
-        from retx.analysis.latex import comparison_table
+        from retx.results.latex import comparison_table
 
         level = f"{100 * self.confidence:g} % intervals"
         note = (
@@ -220,7 +220,7 @@ class Comparison:
         return [row["name"] for row in self.simulations[0].summary["flows"]]
 
     def _repr_html_(self) -> str:
-        from retx.html import frame_html
+        from retx.results.html import frame_html
 
         invalid = f", {self.invalid} more were not valid" if self.invalid else ""
         head = f"{len(self.simulations)} simulations, {len(self.emulations)} emulations{invalid}"

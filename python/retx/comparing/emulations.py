@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from retx import _native
-from retx.code_hashes import UserCodeHashes
-from retx.emulation import calibration, check_lateness, check_linux, worker_command
 from retx.errors import UsageError
-from retx.progress import watched
-from retx.results import Result
+from retx.plugins.code_hashes import UserCodeHashes
+from retx.results.result import Result
+from retx.running.emulation import calibration, check_lateness, check_linux, worker_command
+from retx.running.progress import watched
 
 Report = Callable[[str, int, int], None]
 """Callback for progress. Its arguments are the activity, the number of completed steps, and their

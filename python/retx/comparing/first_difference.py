@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from retx.results import NotRecordedError, Result
+from retx.results.result import NotRecordedError, Result
 
 KINDS = ("fast_retransmit", "rto")
 LEVEL = 0.05

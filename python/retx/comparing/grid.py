@@ -28,10 +28,10 @@ from retx.comparing.conditions import ALL, Condition, chosen, condition
 from retx.comparing.emulations import Plan, Report
 from retx.comparing.perturbed import simulated
 from retx.comparing.stored import attempts, kept
-from retx.directory import new_file
 from retx.errors import UsageError
-from retx.locks import RENAMES_HELD, take
-from retx.regular import read_regular
+from retx.files.directory import new_file
+from retx.files.locks import RENAMES_HELD, take
+from retx.files.regular import read_regular
 
 if TYPE_CHECKING:
     from retx.plots.style import Figure

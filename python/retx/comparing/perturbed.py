@@ -21,12 +21,13 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retx.explaining.units import seconds_of
 from retx.fitting.scenario import time_text
-from retx.replications import Replications
-from retx.results import Result
-from retx.running import replicate, resolve, run
-from retx.source import Scenario
+from retx.results.replications import Replications
+from retx.results.result import Result
+from retx.running.run import replicate, run
+from retx.scenarios.parsed import resolve
+from retx.scenarios.source import Scenario
+from retx.scenarios.units import seconds_of
 
 LATE = {"model": "jitter", "law": "uniform", "max": "0.1 ms"}
 """Channel model that is appended to each direction of a link."""

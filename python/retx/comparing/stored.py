@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from retx.comparing.emulations import Emulated
-from retx.results import NotRecordedError, Result
+from retx.results.result import NotRecordedError, Result
 
 EPISODES: dict[str, type[pl.DataType]] = {
     "flow": pl.String,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import required_path
 from retx.errors import UsageError
+from retx.errors.checks import required_path
 
 if TYPE_CHECKING:
     from retx.diagnosing.tables import FlowTables
@@ -71,7 +71,7 @@ class Diagnosis:
             OSError: The directory exists, or cannot be written.
         """
         from retx.diagnosing.tables import OF_ALL, OF_ONE, table_of_all
-        from retx.directory import new_directory, writing
+        from retx.files.directory import new_directory, writing
 
         with new_directory(required_path("directory", directory)) as path:
             text = json.dumps(self.content, indent=2, ensure_ascii=False)
@@ -87,7 +87,7 @@ class Diagnosis:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page about the flow that lost the most time."""
         from retx.diagnosing.page import page
-        from retx.directory import new_file
+        from retx.files.directory import new_file
 
         with new_file(Path(path)) as target:
             target.write_text(page(self), encoding="utf-8")

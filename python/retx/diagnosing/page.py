@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.diagnosing.patterns import sentences
 from retx.diagnosing.wording import lost, paragraph, reason, shares, what
-from retx.quantities import seconds
+from retx.terminal.quantities import seconds
 
 if TYPE_CHECKING:
     from retx.diagnosing.diagnosis import Diagnosis

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx import _native
-from retx.results import NotRecordedError
+from retx.results.result import NotRecordedError
 
 if TYPE_CHECKING:
     from retx.plots.chooser import Plot

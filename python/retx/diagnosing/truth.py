@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from retx.results import Result
-from retx.running import run
+from retx.results.result import Result
+from retx.running.run import run
 
 PLACES = ("sender", "middle", "receiver")
 """Interfaces of the captures, in their order."""
@@ -145,7 +145,7 @@ class KernelCase(RandomCase):
 
     def run(self, capture: Path) -> Result:
         """Emulates the case, with captures at all places."""
-        from retx.emulation import emulate
+        from retx.running.emulation import emulate
 
         places = ["first@server", "last@router", "last@client"]
         scenario = self.scenario()

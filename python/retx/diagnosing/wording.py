@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from retx.quantities import seconds
+from retx.terminal.quantities import seconds
 
 LEAST_SHARE = 0.005
 PLACES = {

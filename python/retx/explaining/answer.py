@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.analysis.limits import flat, line
 from retx.errors import UsageError
 from retx.explaining.measured import Measured
 from retx.explaining.path import LATE, LOSING, Hop
 from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
 from retx.explaining.trial import Gain, Trial, geometric
-from retx.explaining.units import seconds_of
 from retx.explaining.wording import paragraph, stopped
-from retx.shares import flat, line
+from retx.scenarios.units import seconds_of
 
 if TYPE_CHECKING:
     from retx.explaining.runs import Runs
     from retx.plots.style import Figure
-    from retx.results import Result
+    from retx.results.result import Result
 
 MOST_FLOWS = 1000
 NOTHING = {"model": "bernoulli", "p": 0}
@@ -100,8 +100,8 @@ class Answer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page."""
-        from retx.directory import new_file
         from retx.explaining.page import page
+        from retx.files.directory import new_file
 
         with new_file(Path(path)) as target:
             target.write_text(page(self), encoding="utf-8")

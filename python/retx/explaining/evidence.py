@@ -7,8 +7,8 @@ from collections.abc import Callable
 from retx.explaining.path import Hop, path_of
 from retx.explaining.phrases import is_clamped, is_idle_at_bottleneck, leaves_slow_start_early
 from retx.explaining.situation import Situation
-from retx.explaining.units import rate_of, seconds_of
-from retx.quantities import count, rate, seconds, share, size
+from retx.scenarios.units import rate_of, seconds_of
+from retx.terminal.quantities import count, rate, seconds, share, size
 
 _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
 """Limits that bound the data in flight."""

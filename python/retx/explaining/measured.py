@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from retx.analysis.limits import flat, summed
 from retx.explaining.situation import own_rows
-from retx.shares import flat, summed
 
 FLOOR = 1e-9
 """Speed assumed for a flow that delivered nothing, so that ratios are defined."""

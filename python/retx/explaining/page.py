@@ -7,16 +7,16 @@ from contextlib import suppress
 from math import log
 from typing import TYPE_CHECKING, Any
 
+from retx.analysis.limits import PHRASES, per_cent, ranked, shares
 from retx.explaining.wording import factor, interval, limits_line, price
 from retx.plots.flows import PlotError
-from retx.quantities import rate, seconds
-from retx.shares import PHRASES, per_cent, ranked, shares
-from retx.source import toml_value
+from retx.scenarios.source import toml_value
+from retx.terminal.quantities import rate, seconds
 
 if TYPE_CHECKING:
     from retx.explaining.answer import Answer
-    from retx.results import Result
-    from retx.study.figures import Figure
+    from retx.plots.report import Figure
+    from retx.results.result import Result
 
 MOST_FLOWS = 20
 MOST_SHOWN = 10
@@ -118,7 +118,7 @@ class Scale:
 def _figures(answer: Answer) -> list[Figure]:
     """Figures of the run with draw 0: the congestion window over time, and the longest episode."""
     from retx.plots.limits_over_time import limits_over_time
-    from retx.study.figures import Figure
+    from retx.plots.report import Figure
 
     result = answer.detailed(LONG_RUN_SEGMENTS)
     flow = str(result.flows["name"][0]) if len(answer.flows) == 1 else answer.first_connection
@@ -150,7 +150,7 @@ def _ladder(result: Result, flow: str) -> Figure | None:
     """Ladder diagram of the longest episode and its surroundings."""
     import polars as pl
 
-    from retx.study.figures import Figure
+    from retx.plots.report import Figure
 
     if "segments" not in result.tables:
         return None

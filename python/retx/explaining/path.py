@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from retx.explaining.units import rate_of, seconds_of
+from retx.scenarios.units import rate_of, seconds_of
 
 WLAN_EFFICIENCY = 0.5
 """Approximate share of a cell's rate that is available for data. Contention, preambles and ACKs

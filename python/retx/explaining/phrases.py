@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from retx.analysis.limits import PHRASES, phrases_of_marks
 from retx.explaining.situation import Situation
-from retx.shares import PHRASES, phrases_of_marks
 
 NEAR_CLAMP = 0.7
 """Ratio of the mean congestion window to its clamp, from which the clamp counts as the limit."""

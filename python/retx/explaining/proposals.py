@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from retx._native import ScenarioError
+from retx.analysis.limits import per_cent
 from retx.explaining.remedies import remedies
 from retx.explaining.remedy import Remedy
 from retx.explaining.runs import Runs
 from retx.explaining.situation import NIL, Situation
 from retx.explaining.trial import Trial
-from retx.running import Parsed
-from retx.shares import per_cent
+from retx.scenarios.parsed import Parsed
 
 
 @dataclass(frozen=True)

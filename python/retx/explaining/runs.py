@@ -13,11 +13,12 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.running import Parsed, parsed_scenario, run_parsed
-from retx.source import Scenario
+from retx.running.run import run_parsed
+from retx.scenarios.parsed import Parsed, parsed_scenario
+from retx.scenarios.source import Scenario
 
 if TYPE_CHECKING:
-    from retx.results import Result
+    from retx.results.result import Result
 
 TICK_S = 0.05
 SAMPLES = 1000

@@ -15,15 +15,15 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
+from retx.analysis.limits import shares
+from retx.analysis.ranking import NEARLY, WORTH, easiest, is_worth
 from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.proposals import LeftOut, fitting, proposals
-from retx.explaining.ranking import NEARLY, WORTH, easiest, is_worth
 from retx.explaining.runs import Limit, Runs
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front, stretch_for
 from retx.explaining.trial import Gain, Trial
-from retx.running import Parsed
-from retx.shares import shares
+from retx.scenarios.parsed import Parsed
 
 TOP = 5
 """Number of ranks that have to be clear."""

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from retx.explaining.path import HEADERS, Hop, Path, path_of
-from retx.explaining.units import bytes_of, seconds_of
+from retx.scenarios.units import bytes_of, seconds_of
 
 NIL = 0.005
 """A limit is ignored if its share of the flow's lifetime is smaller."""

@@ -19,15 +19,15 @@ from math import sqrt
 from typing import Any
 
 from retx._native import ScenarioError
+from retx.analysis.limits import shares
+from retx.analysis.ranking import WORTH
 from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.proposals import fitting
-from retx.explaining.ranking import WORTH
 from retx.explaining.remedy import Remedy
 from retx.explaining.runs import Limit, Runs, packets_of
 from retx.explaining.situation import Situation
 from retx.explaining.trial import Trial
-from retx.explaining.units import seconds_of
-from retx.shares import shares
+from retx.scenarios.units import seconds_of
 
 WITHOUT = 0.55
 """All changes are run over the whole scenario if one run of each takes at most this share of the

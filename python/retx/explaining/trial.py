@@ -8,8 +8,8 @@ from functools import cached_property
 from math import exp, log, sqrt
 from typing import Any
 
+from retx.analysis.ranking import WHERE
 from retx.explaining.measured import Measured
-from retx.explaining.ranking import WHERE
 from retx.explaining.remedy import Change, Remedy
 from retx.explaining.students_t import two_sided
 

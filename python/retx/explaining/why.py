@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from retx.checks import checked_integer
 from retx.errors import UsageError
+from retx.errors.checks import checked_integer
 from retx.explaining.answer import Answer, answer_of
 from retx.explaining.runs import Runs
 from retx.explaining.search import Plan, Search
-from retx.explaining.units import seconds_of
-from retx.running import resolve
-from retx.source import Scenario
-from retx.trust import trusting
+from retx.scenarios.parsed import resolve
+from retx.scenarios.source import Scenario
+from retx.scenarios.trust import trusting
+from retx.scenarios.units import seconds_of
 
 PACKETS = 7_000_000
 """Default limit on the packets of all runs: some seconds on two cores. The answer is the same on

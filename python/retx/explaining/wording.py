@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from retx.analysis.limits import line, per_cent, ranked
+from retx.analysis.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
 from retx.explaining.evidence import evidence, standing_queue, waiting_acks
 from retx.explaining.phrases import phrase
-from retx.explaining.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
-from retx.explaining.units import seconds_of
-from retx.quantities import count, rate, seconds
-from retx.shares import line, per_cent, ranked
+from retx.scenarios.units import seconds_of
+from retx.terminal.quantities import count, rate, seconds
 
 if TYPE_CHECKING:
     from retx.explaining.search import Search

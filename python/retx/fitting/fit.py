@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from retx.errors import UsageError
+from retx.files.regular import read_regular
 from retx.fitting.counts import CountFit, fit_counts
 from retx.fitting.delays import DelayFit, fit_delays
 from retx.fitting.inputs import read
 from retx.fitting.losses import LossFit, fit_losses
 from retx.fitting.scenario import FITTED
 from retx.fitting.series import Series
-from retx.regular import read_regular
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Fit:
         Raises:
             FileExistsError: A file that no earlier fit wrote has the name of the table.
         """
-        from retx.directory import new_file
+        from retx.files.directory import new_file
         from retx.fitting.replayed import POINTS_MOST, points, table
 
         target = Path(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.fitting.replayed import Point, points
 from retx.fitting.wording import delay_lines, loss_lines, number, rate_lines
-from retx.quantities import seconds
+from retx.terminal.quantities import seconds
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from retx.quantities import rate, seconds, share
+from retx.terminal.quantities import rate, seconds, share
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit

@@ -15,7 +15,7 @@ from retx.models.conditions import Conditions, conditions
 if TYPE_CHECKING:
     import polars as pl
 
-    from retx.source import Scenario
+    from retx.scenarios.source import Scenario
 
 
 def _window_limit(of: Conditions) -> float:
@@ -112,7 +112,7 @@ def calculate(
     """
     import polars as pl
 
-    from retx.running import resolve
+    from retx.scenarios.parsed import resolve
 
     names = checked_forms(models)
     rows = [

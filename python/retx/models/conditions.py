@@ -20,14 +20,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from retx.explaining.units import bytes_of
 from retx.models import bit_errors, gilbert_elliott
 from retx.models.arguments import ModelError
+from retx.scenarios.units import RATES, TIMES, bytes_of
 
-UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0} | {
-    f"{prefix}bit/s": scale
-    for prefix, scale in {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.items()
-}
+UNITS = TIMES | RATES
 HEADERS_BYTES, TIMESTAMPS_BYTES = 40, 12
 UNSCALED_WINDOW = 65535
 

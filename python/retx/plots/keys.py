@@ -10,7 +10,7 @@ from typing import Any
 
 from retx import _native
 from retx.plots.labels import Label, axis
-from retx.varied import CHOSEN_BY
+from retx.scenarios.varied import CHOSEN_BY
 
 TABLES = {"link": "LinkTable", "flow": "FlowTable", "wlan": "WlanTable"}
 """Schema definitions that describe the keys of a section."""

@@ -9,7 +9,7 @@ from math import isfinite
 
 import polars as pl
 
-from retx.models.conditions import UNITS as SCALES
+from retx.scenarios.units import RATES, TIMES
 
 UNITS = {
     "bit_s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
@@ -36,6 +36,7 @@ class Label:
         return f"{owner}{self.words}{f' ({shown})' if shown else ''}"
 
 
+SCALES = TIMES | RATES
 QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")
 
 

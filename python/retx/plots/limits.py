@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from retx.analysis.limits import PHRASES, flat, per_cent, ranked, shares
 from retx.plots.flows import check_span, of_flow, one_flow, within
 from retx.plots.limit_styles import LEAST_NAMED, MOST_NAMED, colour_and_hatch
 from retx.plots.limits_over_time import draw_window_and_limits
@@ -23,7 +24,6 @@ from retx.plots.style import (
     shared_legend,
     styled,
 )
-from retx.shares import PHRASES, flat, per_cent, ranked, shares
 
 BAR_INCHES, LINE_INCHES = 0.75, 0.18
 LEAST_LABELLED = 0.06

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from retx.analysis.limits import PHRASES, per_cent, ranked, shares
 from retx.plots.cwnd import draw_window, mark_episodes
 from retx.plots.flows import check_span, of_flow, one_flow, within
 from retx.plots.limit_styles import LEAST_NAMED, MOST_NAMED, colour_and_hatch
@@ -21,7 +22,6 @@ from retx.plots.style import (
     shared_legend,
     styled,
 )
-from retx.shares import PHRASES, per_cent, ranked, shares
 
 LINE_INCHES = 0.2
 BINS = 480

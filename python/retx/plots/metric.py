@@ -22,7 +22,7 @@ from retx.plots.style import (
     shared_legend,
     styled,
 )
-from retx.varied import value_name
+from retx.scenarios.varied import value_name
 
 MOST_CURVES = 12
 HEADROOM = 1.3

@@ -8,9 +8,9 @@ import polars as pl
 
 from retx.analysis.queues import queue_length
 from retx.analysis.thinning import envelope
-from retx.names import listed
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
 from retx.plots.style import BLUE, RED, Ax, Figure, new_figure, shared_legend, styled
+from retx.scenarios.names import listed
 
 
 def queue(

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from retx.explaining.ranking import is_worth
+from retx.analysis.ranking import is_worth
 from retx.plots.limits import bar_inches, draw_shares, share_table, stacked
 from retx.plots.style import BLUE, GREEN, GREY, Ax, Figure, label_decades, styled
 

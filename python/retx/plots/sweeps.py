@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from retx.analysis.groups import needed
-from retx.names import listed
 from retx.plots.flows import PlotError
 from retx.plots.labels import Label
 from retx.plots.style import Ax, Figure
+from retx.scenarios.names import listed
 
 if TYPE_CHECKING:
-    from retx.source import Scenario
+    from retx.scenarios.source import Scenario
 
 BETWEEN = 40
 """Number of points at which the curve of a closed form is calculated."""
@@ -123,7 +123,7 @@ class SweepPlot:
     def _labels(self, keys: Sequence[str]) -> dict[str, Label]:
         """Axis labels for keys; if the scenario is known, with the descriptions of its models."""
         from retx.plots.keys import labels
-        from retx.running import resolve
+        from retx.scenarios.parsed import resolve
 
         if self._scenario is None:
             return labels(keys)

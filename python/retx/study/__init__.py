@@ -10,11 +10,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from retx.study.command import command
-
 if TYPE_CHECKING:
+    from retx.plots.report import Figure, new_figure
     from retx.study.estimates import Estimate, Interval, estimate, exact
-    from retx.study.figures import Figure, new_figure
     from retx.study.library import load
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
@@ -28,7 +26,7 @@ _HOME = {
     "Cell": "retx.study.tables",
     "Column": "retx.study.tables",
     "Estimate": "retx.study.estimates",
-    "Figure": "retx.study.figures",
+    "Figure": "retx.plots.report",
     "Interval": "retx.study.estimates",
     "Measured": "retx.study.measured",
     "Noted": "retx.study.tables",
@@ -43,7 +41,7 @@ _HOME = {
     "estimate": "retx.study.estimates",
     "exact": "retx.study.estimates",
     "load": "retx.study.library",
-    "new_figure": "retx.study.figures",
+    "new_figure": "retx.plots.report",
     "plain": "retx.study.page",
     "reproduce": "retx.study.reproduction",
 }
@@ -63,7 +61,6 @@ __all__ = [
     "Table",
     "Verdict",
     "by_case",
-    "command",
     "describe",
     "effects",
     "estimate",

@@ -18,11 +18,11 @@ from types import ModuleType
 from typing import Any
 
 from retx import _native
-from retx.directory import new_file
 from retx.errors import UsageError
-from retx.extras import install_command, is_installed
-from retx.regular import read_regular
-from retx.source import toml_value
+from retx.errors.extras import install_command, is_installed
+from retx.files.directory import new_file
+from retx.files.regular import read_regular
+from retx.scenarios.source import toml_value
 from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from retx.errors import UsageError
-from retx.regular import read_regular
+from retx.files.regular import read_regular
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from retx._native import EmulationRefusedError
 from retx.comparing.emulations import Emulated, emulated
 from retx.comparing.emulations import Plan as Emulating
-from retx.directory import new_file
-from retx.progress import all_done
-from retx.regular import read_regular
-from retx.running import parsed_scenario
+from retx.files.directory import new_file
+from retx.files.regular import read_regular
+from retx.running.progress import all_done
+from retx.scenarios.parsed import parsed_scenario
 from retx.study.data import StudyError
-from retx.terminal import show_status
+from retx.terminal.streams import show_status
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment, Study

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import retx
-from retx.directory import new_file
+from retx.files.directory import new_file
 from retx.study.page import verdict_mark
 from retx.study.reproduction import Report
 from retx.study.verdicts import Verdict

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 import retx
-from retx.progress import Progress
-from retx.source import toml_value
+from retx.running.progress import Progress
+from retx.scenarios.source import toml_value
 from retx.study.data import StudyError
 from retx.study.emulated import (
     EMULATIONS,

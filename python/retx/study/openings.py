@@ -10,7 +10,7 @@ from math import exp, isclose, log
 from pathlib import Path
 from typing import Any
 
-from retx.regular import read_regular
+from retx.files.regular import read_regular
 from retx.study.data import StudyError, build, read_toml
 from retx.study.library import FORMS, Study
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from retx.study.figures import Figure
+from retx.plots.report import Figure
 from retx.study.verdicts import Judged, Tally, Verdict
 
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)

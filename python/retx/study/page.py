@@ -15,9 +15,9 @@ from jinja2.loaders import ChoiceLoader, PackageLoader
 from markupsafe import Markup, escape
 
 import retx
+from retx.plots.report import Figure
 from retx.study.chance import chance_of, sentences
 from retx.study.estimates import Estimate, Interval
-from retx.study.figures import Figure
 from retx.study.measured import Measured
 from retx.study.overview import overview, with_pictures
 from retx.study.points import Points

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from retx.directory import sync, sync_path
-from retx.regular import read_regular
-from retx.removal import IsOwn, foreign_in, remove_own
+from retx.files.directory import sync, sync_path
+from retx.files.regular import read_regular
+from retx.files.removal import IsOwn, foreign_in, remove_own
 from retx.study.emulated import EMULATIONS
 from retx.study.openings import TRIALS
 from retx.study.runs import RUNS

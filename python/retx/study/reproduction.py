@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 import retx
+from retx.plots.report import Figure
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, exact
-from retx.study.figures import Figure
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.page import Writer

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx._native import ScenarioError
-from retx.progress import Progress
+from retx.running.progress import Progress
 from retx.study.data import StudyError
 from retx.sweeps.derive import DERIVED, Derive, Function
 from retx.sweeps.grid import CASE, Case, Grid

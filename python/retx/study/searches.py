@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import retx
 from retx import _native
-from retx.extras import is_installed
-from retx.source import toml_value
+from retx.errors.extras import is_installed
+from retx.scenarios.source import toml_value
 from retx.tuning.space import Choice, Range, parsed
 
 if TYPE_CHECKING:

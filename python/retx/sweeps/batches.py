@@ -14,7 +14,7 @@ def frame_of(table: Table) -> pl.DataFrame:
     """A table of runs as a data frame, with the types that its file has."""
     import polars as pl
 
-    from retx.frames import frame
+    from retx.results.frames import frame
 
     return frame(table.arrays()).with_columns(
         pl.col(pl.Enum).cast(pl.String), pl.col("replication").cast(pl.UInt32)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.extras import install_command
+from retx.errors.extras import install_command
 from retx.sweeps.local import Failed
 from retx.sweeps.plan import Prepared
 from retx.sweeps.remote import Order, RemoteUserError, RunFailedError, UnfitWorkerError, run_block

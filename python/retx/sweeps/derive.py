@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.results import NotRecordedError
+from retx.results.result import NotRecordedError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -190,7 +190,7 @@ def _runs(
     batch: _native.Batch, scenarios: Sequence[_native.Scenario]
 ) -> Sequence[tuple[int, RunTables]]:
     """Tables of each run of a batch, with its point."""
-    from retx.frames import frame
+    from retx.results.frames import frame
 
     native = {name: batch.table(name) for name in batch.names()}
     whole = {name: frame(columns) for name, columns in native.items() if columns}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retx.progress import DISPLAY_DELAY_S, Progress
+from retx.running.progress import DISPLAY_DELAY_S, Progress
 from retx.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class Terminal(Display):
     def __init__(self, plan: Plan) -> None:
         from rich.live import Live
 
-        from retx.clean_console import CleanConsole
         from retx.sweeps.precision import Metric, Precision
+        from retx.terminal.clean_console import CleanConsole
 
         self._plan = plan
         until = plan.until
@@ -154,7 +154,7 @@ class Terminal(Display):
         return table
 
     def _interval(self, known: KnownMean) -> str:
-        from retx.quantities import rate
+        from retx.terminal.quantities import rate
 
         shown = rate if self._metric.endswith("_bit_s") else "{:.4g}".format
         share = 100 * known.relative

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retx.assignment import assignment
 from retx.errors import UsageError
-from retx.source import TomlText
-from retx.varied import plain_value, split_values
+from retx.scenarios.assignment import assignment
+from retx.scenarios.source import TomlText
+from retx.scenarios.varied import plain_value, split_values
 
 if TYPE_CHECKING:
     import polars as pl

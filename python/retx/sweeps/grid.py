@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import warn
-from retx.source import override_pairs, plain, toml_value
+from retx.scenarios.source import override_pairs, plain, toml_value
 
 if TYPE_CHECKING:
     import polars as pl

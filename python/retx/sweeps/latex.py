@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from retx import _native
-from retx.analysis.latex import means_table, paired_table
 from retx.plots.keys import labels
 from retx.plots.labels import axis
-from retx.running import resolve
+from retx.results.latex import means_table, paired_table
+from retx.scenarios.parsed import resolve
 
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep

@@ -7,7 +7,7 @@ from threading import Thread
 from typing import Protocol
 
 from retx import _native
-from retx.progress import GRACE_S, interrupt_user_code
+from retx.running.progress import GRACE_S, interrupt_user_code
 from retx.sweeps.plan import Prepared
 
 Failed = tuple[int, int, Exception]

@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.directory import new_directory
-from retx.regular import open_regular, read_regular
-from retx.removal import move_aside, remove_own
-from retx.renamed import current_table
+from retx.errors.renamed import current_table
+from retx.files.directory import new_directory
+from retx.files.regular import open_regular, read_regular
+from retx.files.removal import move_aside, remove_own
 from retx.sweeps.derive import DERIVED
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from retx.directory import writing
 from retx.errors import UsageError
-from retx.locks import take
-from retx.regular import open_regular, read_regular, regular_handle
+from retx.files.directory import writing
+from retx.files.locks import take
+from retx.files.regular import open_regular, read_regular, regular_handle
 from retx.sweeps.parts import ASIDE, LIST, NOT_AS_WRITTEN, is_part
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"

@@ -11,16 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.code_hashes import UserCodeHashes
 from retx.errors import UsageError
-from retx.source import Scenario, Source, override_pairs, read, with_names
+from retx.plugins.code_hashes import UserCodeHashes
+from retx.scenarios.source import Scenario, Source, override_pairs, read, with_names
 from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from retx.plugins.user_code import Place
     from retx.sweeps.derive import Derive
-    from retx.user_code import Place
 
 REPLICATIONS = 30
 """Default number of runs of each point."""
@@ -210,7 +210,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
         OSError: The file cannot be read.
         ScenarioError: The scenario, the grid or one of its points is invalid.
     """
-    from retx.running import CodeFinder
+    from retx.scenarios.parsed import CodeFinder
 
     source = read(scenario)
     text = _native.toml_of_json(source.text) if source.is_json else source.text

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
-from retx.names import flow_names, link_names, listed
-from retx.renamed import current
+from retx.errors.renamed import current
+from retx.scenarios.names import flow_names, link_names, listed
 from retx.sweeps.grid import Until
 
 if TYPE_CHECKING:

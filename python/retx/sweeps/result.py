@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
-from retx.results import NotRecordedError
+from retx.results.result import NotRecordedError
 from retx.sweeps.derive import DERIVED
 from retx.sweeps.plan import TABLES, Plan
 
@@ -271,7 +271,7 @@ class Sweep:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes each table, joined with the grid, as a Parquet file into a new directory."""
-        from retx.directory import new_directory
+        from retx.files.directory import new_directory
 
         with new_directory(Path(directory)) as path:
             for name, table in self.tables.items():
@@ -336,7 +336,7 @@ class Sweep:
         return len(self.runs)
 
     def _repr_html_(self) -> str:
-        from retx.html import frame_html
+        from retx.results.html import frame_html
 
         head = f"Sweep: {len(self)} runs; goodput, with 95 % intervals"
         return frame_html(head, self.summary("goodput_bit_s"))

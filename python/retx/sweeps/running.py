@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import checked_integer, optional_path
-from retx.code_hashes import unhashable_message
 from retx.errors import UsageError, warn, warn_of_unmeasured
-from retx.places import check_places
-from retx.progress import Progress
-from retx.source import Scenario
+from retx.errors.checks import checked_integer, optional_path
+from retx.plugins.code_hashes import unhashable_message
+from retx.running.progress import Progress
+from retx.scenarios.places import check_places
+from retx.scenarios.source import Scenario
+from retx.scenarios.trust import trusting
 from retx.sweeps.derive import Derive, Function
 from retx.sweeps.grid import Case
 from retx.sweeps.local import Executor, Failed, Local
@@ -23,7 +24,6 @@ from retx.sweeps.parts import joined
 from retx.sweeps.plan import Plan, Prepared, Wanted, prepare
 from retx.sweeps.result import Reader, Sweep
 from retx.sweeps.store import Directory, Memory
-from retx.trust import trusting
 
 if TYPE_CHECKING:
     from retx.sweeps.display import Display

@@ -19,9 +19,9 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from retx.errors import UsageError
-from retx.fingerprint import is_installed, is_installed_file
+from retx.plugins.fingerprint import is_installed, is_installed_file
+from retx.plugins.user_code import Found, Place, constructor
 from retx.sweeps.remote import UnfitWorkerError
-from retx.user_code import Found, Place, constructor
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from retx.regular import read_regular
-from retx.removal import foreign_in, remove_own
+from retx.files.regular import read_regular
+from retx.files.removal import foreign_in, remove_own
 from retx.sweeps.parts import (
     ASIDE,
     LEFT_BEHIND,

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retx import _native
-from retx.directory import new_file
-from retx.regular import read_regular
-from retx.removal import move_aside, remove_own
+from retx.files.directory import new_file
+from retx.files.regular import read_regular
+from retx.files.removal import move_aside, remove_own
 from retx.sweeps.batches import frame_of
 from retx.sweeps.parts import (
     ASIDE,

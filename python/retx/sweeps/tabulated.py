@@ -13,8 +13,8 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from retx.directory import new_file
-from retx.removal import remove_own
+from retx.files.directory import new_file
+from retx.files.removal import remove_own
 from retx.sweeps.place import TABULATED
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import polars as pl
 from retx import _native
 from retx.errors import UsageError
 from retx.models import fairness
-from retx.names import listed
+from retx.scenarios.names import listed
 
 if TYPE_CHECKING:
-    from retx.replications import Replications
+    from retx.results.replications import Replications
 
 NAMED = {
     "goodput": "sum of the flows' goodputs (bit/s)",

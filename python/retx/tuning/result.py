@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx.errors import UsageError
-from retx.running import resolve, scenario_toml
+from retx.scenarios.parsed import resolve, scenario_toml
 from retx.tuning.objective import Objective
 from retx.tuning.space import Space
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import optuna
 
     from retx.plots.style import Figure
-    from retx.source import Scenario
+    from retx.scenarios.source import Scenario
 
 
 class Tuning:
@@ -128,7 +128,7 @@ class Tuning:
         return front(self.trials, self.best, first, second)
 
     def _repr_html_(self) -> str:
-        from retx.html import frame_html
+        from retx.results.html import frame_html
 
         names = ", ".join(one.name for one in self.objectives)
         return frame_html(f"Tuning of {names}: {self.trials.height} trials; the best", self.best)

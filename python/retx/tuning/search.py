@@ -10,14 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
-from retx.checks import checked_integer, optional_path
-from retx.code_hashes import unhashable_message
 from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
-from retx.extras import install_command, is_installed
-from retx.names import flow_names
-from retx.running import parsed_scenario, replicate, resolve
-from retx.source import override_pairs
-from retx.trust import trusting
+from retx.errors.checks import checked_integer, optional_path
+from retx.errors.extras import install_command, is_installed
+from retx.plugins.code_hashes import unhashable_message
+from retx.running.run import replicate
+from retx.scenarios.names import flow_names
+from retx.scenarios.parsed import parsed_scenario, resolve
+from retx.scenarios.source import override_pairs
+from retx.scenarios.trust import trusting
 from retx.tuning.objective import Objective
 from retx.tuning.result import Tuning
 from retx.tuning.space import Choice, Range, Space, space_of
@@ -26,8 +27,8 @@ from retx.tuning.store import WITHOUT_VALUE, judged, locked, open_study
 if TYPE_CHECKING:
     import optuna
 
-    from retx.trust import trusting
-from retx.source import Scenario
+    from retx.scenarios.trust import trusting
+from retx.scenarios.source import Scenario
 
 STARTUP_TRIALS = 10
 """Number of random trials before the sampler uses earlier results."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
-from retx.varied import Span, quantity, read_vary
+from retx.scenarios.varied import Span, quantity, read_vary
 
 if TYPE_CHECKING:
     import optuna
@@ -113,7 +113,7 @@ def _check_names(key: str, choice: Choice) -> None:
 
 
 def parsed(word: str) -> tuple[str, Range | Choice]:
-    """Parses a `--vary`: see `retx.varied`. A range with a number of steps is a choice.
+    """Parses a `--vary`: see `retx.scenarios.varied`. A range with a number of steps is a choice.
 
     Raises:
         UsageError: The text has none of the accepted forms.

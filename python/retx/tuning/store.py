@@ -10,10 +10,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from retx.directory import writing
 from retx.errors import UsageError
-from retx.locks import take
-from retx.regular import regular_handle
+from retx.files.directory import writing
+from retx.files.locks import take
+from retx.files.regular import regular_handle
 
 if TYPE_CHECKING:
     import optuna

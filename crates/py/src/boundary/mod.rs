@@ -7,8 +7,8 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::{Cursor, IsTerminal, Write};
 
-/// A process that cannot allocate this many bytes counts as out of memory (`retx.memory` uses the
-/// same number).
+/// A process that cannot allocate this many bytes counts as out of memory (`retx.cli.memory` uses
+/// the same number).
 #[cfg(unix)]
 const ROOM_BYTES: usize = 256 << 20;
 

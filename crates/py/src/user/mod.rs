@@ -1,5 +1,5 @@
-//! User code in Python. `retx.user_code` finds it, and the models call it. The models run without
-//! the interpreter's lock, and take the lock for each call.
+//! User code in Python. `retx.plugins.user_code` finds it, and the models call it. The models run
+//! without the interpreter's lock, and take the lock for each call.
 
 pub mod arguments;
 mod call;

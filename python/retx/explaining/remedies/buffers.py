@@ -7,8 +7,8 @@ from typing import Any
 
 from retx.explaining.remedy import Change, Remedy
 from retx.explaining.situation import Situation
-from retx.explaining.units import power_of_two
-from retx.quantities import size
+from retx.scenarios.units import power_of_two
+from retx.terminal.quantities import size
 
 LEAST = 1 << 18
 RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304

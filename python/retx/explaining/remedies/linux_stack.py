@@ -27,7 +27,7 @@ DEFAULTS = (
 @cache
 def _preset(name: str) -> dict[str, Any]:
     """All values of a preset."""
-    from retx.running import resolve
+    from retx.scenarios.parsed import resolve
 
     link = {"name": "l", "ends": ["a", "b"], "rate": "1 Mbit/s", "delay": "1 ms"}
     flow = {"name": "f", "from": "a", "to": "b", "tcp": name, "app": "bulk"}

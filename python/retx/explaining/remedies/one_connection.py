@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retx.explaining.remedy import LOSSES, Change, Remedy
 from retx.explaining.situation import Situation
-from retx.explaining.units import seconds_of
+from retx.scenarios.units import seconds_of
 
 
 def _propose(situation: Situation) -> list[Change]:

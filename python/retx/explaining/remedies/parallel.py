@@ -6,7 +6,7 @@ from typing import Any
 
 from retx.explaining.remedy import LOSSES, Change, Remedy
 from retx.explaining.situation import Situation
-from retx.explaining.units import rate_of
+from retx.scenarios.units import rate_of
 
 CONNECTIONS = (2, 4)
 KINDS = ("bulk", "transfer")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retx.explaining.remedy import Change, Remedy
 from retx.explaining.situation import Situation
-from retx.explaining.units import rate_of
-from retx.quantities import rate
+from retx.scenarios.units import rate_of
+from retx.terminal.quantities import rate
 
 ROOM = 2
 """Reading rate of a program that keeps up with the link, relative to the link's rate."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retx.explaining.remedy import Change, Remedy
 from retx.explaining.situation import NIL, Situation
-from retx.explaining.units import seconds_of
+from retx.scenarios.units import seconds_of
 
 LOW_MS, HIGH_MS, CAP_S, SYN_MS = (50, 200), 1000, 2, 300
 SLOW_SYN_S = 3

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from retx.fitting.scenario import comment, inline, time_text
-from retx.quantities import rate, seconds, share, size
+from retx.terminal.quantities import rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit

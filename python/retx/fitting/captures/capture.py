@@ -93,7 +93,7 @@ class CaptureFit:
 
     def save(self, path: str | os.PathLike[str], *, replay: bool = False) -> None:
         """Writes the scenario."""
-        from retx.directory import new_file
+        from retx.files.directory import new_file
 
         with new_file(Path(path)) as target:
             target.write_text(self.toml(replay=replay), encoding="utf-8")

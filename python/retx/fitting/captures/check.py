@@ -21,7 +21,7 @@ from retx.fitting.captures import application
 from retx.fitting.captures.capture import CaptureFit, measured
 from retx.fitting.captures.scenario import channels
 from retx.fitting.scenario import time_text
-from retx.progress import all_done
+from retx.running.progress import all_done
 
 SIMULATIONS = 30
 CONFIDENCE = 0.95
@@ -146,7 +146,7 @@ def simulated(
     text: str, overrides: Mapping[str, Any], number: int, where: tuple[Path, str]
 ) -> dict[str, Any]:
     """Measurements of a simulation; `where` is the folder of its capture and the capture point."""
-    from retx.running import run
+    from retx.running.run import run
 
     folder, at = where
     file = folder / "simulated.pcapng"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retx.fitting.captures import application
 from retx.fitting.captures.estimates import bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
-from retx.quantities import seconds, share, size
+from retx.terminal.quantities import seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from retx.quantities import rate, size
+from retx.terminal.quantities import rate, size
 
 LEAST_LOST = 10
 """Minimum number of losses from which a bucket can be inferred."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retx.fitting.captures.check import AT, AT_SENDER, simulated
-from retx.quantities import rate
+from retx.terminal.quantities import rate
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit

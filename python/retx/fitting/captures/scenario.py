@@ -10,7 +10,7 @@ from retx.fitting.captures.capture import LOST
 from retx.fitting.captures.estimates import bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
 from retx.fitting.wording import model_line
-from retx.quantities import rate, seconds, share, size
+from retx.terminal.quantities import rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit

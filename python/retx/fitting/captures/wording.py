@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from retx.fitting.captures.endpoints import preset
 from retx.fitting.captures.scenario import PLACES
 from retx.fitting.wording import model_line
-from retx.quantities import rate, seconds, share, size
+from retx.terminal.quantities import rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit

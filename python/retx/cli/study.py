@@ -7,7 +7,7 @@ from typing import Annotated
 
 from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
-from retx.terminal import echo
+from retx.terminal.streams import echo
 
 EVERY = "all"
 
@@ -101,6 +101,7 @@ def command(
     if emulations is not None and emulations != 0 and emulations < 2:
         raise UsageError(f"--emulations {emulations}: use 0 for none, or at least 2")
     from retx.cli.resuming import print_resume_hint
+    from retx.cli.study_output import print_index, print_report
     from retx.study.index import check_index, write_index
     from retx.study.library import load
     from retx.study.measured import Plan
@@ -108,7 +109,6 @@ def command(
     from retx.study.runs import RUNS
     from retx.study.set_up import at_set_up
     from retx.study.shipped import names
-    from retx.study.terminal import print_index, print_report
 
     every = name == EVERY
     form = "quick" if quick else "full"

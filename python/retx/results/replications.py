@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
-from retx.checks import required_path
-from retx.directory import new_directory
 from retx.errors import UsageError
-from retx.renamed import current
-from retx.results import HOW_TO_RECORD, Result, without_clock, write_code, write_tables
+from retx.errors.checks import required_path
+from retx.errors.renamed import current
+from retx.files.directory import new_directory
+from retx.results.result import HOW_TO_RECORD, Result, without_clock, write_code, write_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,7 +185,7 @@ class Replications:
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl
 
-        from retx.frames import frame, summary_frame
+        from retx.results.frames import frame, summary_frame
 
         events = name in HOW_TO_RECORD
         columns = _native.stacked([result._raw for result in self._runs], name, events)
@@ -211,7 +211,7 @@ class Replications:
         return SweepPlot(self.flows)
 
     def _repr_html_(self) -> str:
-        from retx.html import replications_html
+        from retx.results.html import replications_html
 
         return replications_html(self)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from retx.regular import read_regular
+from retx.files.regular import read_regular
 
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from retx import _native
-from retx.checks import capture_points, checked_integer, optional_path
-from retx.directory import check_place, new_directory, new_file
 from retx.errors import UsageError
-from retx.places import check_places
-from retx.progress import Progress, watched
-from retx.results import Result
-from retx.running import parsed_scenario, warn_of
-from retx.source import Scenario
-from retx.trust import trusting, without_code
+from retx.errors.checks import capture_points, checked_integer, optional_path
+from retx.files.directory import check_place, new_directory, new_file
+from retx.results.result import Result
+from retx.running.progress import Progress, watched
+from retx.running.run import warn_of
+from retx.scenarios.parsed import parsed_scenario
+from retx.scenarios.places import check_places
+from retx.scenarios.source import Scenario
+from retx.scenarios.trust import trusting, without_code
 
 _WORKER = """
 import sys
@@ -156,7 +157,7 @@ def check_lateness(bound_s: float) -> None:
 def worker_command() -> list[str]:
     """Command that starts a worker."""
     # With this path the worker imports this package, whatever its working directory is.
-    return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[1]))]
+    return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[2]))]
 
 
 def check_linux() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.source import override_pairs
+from retx.scenarios.source import override_pairs
 
 LIMIT_BYTES = 1 << 20
 """Size limit of a script, far above the size of any real one. The limit ends the reading of endless

@@ -14,7 +14,7 @@ from retx._native import ScenarioError
 from retx.errors import UsageError
 
 if TYPE_CHECKING:
-    from retx.user_code import Place
+    from retx.plugins.user_code import Place
 
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
 def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
     """Value with names in place of classes, which are added to `classes`."""
     if isinstance(value, type):
-        from retx.user_code import named
+        from retx.plugins.user_code import named
 
         return named(value, classes)
     if isinstance(value, Mapping):

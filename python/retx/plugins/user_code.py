@@ -15,8 +15,8 @@ from typing import Any
 
 from retx import decisions
 from retx._native import CodeRefusedError, UserCodeError
-from retx.fingerprint import fingerprint, is_found
-from retx.regular import open_regular
+from retx.files.regular import open_regular
+from retx.plugins.fingerprint import fingerprint, is_found
 
 LIMIT_BYTES = 16 << 20
 """Size limit, above the size of any module. The limit ends the reading of endless files such as
@@ -149,7 +149,7 @@ class Finder:
         """Refuses a class that differs from its file, because a result stores the file."""
         if cls in self._unedited:
             return
-        from retx.edited import edited
+        from retx.plugins.edited import edited
 
         what = edited(cls, path, self.sources[path])
         if what:

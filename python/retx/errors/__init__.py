@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from retx.terminal import clean
+from retx.terminal.streams import clean
 
 
 class NothingMeasuredWarning(UserWarning):

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from retx.varied import value_name
+from retx.scenarios.varied import value_name
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
-from retx.source import Scenario, override_pairs, read
+from retx.scenarios.source import Scenario, override_pairs, read
 
 NAMED = re.compile(r"""\bfile["']?\s*[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)')""")
 """Pattern of a key in TOML or JSON whose value is a trace file or a file of user code."""

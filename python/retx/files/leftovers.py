@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retx.locks import RENAMES_HELD, take
-from retx.removal import IsOwn, remove_own
+from retx.files.locks import RENAMES_HELD, take
+from retx.files.removal import IsOwn, remove_own
 
 RANDOM = r"[a-z0-9_]{8}"
 """Pattern of the random part of a name created by `tempfile`."""

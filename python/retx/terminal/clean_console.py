@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from retx.terminal import clean, unfiltered
+from retx.terminal.streams import clean, unfiltered
 
 
 class CleanConsole(Console):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.util import resolve_name
 from pathlib import Path
 
-from retx.fingerprint import is_installed
+from retx.plugins.fingerprint import is_installed
 
 
 def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:

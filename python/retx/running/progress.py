@@ -125,7 +125,7 @@ def interrupt_user_code(worker: Thread) -> bool:
     for ident, frame in sys._current_frames().items():
         # Threads of the simulation are unknown to `threading`. If such a thread is inside a
         # function of retx, it does not run user code.
-        ours = Path(__file__).parent in Path(frame.f_code.co_filename).parents
+        ours = Path(__file__).parents[1] in Path(frame.f_code.co_filename).parents
         if ident not in known and not ours:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt)
@@ -158,7 +158,7 @@ def _bar() -> Iterator[Callable[[float], None]]:
             # Importing rich takes longer than a short run, which shows no bar.
             from rich.progress import Progress as Bar
 
-            from retx.clean_console import CleanConsole
+            from retx.terminal.clean_console import CleanConsole
 
             bar = Bar(console=CleanConsole(stderr=True), transient=True)
             bar.add_task("simulating", total=1.0)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,45 +10,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from retx.checks import required_path
-from retx.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
 from retx.errors import UsageError
-from retx.names import SHOWN
-from retx.regular import read_regular
-from retx.renamed import current_summary, current_table
-from retx.replications import Replications
-from retx.results import HOW_TO_RECORD, NotRecordedError, Result, rows_of, write_tables
+from retx.errors.renamed import current_summary, current_table
+from retx.files.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
+from retx.files.regular import read_regular
+from retx.results.replications import Replications
+from retx.results.result import HOW_TO_RECORD, NotRecordedError, Result, rows_of, write_tables
+from retx.scenarios.names import SHOWN
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from retx.sweeps.result import Sweep
 
 PLAN = "sweep.json"
 """File that identifies the directory of a sweep (see `sweeps.place`)."""
 
 
-def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
-    """Loads the result of `run`, `replicate`, `emulate` or `sweep` from a directory.
-
-    Tables are read at their first use. A sweep may be incomplete.
-
-    Args:
-        directory: Written with `out` or `save`, or by `--out` on the command line.
+def load_runs(path: Path) -> Result | Replications:
+    """Result of `run`, `replicate` or `emulate` from a directory.
 
     Raises:
         OSError: The directory cannot be read.
         UsageError: The directory is not a result of retx, or is damaged.
     """
-    path = required_path("directory", directory)
-    if not path.exists():
-        raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
-    if not path.is_dir():
-        raise UsageError(f"{path}: is a file: name the directory that --out has written")
-    if (path / PLAN).is_file():
-        from retx.sweeps.result import load_sweep
-
-        return load_sweep(path)
     summary = _summary(path)
     return (
         StoredResult(path, summary)
@@ -110,7 +92,7 @@ class StoredResult(Result):
         write_tables(directory, self.scenario_toml(), self.tables)
 
     def _summed_up(self, name: str) -> pl.DataFrame:
-        from retx.frames import frame_of_rows
+        from retx.results.frames import frame_of_rows
 
         if self._has(name):
             return self._read(name)

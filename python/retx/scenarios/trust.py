@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from retx._native import CodeRefusedError
-from retx.regular import open_regular
+from retx.files.regular import open_regular
 
 LIMIT_BYTES = 64 << 20
 """Maximum size of a data file."""

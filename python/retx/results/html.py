@@ -5,12 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from retx.quantities import count, rate, seconds
+from retx.terminal.quantities import count, rate, seconds
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from retx.replications import Replications
+    from retx.results.replications import Replications
 
 COLUMNS = (
     "flow", "TCP", "response time", "goodput", "RTT", "sent", "resent", "needless",

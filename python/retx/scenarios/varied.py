@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retx.assignment import assignment
 from retx.errors import UsageError
-from retx.source import TomlText
+from retx.scenarios.assignment import assignment
+from retx.scenarios.source import TomlText
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -11,7 +11,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from retx.fingerprint import Walk, alone, globals_used
+from retx.plugins.fingerprint import Walk, alone, globals_used
 
 
 def edited(cls: type, path: str, content: bytes) -> str | None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from retx import _native
-from retx.checks import required_path
-from retx.code_hashes import UserCodeHashes
-from retx.directory import new_directory, writing
-from retx.earlier import TABLES
 from retx.errors import warn
-from retx.rows import outline, rows_of_raw
+from retx.errors.checks import required_path
+from retx.files.directory import new_directory, writing
+from retx.files.earlier import TABLES
+from retx.plugins.code_hashes import UserCodeHashes
+from retx.results.rows import outline, rows_of_raw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -221,7 +221,7 @@ class Result:
         write_tables(directory, which + self._raw.scenario_toml(code), self.tables)
 
     def _summed_up(self, name: str) -> pl.DataFrame:
-        from retx.frames import frame_of_rows, summary_frame
+        from retx.results.frames import frame_of_rows, summary_frame
 
         columns = self._raw.columns(name)
         if columns is None:
@@ -229,7 +229,7 @@ class Result:
         return summary_frame(columns)
 
     def _table(self, name: str) -> pl.DataFrame:
-        from retx.frames import frame
+        from retx.results.frames import frame
 
         if not self._has(name):
             raise NotRecordedError(f"{name} were not recorded: {HOW_TO_RECORD[name]}")
@@ -248,7 +248,7 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from retx.html import result_html
+        from retx.results.html import result_html
 
         return result_html(self.outline)
 
@@ -279,7 +279,7 @@ def write_code(directory: Path, code: UserCodeHashes) -> dict[str, str]:
         )
     if not code.files:
         return {}
-    from retx.user_code import FOLDER, saved_names
+    from retx.plugins.user_code import FOLDER, saved_names
 
     names = saved_names(code.files)
     (directory / FOLDER).mkdir()

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retx.earlier import foreign_to_result, is_result_file
-from retx.leftovers import held, remove_files_for, remove_folders_for
-from retx.removal import remove_own
+from retx.files.earlier import foreign_to_result, is_result_file
+from retx.files.leftovers import held, remove_files_for, remove_folders_for
+from retx.files.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")
 """Modules whose exceptions may concern a file."""

@@ -1,0 +1,1 @@
+"""Files and directories on the disk: atomic writing, locks, removal, earlier results."""

@@ -1,0 +1,1 @@
+"""User code: how it is found, checked, called and hashed."""

@@ -1,0 +1,1 @@
+"""Runs of scenarios: simulated, emulated, or played from a script."""

@@ -1,0 +1,1 @@
+"""Output for a person: streams without control characters, and numbers for reading."""
