@@ -26,9 +26,9 @@ REMOVING = {"unlink", "rmdir", "rmtree", "remove", "removedirs"}
 PLACES = {
     "cli/drawing.py": 1,  # a figure that could not be drawn: its own temporary file
     # Temporary files and folders of this process, parents that it made; on Windows an empty target.
-    "directory.py": 4,
-    "leftovers.py": 1,
-    "removal.py": 2,
+    "files/directory.py": 4,
+    "files/leftovers.py": 1,
+    "files/removal.py": 2,
     "study/place.py": 2,  # the page of an earlier report; the empty folder of a new one
     "study/searches.py": 1,
     "sweeps/status.py": 1,  # an empty folder for parts

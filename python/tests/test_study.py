@@ -14,12 +14,12 @@ from conftest import QuickReports
 from polars.testing import assert_frame_equal
 from small_study import write_study
 
+from retx.cli.study import command
 from retx.study import (
     Interval,
     Plan,
     Report,
     Verdict,
-    command,
     estimate,
     exact,
     load,
