@@ -14,6 +14,7 @@
 mod code;
 mod fault;
 pub mod host;
+mod options;
 mod parse;
 mod play;
 mod script;
@@ -22,7 +23,8 @@ mod show;
 mod token;
 
 pub use fault::{Difference, Refusal, Verdict};
-pub use play::{Options, PlayResult, tcp_info};
+pub use options::Options;
+pub use play::{PlayResult, tcp_info};
 pub use script::{MessageFlags, Operation, PollFd, SocketOption, Transfer};
 pub use setup::{Change, configure};
 

@@ -64,7 +64,7 @@ pub use wlan::{Attempts, Wlan};
 pub use written::ScenarioHeader;
 
 use document::{AppliedOverride, Document, EffectiveValues};
-use retx_tcp::user::{Loader, NoLoader};
+use retx_tcp::{Loader, NoLoader};
 use serde_json::Value;
 use std::borrow::Cow;
 use topology::Origins;

@@ -13,7 +13,7 @@ use crate::file::{File, FlowTable, LinkTable, RouteTable};
 use crate::wlan::WlanTable;
 use crate::{Relay, Scenario, Source, TEXT_MAX_BYTES};
 use crate::{document, overrides, resolve, topology, traces};
-use retx_tcp::user::Loader;
+use retx_tcp::Loader;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::de::DeTable;
@@ -119,7 +119,7 @@ mod tests {
     use crate::{ExternalSources, parse_whole};
     use proptest::prelude::*;
     use proptest::sample::Index;
-    use retx_tcp::user::NoLoader;
+    use retx_tcp::NoLoader;
     use std::fmt::Write;
 
     const HEAD: &str = "title = \"many\"\nduration = \"1 s\"\n[tcp.own]\nlike = \"sack\"\n\n";

@@ -17,7 +17,7 @@ use crate::wlan::{Wlan, WlanTable};
 use crate::wording::{self, check_name};
 use retx_link::channel::{self, Model};
 use retx_link::queue;
-use retx_tcp::user::Loader;
+use retx_tcp::Loader;
 use retx_units::{Duration, Rate};
 use serde_json::Value;
 use std::collections::HashMap;

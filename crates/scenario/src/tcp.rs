@@ -7,7 +7,7 @@ use crate::scenario::NamedTcp;
 use crate::suggest::{did_you_mean, join_names};
 use crate::wording::{self, check_name, unknown_key};
 use retx_tcp::presets;
-use retx_tcp::user::{Loader, NoLoader};
+use retx_tcp::{Loader, NoLoader};
 use retx_units::choice::{self, JsonSchema};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};

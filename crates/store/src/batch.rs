@@ -1,8 +1,9 @@
 //! Batches: the results of some runs, as a thread or another machine returns them.
 
-use crate::columns::{Columns, append_rows, column, integer_column, text_column};
+use crate::columns::{
+    Columns, POINT_COLUMN, REPLICATION_COLUMN, append_rows, column, integer_column, text_column,
+};
 use crate::file::{self, ReadError};
-use crate::{POINT_COLUMN, REPLICATION_COLUMN};
 use retx_record::Column;
 use retx_record::table::{NO_INTEGER, NO_NAME};
 

@@ -1,8 +1,15 @@
-//! Columns: appending, and selecting rows.
+//! Columns: names that all tables share, appending, and selecting rows.
 
 use retx_record::Column;
 use retx_record::table::NO_NAME;
 use std::collections::HashMap;
+
+/// Column of a batch that holds the point number of a run.
+pub const POINT_COLUMN: &str = "point";
+/// Column that holds the key of a run's point.
+pub const KEY_COLUMN: &str = "key";
+/// Column that holds the replication number of a run.
+pub const REPLICATION_COLUMN: &str = "replication";
 
 /// Table: columns of equal length, by name.
 pub type Columns = Vec<(String, Column)>;

@@ -13,10 +13,5 @@ pub mod file;
 mod merge;
 
 pub use batch::{Batch, PointRuns, Value};
-pub use columns::Columns;
-pub use merge::{
-    KEY_COLUMN, REPLICATION_COLUMN, ReplicationRange, Runs, Source, join, merge, runs_in,
-};
-
-/// Column of a batch that holds the point number of a run.
-pub const POINT_COLUMN: &str = "point";
+pub use columns::{Columns, KEY_COLUMN, POINT_COLUMN, REPLICATION_COLUMN};
+pub use merge::{ReplicationRange, Runs, Source, join, merge, runs_in};

@@ -1,17 +1,14 @@
 //! Merging several batches or files into one table.
 
-use crate::POINT_COLUMN;
 use crate::batch::Batch;
-use crate::columns::{Columns, append_rows, integer_column, select_rows, text_column};
+use crate::columns::{
+    Columns, KEY_COLUMN, POINT_COLUMN, REPLICATION_COLUMN, append_rows, integer_column,
+    select_rows, text_column,
+};
 use crate::file::{ReadError, Reader};
 use retx_record::Column;
 use std::collections::HashMap;
 use std::path::PathBuf;
-
-/// Column that holds the key of a run's point.
-pub const KEY_COLUMN: &str = "key";
-/// Column that holds the replication number of a run.
-pub const REPLICATION_COLUMN: &str = "replication";
 
 /// Half-open range of replications.
 pub type ReplicationRange = std::ops::Range<u64>;

@@ -19,9 +19,9 @@ pub mod user;
 mod config;
 mod connection;
 mod delayed_ack;
-mod delivered;
 mod initial_window;
 mod lazy;
+mod loader;
 mod memory;
 mod mul_div;
 mod ranges;
@@ -31,6 +31,7 @@ mod ring;
 mod sack_compression;
 mod scoreboard;
 mod send_memory;
+mod sent;
 mod size;
 mod timers;
 mod work;
@@ -44,5 +45,6 @@ pub use connection::{
     Polled, SharedConfig, State, Transmit,
 };
 pub use initial_window::InitialWindow;
+pub use loader::{Loader, NoLoader};
 pub use ranges::Ranges;
 pub use size::Size;

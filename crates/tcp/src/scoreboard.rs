@@ -6,6 +6,7 @@
 
 mod acknowledge;
 mod by_time;
+mod delivered;
 mod in_order;
 mod losses;
 mod retransmit;
@@ -13,12 +14,12 @@ mod split;
 mod undo;
 mod without_sack;
 
-pub use crate::delivered::{Delivered, Newest};
 use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use crate::ring::Ring;
 use crate::work;
 pub(crate) use acknowledge::SackedRun;
+pub use delivered::{Delivered, Newest};
 pub(crate) use in_order::{RemovedInTimeOrder, RemovedSegments};
 use retx_units::Time;
 use retx_wire::SackBlocks;

@@ -11,6 +11,7 @@ mod variables;
 use crate::code::{Outcome, Program};
 use crate::fault::{Difference, EarlyEnd, Refusal, Verdict};
 use crate::host::Host;
+use crate::options::Options;
 use crate::script::{Action, Event, Script};
 use crate::setup::{self, Setup};
 use crate::show;
@@ -20,26 +21,6 @@ use retx_units::Time;
 use times::{PreviousEvent, TimeWindow};
 use variables::Variables;
 pub use variables::tcp_info;
-
-/// Options for playing scripts.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Preset for scripts without `--retx-tcp`.
-    pub tcp: String,
-    /// Changes to the TCP configuration, in the notation of `--set`. The script's own changes are
-    /// applied after them.
-    pub settings: Vec<(String, String)>,
-    /// True to record events in the notation of scripts.
-    pub trace: bool,
-    /// Maximum number of packets; an endpoint that sends more is assumed never to stop.
-    pub packets_max: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { tcp: "reno".into(), settings: Vec::new(), trace: false, packets_max: 1_000_000 }
-    }
-}
 
 /// Result of playing a script.
 #[derive(Debug, Clone, PartialEq, Eq)]

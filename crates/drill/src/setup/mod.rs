@@ -4,7 +4,7 @@ mod command;
 mod sysctl;
 
 use crate::fault::Refusal;
-use crate::play::Options;
+use crate::options::Options;
 use crate::script::{Flag, Script};
 use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};

@@ -6,8 +6,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use retx_tcp::congestion_control as model;
+use retx_tcp::loss_cause::python::UserCause;
 use retx_tcp::loss_cause::{Cause as Said, Loss, LossCause};
-use retx_tcp::user::UserCause;
 use retx_units::Duration;
 
 /// Loss cause of one connection.

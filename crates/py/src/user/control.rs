@@ -5,8 +5,8 @@ use super::call::{Instance, Method};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
+use retx_tcp::congestion_control::python::UserControl;
 use retx_tcp::congestion_control::{self as model, CongestionControl};
-use retx_tcp::user::UserControl;
 use retx_units::{Duration, Rate, Time};
 
 /// Methods of the user class, bound to an instance.

@@ -2,7 +2,7 @@
 
 use retx_link::channel;
 use retx_scenario::{ExternalSources, Scenario, Source, parse, parse_with};
-use retx_tcp::user::NoLoader;
+use retx_tcp::NoLoader;
 
 fn read(link: &str, files: &[(&str, &str)]) -> Scenario {
     let text = format!(

@@ -1,7 +1,6 @@
 //! Reading Parquet files.
 
-use crate::columns::Columns;
-use crate::merge::{KEY_COLUMN, REPLICATION_COLUMN};
+use crate::columns::{Columns, KEY_COLUMN, REPLICATION_COLUMN};
 use parquet::basic::Type as Kind;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;

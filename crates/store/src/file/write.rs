@@ -1,7 +1,7 @@
 //! Writing Parquet files.
 
 use super::GROUP_ROWS;
-use crate::merge::REPLICATION_COLUMN;
+use crate::columns::REPLICATION_COLUMN;
 use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Kind};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,

@@ -45,7 +45,8 @@ mod testing;
 mod tests;
 pub(crate) mod windowed_filter;
 
-pub use events::{Ack, Loss, Sent, Start};
+pub use crate::sent::Sent;
+pub use events::{Ack, Loss, Start};
 pub use number::{Fraction, NotNegative, Positive};
 pub use path_model::{Delivery, Phase};
 

@@ -7,11 +7,24 @@
 //! ssthresh is at least 2 SMSS (RFC 5681 eq. 4).
 
 use super::{Ack, CongestionControl, Loss, Sent, Window};
-use crate::user::{Instance, Loaded, UserControl};
+use crate::user::{CloneBox, Instance, Loaded};
 use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt::Debug;
+
+/// Congestion control in user code.
+pub trait UserControl: CongestionControl + Debug + Send + Sync {
+    /// Copy in the same state, for a copy of the connection; `None` after a fault.
+    fn copy(&self) -> Option<Box<dyn UserControl>>;
+}
+
+impl CloneBox for dyn UserControl {
+    fn copied(&self) -> Option<Box<Self>> {
+        self.copy()
+    }
+}
 
 /// A class of your own in Python; every other key of this table is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,8 @@
 
 use super::testing::{SMSS, ack, at, loss, tcp, window};
 use super::*;
-use crate::user::{Faults, Loaded, Program, UserControl};
+use crate::congestion_control::python::UserControl;
+use crate::user::{Faults, Loaded, Program};
 use std::sync::{Arc, Mutex};
 
 fn control(name: &str) -> State {

@@ -6,10 +6,23 @@
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Sent, Window};
-use crate::user::{Instance, Loaded, UserCause};
+use crate::user::{CloneBox, Instance, Loaded};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt::Debug;
+
+/// Rule in user code that distinguishes corruption from congestion.
+pub trait UserCause: LossCause + Debug + Send + Sync {
+    /// Copy in the same state, for a copy of the connection; `None` after a fault.
+    fn copy(&self) -> Option<Box<dyn UserCause>>;
+}
+
+impl CloneBox for dyn UserCause {
+    fn copied(&self) -> Option<Box<Self>> {
+        self.copy()
+    }
+}
 
 /// A class of your own in Python; every other key of this table is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! Processing of acknowledgments, which remove or mark segments on the scoreboard.
 
-use super::{Record, Scoreboard};
-use crate::delivered::Delivered;
+use super::{Delivered, Record, Scoreboard};
 use crate::work;
 use retx_wire::SackBlocks;
 

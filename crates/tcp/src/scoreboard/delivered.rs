@@ -1,6 +1,6 @@
 //! Data delivered by an acknowledgment (RFC 8985 §6.2, RFC 9937 §5).
 
-use crate::scoreboard::{Record, SackedRun};
+use super::{Record, SackedRun};
 use retx_units::Time;
 
 /// Data that an acknowledgment has newly delivered, cumulatively or selectively.

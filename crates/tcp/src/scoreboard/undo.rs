@@ -1,7 +1,6 @@
 //! State that a recovery leaves to the next one, and the undo of a spurious recovery.
 
-use super::{Record, Scoreboard};
-use crate::delivered::Delivered;
+use super::{Delivered, Record, Scoreboard};
 use crate::work;
 use retx_units::Time;
 

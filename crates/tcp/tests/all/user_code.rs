@@ -1,9 +1,11 @@
 //! User code that takes a decision: when it is started, limited, and stopped.
 
 use crate::rig::{self, Pair, preset};
+use retx_tcp::NoLoader;
+use retx_tcp::congestion_control::python::UserControl;
 use retx_tcp::congestion_control::{self, Ack, CongestionControl, Loss, Sent, State, Window};
 use retx_tcp::loss_cause;
-use retx_tcp::user::{Fault, Faults, Loaded, NoLoader, Program, UserControl};
+use retx_tcp::user::{Fault, Faults, Loaded, Program};
 use retx_tcp::{Config, Size};
 use retx_units::{Duration, Time};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 
 use super::*;
 use retx_scenario::{ExternalSources, parse_with};
-use retx_tcp::user::NoLoader;
+use retx_tcp::NoLoader;
 
 const CHANNEL: &str = "{ model = \"bernoulli\", p = 0.01 }";
 
