@@ -254,14 +254,11 @@ def circles(used: dict[str, set[str]]) -> set[frozenset[str]]:
 
 # Circles between the top-level modules of a crate. It only shrinks.
 CIRCLES = {
-    "drill": ["play setup"],
     "emulate": ["launch path rate_trials results run summary worker"],
     "scenario": [
         "document file overrides relay repair routes scenario schedule schema tcp topology wlan"
         " written"
     ],
-    "store": ["batch file merge"],
-    "tcp": ["delivered scoreboard", "congestion_control loss_cause user"],
 }
 
 
