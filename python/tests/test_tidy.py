@@ -12,6 +12,19 @@ from pathlib import Path
 
 import pytest
 from repository import ROOT, tracked
+from rooms import (
+    CIRCLES,
+    CIRCLES_MAX,
+    CRATES,
+    PYTHON,
+    circles,
+    direct,
+    is_test,
+    python_uses,
+    rust_modules,
+    uses,
+    without_tests,
+)
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
@@ -30,27 +43,6 @@ EXCEPTIONS: set[tuple[str, str]] = {
 }
 """Pairs of rule and path."""
 
-# The rooms and the doors between them: who may use whom.
-MAY_USE = {
-    "units": set(),
-    "wire": {"units"},
-    "record": {"units", "wire"},
-    "store": {"record"},
-    "tcp": {"units", "wire"},
-    "link": {"units", "wire"},
-    "scenario": {"units", "tcp", "link"},
-    "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
-    "diagnose": {"units", "tcp"},
-    "fit": {"units"},
-    "drill": {"units", "wire", "tcp", "scenario"},
-    "packetdrill": {"units", "wire", "tcp", "drill"},
-    "emulate": {"units", "wire", "record", "tcp", "scenario", "sim"},
-    "py": {
-        *("units", "diagnose", "fit", "link", "record", "tcp", "scenario", "sim", "store"),
-        *("drill", "emulate"),
-    },
-}
-
 
 def lines_of(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
@@ -58,19 +50,6 @@ def lines_of(path: Path) -> list[str]:
 
 def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
-
-
-def is_test(path: Path) -> bool:
-    return "tests" in path.parts or path.name.startswith("test") or path.name == "tests.rs"
-
-
-def without_tests(path: Path) -> list[str]:
-    """A source file up to its module of tests."""
-    lines = lines_of(path)
-    for number, line in enumerate(lines):
-        if line.startswith("#[cfg(test)]") and lines[number + 1].startswith("mod tests {"):
-            return lines[:number]
-    return lines
 
 
 def held(rule: str, broken: dict[str, str]) -> None:
@@ -190,82 +169,39 @@ def dependencies(manifest: Path) -> set[str]:
 @pytest.mark.parametrize("manifest", tracked("crates/*/Cargo.toml"), ids=lambda p: p.parent.name)
 def test_crates_depend_downwards(manifest: Path) -> None:
     crate = manifest.parent.name
-    assert crate in MAY_USE, f"say in MAY_USE what crates/{crate} may use"
-    beyond = dependencies(manifest) - MAY_USE[crate]
+    assert crate in CRATES, f"say in rooms.py what crates/{crate} may use"
+    beyond = dependencies(manifest) - direct(CRATES, crate)
     assert not beyond, f"crates/{crate} must not use {sorted(beyond)}"
 
 
-def test_the_architecture_says_what_each_crate_may_use() -> None:
-    """The table of components in ARCHITECTURE.md agrees with `MAY_USE`."""
-    rows = re.findall(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", ARCHITECTURE.read_text(), re.M)
-    said = {crate: set(re.findall(r"`(\w+)`", used)) for crate, used in rows}
-    closed = {crate: closure(crate) for crate in MAY_USE}
-    beyond = {
-        crate: sorted(closed[crate] ^ {it for one in used for it in {one} | closure(one)})
-        for crate, used in said.items()
-        if "all above" not in dict(rows)[crate]
+def test_rooms_of_python_depend_downwards() -> None:
+    """Imports within functions and for types count, too."""
+    rooms, _ = python_uses()
+    assert rooms == {room: direct(PYTHON, room) for room in PYTHON}
+    lower: set[str] = set()
+    for room in PYTHON:
+        assert direct(PYTHON, room) <= lower, f"{room} uses a room that is listed after it"
+        lower.add(room)
+
+
+def test_the_architecture_says_what_each_room_may_use() -> None:
+    """The components in ARCHITECTURE.md have the rooms that `rooms.py` permits, in its words."""
+    rows = re.findall(r"^\| `([\w/]+)` \|.*\| ([^|]*) \|$", ARCHITECTURE.read_text(), re.M)
+    wanted = {f"crates/{crate}": uses(CRATES, crate) for crate in CRATES}
+    wanted |= {f"python/retx/{room}": uses(PYTHON, room) for room in PYTHON}
+    assert {name: used for name, used in rows if name in wanted} == wanted
+
+
+def test_modules_have_no_new_circles() -> None:
+    """Python's imports for types do not count within a room; those within functions do."""
+    found = {
+        f"crates/{crate}": circles(rust_modules(ROOT / "crates" / crate / "src"))
+        for crate in CRATES
     }
-    assert set(said) == set(MAY_USE)
-    assert not {crate: wrong for crate, wrong in beyond.items() if wrong}
-
-
-def closure(crate: str) -> set[str]:
-    """The crates that a crate may use, and what these may use."""
-    direct = MAY_USE[crate]
-    return direct | {it for one in direct for it in closure(one)}
-
-
-def modules_used(source: Path) -> dict[str, set[str]]:
-    """Modules that each top-level module of a crate names, without tests."""
-    used: dict[str, set[str]] = {}
-    names = {path.stem for path in source.iterdir()} - {"lib", "main", "bin"}
-    for path in tracked(f"{source.relative_to(ROOT)}/*.rs"):
-        parts = path.relative_to(source).parts
-        module = parts[0].removesuffix(".rs")
-        if module not in names or is_test(path) or parts[-1] == "testing.rs":
-            continue
-        code = [line for line in without_tests(path) if not line.lstrip().startswith("//")]
-        found = set(re.findall(r"\bcrate::(\w+)", "\n".join(code)))
-        for group in re.findall(r"\bcrate::\{(.*?)\};", "\n".join(code), re.S):
-            found |= set(re.findall(r"\w+", group))
-        used.setdefault(module, set()).update(found & names - {module})
-    return used
-
-
-def circles(used: dict[str, set[str]]) -> set[frozenset[str]]:
-    """The largest sets of modules of which each reaches each."""
-
-    def reached(start: str) -> set[str]:
-        found: set[str] = set()
-        to_do = [start]
-        while to_do:
-            for other in used.get(to_do.pop(), set()) - found:
-                found.add(other)
-                to_do.append(other)
-        return found
-
-    reach = {module: reached(module) for module in used}
-    return {
-        frozenset(other for other in reach[module] if module in reach.get(other, set()))
-        for module in used
-        if module in reach[module]
-    }
-
-
-# Circles between the top-level modules of a crate. It only shrinks.
-CIRCLES = {
-    "emulate": ["launch path rate_trials results run summary worker"],
-    "scenario": [
-        "document file overrides relay repair routes scenario schedule schema tcp topology wlan"
-        " written"
-    ],
-}
-
-
-@pytest.mark.parametrize("crate", sorted(MAY_USE))
-def test_modules_have_no_new_circles(crate: str) -> None:
-    found = circles(modules_used(ROOT / "crates" / crate / "src"))
-    assert found == {frozenset(circle.split()) for circle in CIRCLES.get(crate, [])}
+    found["python/retx"] = circles(python_uses()[1])
+    known = {room: {frozenset(it.split()) for it in CIRCLES[room]} for room in CIRCLES}
+    assert {room: them for room, them in found.items() if them} == known
+    assert sum(map(len, known.values())) <= CIRCLES_MAX
 
 
 def test_no_file_of_tests_is_left_out() -> None:

@@ -6,10 +6,10 @@ import gc
 import sys
 from typing import NoReturn
 
+from retx.cli.codes import INTERRUPTED
+
 __all__ = ["main"]
 
-INTERRUPTED = 130
-"""Exit code of a shell for SIGINT: 128 plus the number of the signal."""
 NEW_OBJECTS = 50_000
 """Number of new objects after which the garbage collector looks for cycles."""
 

@@ -13,7 +13,7 @@ from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 from retx import _native
-from retx.cli import INTERRUPTED
+from retx.cli.codes import BAD_INPUT, FAULT, INTERRUPTED, KILLED, PIPE_CLOSED
 from retx.cli.encoding import replace_unencodable
 from retx.cli.memory import SENTENCE, guard_imports, is_short_of_memory
 from retx.cli.parameters import Option, for_typer, plain_values
@@ -22,9 +22,6 @@ from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     import typer
-
-BAD_INPUT, FAULT, KILLED, PIPE_CLOSED = 2, 70, 128, 141
-"""Exit codes. The last one is that of a shell for SIGPIPE: 128 plus the number of the signal."""
 
 COMMANDS = {
     "init": "retx.cli.init:command",

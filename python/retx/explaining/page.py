@@ -35,7 +35,7 @@ def page(answer: Answer) -> str:
     from jinja2.loaders import ChoiceLoader
 
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader("retx.explaining"), PackageLoader("retx.study")]),
+        loader=ChoiceLoader([PackageLoader("retx.explaining"), PackageLoader("retx.plots")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 import retx
 from retx.files.directory import new_file
@@ -49,7 +49,7 @@ def write_index(folder: Path, reports: Sequence[Report]) -> Path:
     """
     check_index(folder)
     environment = Environment(
-        loader=PackageLoader("retx.study"),
+        loader=ChoiceLoader([PackageLoader("retx.study"), PackageLoader("retx.plots")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

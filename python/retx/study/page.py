@@ -50,7 +50,11 @@ class Writer:
         self._measured = measured
         self._environment = Environment(
             loader=ChoiceLoader(
-                [FileSystemLoader(measured.study.folder), PackageLoader("retx.study")]
+                [
+                    FileSystemLoader(measured.study.folder),
+                    PackageLoader("retx.study"),
+                    PackageLoader("retx.plots"),
+                ]
             ),
             autoescape=True,
             undefined=StrictUndefined,

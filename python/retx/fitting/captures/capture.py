@@ -14,13 +14,12 @@ import numpy as np
 
 from retx import _native
 from retx.errors import UsageError
+from retx.fitting.captures.estimates import LOST
 from retx.fitting.captures.policing import Policing, policing
 from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
 """Minimum number of segments from which a path can be measured."""
-LOST = 0.5
-"""A segment counts as lost if its probability of loss is at least this."""
 
 
 @dataclass(frozen=True)

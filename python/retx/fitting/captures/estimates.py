@@ -1,9 +1,12 @@
-"""Text of a measurement with its interval."""
+"""Measurements: their text with an interval, and from which probability on a segment is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+LOST = 0.5
+"""A segment counts as lost if its probability of loss is at least this."""
 
 
 def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401

@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from retx.fitting.captures.estimates import LOST
 from retx.terminal.quantities import rate, size
 
 LEAST_LOST = 10
 """Minimum number of losses from which a bucket can be inferred."""
-LOST = 0.5
-"""A segment counts as lost if its probability of loss is at least this."""
 LEAST_SCORE = 0.7
 """Minimum F₁ with which a policer counts as the explanation. With random losses, a TCP flow reaches
 less than half.

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from retx.fitting.captures import application, endpoints
-from retx.fitting.captures.capture import LOST
-from retx.fitting.captures.estimates import bracketed
+from retx.fitting.captures.estimates import LOST, bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
 from retx.fitting.wording import model_line
 from retx.terminal.quantities import rate, seconds, share, size
