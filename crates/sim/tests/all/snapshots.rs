@@ -3,8 +3,8 @@
 //!
 //! Any change of results changes lines in `tests/snapshots`. If the change is intended,
 //! `RETX_WRITE_SNAPSHOTS=1 cargo test -p retx-sim --test all snapshots::` stores the new results,
-//! and the CHANGELOG names the change under *Changed results*. A snapshot cannot show that a result
-//! is right: drills, closed forms and comparisons with other tools do that.
+//! and `docs/changed-results.md` names the change. A snapshot cannot show that a result is right:
+//! drills, closed forms and comparisons with other tools do that.
 //!
 //! A line contains the name of a base (a file in `tests/snapshots/bases`), the keys that are set,
 //! and the results. To add a run, write the first two and `|`, and let the test add the results.
