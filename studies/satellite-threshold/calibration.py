@@ -6,7 +6,20 @@ from collections.abc import Mapping
 
 from retx.study import Measured
 
-from .runs import BER, COUNT, COUNTS, RATES, TCP, THRESHOLD, Place, Values, of_means, power, ratio
+from .runs import (
+    BER,
+    COUNT,
+    COUNTS,
+    RATES,
+    TCP,
+    THRESHOLD,
+    Place,
+    Values,
+    of_means,
+    power,
+    ratio,
+    ratio_of_sums,
+)  # fmt: skip
 from .switches import Named
 from .values import curve_values, least, orders
 
@@ -55,11 +68,12 @@ def held_out(measured: Measured) -> Named:
         none = _kbit(measured, "plain", "none", at)
         clean = _kbit(measured, "plain", "none", {COUNT: 1, BER: 0.0})
         found |= shares(power(ber), rule, none, clean)
-    gains = []
+    pairs = []
     for ber in RATES:
         place: dict[str, Place] = {TCP: "westwood", BER: ber}
-        gains.append(ratio(*(_kbit(measured, "tcps", case, place) for case in ("fast", "none"))))
-    return found | {"westwood_least_fast": min(gains, key=lambda it: it.mean if it else 0.0)}
+        rule, none = (_kbit(measured, "tcps", case, place) for case in ("fast", "none"))
+        pairs.append((rule, none))
+    return found | {"westwood_all_fast": ratio_of_sums(pairs)}
 
 
 def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Named:

@@ -173,3 +173,13 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
 def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Estimate | None:
     """Ratio of two means, as shown by curves of means."""
     return of_means(lambda one, other: one / other if other else float("inf"), above, below)
+
+
+def ratio_of_sums(pairs: Sequence[tuple[Values, Values]]) -> Estimate | None:
+    """Ratio of two sums of means, such as the throughputs at all error rates."""
+    count = len(pairs)
+    return of_means(
+        lambda *means: sum(means[:count]) / sum(means[count:]),
+        *(above for above, _ in pairs),
+        *(below for _, below in pairs),
+    )

@@ -12,7 +12,18 @@ import polars as pl
 import retx
 from retx.study import Estimate, Measured, exact
 
-from .runs import COUNTS, RATES, SEGMENT_BYTES, Place, Runs, Values, of_means, power, ratio
+from .runs import (
+    COUNTS,
+    RATES,
+    SEGMENT_BYTES,
+    Place,
+    Runs,
+    Values,
+    of_means,
+    power,
+    ratio,
+    ratio_of_sums,
+)  # fmt: skip
 from .switches import Named, switch_values
 
 READINGS = {
@@ -225,15 +236,16 @@ def _tcps(runs: Runs) -> Named:
     found: Named = {}
     for tcp in TCPS:
         for case in ("text", "fast"):
-            gains = []
-            for ber in RATES:
-                one = ratio(
+            pairs = [
+                (
                     runs.values(case, "throughput", tcp, ber),
                     runs.values("none", "throughput", tcp, ber),
                 )
-                found[f"{tcp}_{power(ber)}_{case}"] = one
-                gains.append(one)
-            found[f"{tcp}_least_{case}"] = min(gains, key=_mean)
+                for ber in RATES
+            ]
+            for ber, pair in zip(RATES, pairs, strict=True):
+                found[f"{tcp}_{power(ber)}_{case}"] = ratio(*pair)
+            found[f"{tcp}_all_{case}"] = ratio_of_sums(pairs)
         for case in ("none", "text", "fast"):
             for ber in RATES:
                 name = f"{tcp}_rate_{power(ber)}_{case}"
