@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import log
 from typing import Any
 
 import numpy as np
 
-from retx.study import Estimate, Interval, Measured, estimate
+from retx.study import Estimate, Interval, Measured, Points, estimate
 
 from .paper import MSS_BYTES as MSS_BYTES
 from .paper import from_the_paper
 
-Named = dict[str, Estimate | float | None]
+Named = dict[str, Estimate | Points | float | None]
 
 GOODPUT = "flow.ftp.goodput_bit_s"
 CWND = "flow.ftp.cwnd_mean_bytes"
@@ -178,10 +178,16 @@ def _judged_loss(measured: Measured) -> Named:
     found: Named = {}
     for name, p in {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}.items():
         found |= _at_loss(measured, name, p)
-    found["vegas_over_veno_most"] = _farthest(
-        found[f"vegas_over_veno_{name}"] for name in ("1", "3", "6")
-    )
-    return found
+    return found | {"vegas_over_veno": _vegas_over_veno(measured)}
+
+
+def _vegas_over_veno(measured: Measured) -> Points:
+    """Vegas's goodput divided by Veno's, by the probability of loss."""
+    curve = {}
+    for p in measured.study.published.series["vegas_over_veno"].values:
+        both = [measured.values("loss", it, GOODPUT, at={P: float(p)}) for it in ("vegas", "veno")]
+        curve[p] = [a / b if a and b else None for a, b in zip(*both, strict=True)]
+    return Points(curve, geometric=True)
 
 
 def _at_loss(measured: Measured, name: str, p: float) -> Named:
@@ -219,11 +225,6 @@ def _per_cent_more(ratio: Estimate | float | None) -> Estimate | None:
         found.interval, low=100 * (found.interval.low - 1), high=100 * (found.interval.high - 1)
     )
     return replace(found, mean=100 * (found.mean - 1), interval=interval, single=None)
-
-
-def _farthest(ratios: Iterable[Estimate | float | None]) -> Estimate | None:
-    known = [ratio for ratio in ratios if isinstance(ratio, Estimate)]
-    return max(known, key=lambda ratio: abs(log(ratio.mean)))
 
 
 def _delay(measured: Measured) -> Named:
