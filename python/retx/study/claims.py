@@ -103,6 +103,9 @@ class Rows:
     counts: str = ""
     """One of `NOT_COUNTED`, as in a `Claim`."""
     part_of: str = ""
+    given: list[str] = field(default_factory=list)
+    """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
+    runs in which these have the paper's numbers, within 25 %, are compared."""
 
     def criterion(self, target: Target) -> Criterion:
         """The rule for one row."""

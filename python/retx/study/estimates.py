@@ -98,14 +98,17 @@ def by_rank(values: Sequence[float]) -> Interval:
 def _pairs(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> list[tuple[float, float] | None]:
-    """Pairs of runs; a deterministic reference is paired with every run."""
+    """Pairs of runs with the same draws; a deterministic reference is paired with every run.
+
+    If one case has more runs than the other, the additional ones have no partner.
+    """
     if len(reference) == 1:
         reference = list(reference) * len(values)
     if len(values) == 1:
         values = list(values) * len(reference)
     return [
         None if value is None or base is None else (float(value), float(base))
-        for value, base in zip(values, reference, strict=True)
+        for value, base in zip(values, reference, strict=False)
     ]
 
 

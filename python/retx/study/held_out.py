@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from retx.study.alike import row_estimate
 from retx.study.estimates import Estimate
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
@@ -87,7 +88,7 @@ def verdicts(
         for case in study.published.series[row.published].values:
             target = study.published.series[row.published].target(case)
             if f"{row.id} {case}" in wanted and target is not None:
-                value = measured.estimate(row.experiment, case, row.quantity)
+                value = row_estimate(measured, row, case)
                 found[f"{row.id} {case}"] = judge(row.criterion(target), value)
     for claim in study.claims:
         if claim.id in wanted and (claim.id in searched or claim.measured in computed):

@@ -69,6 +69,8 @@ class Case:
     """Case of the same experiment whose settings also apply here."""
     random: bool = True
     """False if the result is deterministic, so that one run suffices."""
+    replications: dict[str, int] = field(default_factory=dict)
+    """Numbers of runs by form, if they differ from those of the experiment."""
     note: str = ""
 
 
@@ -282,7 +284,8 @@ def _check(study: Study) -> None:
         own = sorted({"case", "replications", "until"} & set(experiment.grid))
         if own:
             raise StudyError(f"{here}.grid.{own[0]}: set it in the experiment, not in its grid")
-        if set(experiment.replications) != set(FORMS):
+        counts = [experiment.replications, *(it.replications for it in experiment.cases.values())]
+        if any(it and set(it) != set(FORMS) for it in counts) or not experiment.replications:
             raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
         if experiment.emulations:
             if set(experiment.emulations) != set(FORMS) or min(experiment.emulations.values()) < 2:
@@ -311,6 +314,7 @@ def _check(study: Study) -> None:
         if beyond:
             raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
         check_rows(study, row, here)
+        _check_given(study, row, here)
         check_use(row, ids, here)
     for claim in study.claims:
         here = f"{study.folder / 'claims.toml'}: {claim.id}"
@@ -325,6 +329,16 @@ def _check(study: Study) -> None:
         if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
             raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")
         check_switched(study, claim.switched, here)
+
+
+def _check_given(study: Study, row: Rows, here: str) -> None:
+    """Checks that `given` names other rows of the same experiment, which are not counted."""
+    for name in row.given:
+        other = next((it for it in study.rows if it.id == name), None)
+        if other is None or other.experiment != row.experiment:
+            raise StudyError(f"{here}: given: no rows {name!r} of {row.experiment}")
+        if not other.counts:
+            raise StudyError(f"{here}: given: {name!r} is a counted claim itself")
 
 
 def _check_search(study: Study, search: Search) -> None:

@@ -62,9 +62,10 @@ class Plan:
 
     def replications_of(self, experiment: Experiment, case: str) -> int:
         """Number of draws of a case."""
-        if not experiment.cases[case].random:
+        what = experiment.cases[case]
+        if not what.random:
             return 1
-        return self.replications or experiment.replications[self.form]
+        return self.replications or (what.replications or experiment.replications)[self.form]
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 
 import retx
 from retx.plots.report import Figure
+from retx.study.alike import row_estimate
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError
@@ -155,7 +156,7 @@ def _judge_rows(
         for case in series.values:
             target = series.target(case)
             assert target is not None
-            found = measured.estimate(rows.experiment, case, rows.quantity)
+            found = row_estimate(measured, rows, case)
             finding = judge(rows.criterion(target), found)
             lines.append(
                 Judged(

@@ -1,0 +1,47 @@
+"""Values of rows in those runs that are like the paper's run.
+
+A paper's table may describe a single run by several numbers, of which some belong to the channel,
+such as the longest burst of errors. Rows with `given` are compared only with runs whose numbers of
+the channel agree with those of the paper.
+"""
+
+from __future__ import annotations
+
+from retx.study.claims import Rows
+from retx.study.data import Target
+from retx.study.estimates import Estimate, estimate
+from retx.study.measured import Measured
+from retx.study.runs import Values
+from retx.study.thresholds import THRESHOLDS
+
+
+def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:
+    """Mean and intervals of a row: of all runs, or with `given` of those like the paper's run."""
+    experiment = measured.study.experiments[rows.experiment]
+    values = measured.values(rows.experiment, case, rows.quantity)
+    kept = [value for value, same in zip(values, alike(measured, rows, case), strict=True) if same]
+    return estimate(kept, least=0.0, ranked=experiment.ranked)
+
+
+def alike(measured: Measured, rows: Rows, case: str) -> list[bool]:
+    """For each run of a case, whether all numbers of `given` are those of the paper's run.
+
+    A number is the paper's if it is within the 25 % that also apply to means, after rounding.
+    """
+    study = measured.study
+    conditions: list[tuple[Values, Target]] = []
+    for other in study.rows:
+        target = study.published.series[other.published].target(case)
+        if other.id in rows.given and target is not None:
+            conditions.append((measured.values(rows.experiment, case, other.quantity), target))
+    count = len(measured.values(rows.experiment, case, rows.quantity))
+    return [
+        all(_near(values[run], target) for values, target in conditions) for run in range(count)
+    ]
+
+
+def _near(value: float | None, target: Target) -> bool:
+    if value is None:
+        return False
+    apart = abs(value - target.value) - target.rounding
+    return apart <= THRESHOLDS.number * abs(target.value)
