@@ -105,13 +105,14 @@ def _levels(measured: Measured) -> Estimate | None:
 
 def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
     """Mean throughput of one test over that of another; their draws are not the same channel."""
-    one = measured.values("table_1", above, "throughput")
-    other = [value for value in measured.values("table_1", below, "throughput") if value]
-    mean = fmean(other)
-    ratio = fmean(value for value in one if value) / mean
+    both = zip(
+        *(measured.values("table_1", it, "throughput") for it in (above, below)), strict=False
+    )
+    pairs = [(a, b) for a, b in both if a and b]
+    mean = fmean(b for _, b in pairs)
+    ratio = fmean(a for a, _ in pairs) / mean
     # Ratio of two means, to first order.
-    pairs = zip(one, other, strict=True)
-    return estimate([a and a / mean - ratio * (b / mean - 1) for a, b in pairs])
+    return estimate([a / mean - ratio * (b / mean - 1) for a, b in pairs])
 
 
 def _idle_poor(measured: Measured) -> Estimate | None:

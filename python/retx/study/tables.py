@@ -122,8 +122,21 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
         f"{series.title} ({series.source})",
         columns,
         lines,
-        note=series.subtract_why,
+        note=" ".join(filter(None, [series.subtract_why, _given(rows, measured)])),
         commands=[row.command for row in judged],
+    )
+
+
+def _given(rows: Rows, measured: Measured) -> str:
+    """Note on the runs with which the paper's are compared; empty if it is all of them."""
+    if not rows.given:
+        return ""
+    titles = {
+        row.id: measured.study.published.series[row.published].title for row in measured.study.rows
+    }
+    listed = ", ".join(titles[name][0].lower() + titles[name][1:] for name in rows.given)
+    return (
+        f"Of our runs, those are compared in which the paper's numbers hold within 25 %: {listed}."
     )
 
 
