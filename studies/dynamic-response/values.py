@@ -71,8 +71,8 @@ def over(above: Runs, below: Runs) -> Estimate | None:
 
 
 def quotients(above: Runs, below: Runs) -> Runs:
-    """Quotient of two quantities in each run."""
-    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=True)]
+    """Quotient of two quantities in each run that both have; one may have more runs."""
+    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=False)]
 
 
 def calibration(measured: Measured) -> Named:
