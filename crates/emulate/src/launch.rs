@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use crate::error::EmulateError;
+use crate::progress::{Progress, WorkerReport, listen};
 use crate::protocol::{
-    Command, DatagramReport, FlowReport, ProxyReport, WorkerMessage, WorkerSetup, receive,
-    receive_descriptor, send, send_descriptor,
+    Command, WorkerMessage, WorkerSetup, receive, receive_descriptor, send, send_descriptor,
 };
 use crate::worker;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -14,8 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command as Process, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -50,66 +49,6 @@ pub struct Worker {
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Names of the devices' offload features that are off.
     pub offloads_off: Vec<String>,
-}
-
-/// State of a worker as reported during the run, for the thread that moves packets.
-#[derive(Debug, Default)]
-pub struct Progress {
-    flows_done: AtomicUsize,
-    programs_done: AtomicUsize,
-    final_packet_counts: Mutex<BTreeMap<usize, u64>>,
-    exit_codes: Mutex<BTreeMap<usize, i32>>,
-    lost: AtomicBool,
-    refusal: Mutex<Option<String>>,
-}
-
-impl Progress {
-    /// Number of finite TCP flows that have ended.
-    pub fn flows_done(&self) -> usize {
-        self.flows_done.load(Ordering::Relaxed)
-    }
-
-    /// Number of packets of each UDP flow that has sent its last packet, by the flow's index among
-    /// the UDP flows.
-    pub fn final_packet_counts(&self) -> BTreeMap<usize, u64> {
-        self.final_packet_counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Number of programs that have ended, without those in the background.
-    pub fn programs_done(&self) -> usize {
-        self.programs_done.load(Ordering::Relaxed)
-    }
-
-    /// True if the worker has ended.
-    pub fn has_ended(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
-    }
-
-    /// Reason why the worker has ended; `None` while it runs.
-    pub fn end_reason(&self) -> Option<EmulateError> {
-        let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let gone =
-            || EmulateError::io_error("the worker has gone")(io::ErrorKind::BrokenPipe.into());
-        self.has_ended().then(|| refusal.map_or_else(gone, EmulateError::Machine))
-    }
-
-    /// Exit code of each program that has ended, by its index.
-    pub fn exit_codes(&self) -> BTreeMap<usize, i32> {
-        self.exit_codes.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// Final report of a worker.
-#[derive(Debug)]
-pub struct WorkerReport {
-    /// Report of each TCP flow.
-    pub flows: Vec<FlowReport>,
-    /// Report of each proxy.
-    pub proxies: Vec<ProxyReport>,
-    /// Report of each UDP flow.
-    pub datagrams: Vec<DatagramReport>,
-    /// Number of packets that each host's device dropped.
-    pub device_drops: Vec<u64>,
 }
 
 /// Worker whose flows are running.
@@ -266,39 +205,4 @@ fn allow_files(setup: &WorkerSetup) -> Result<(), EmulateError> {
                 setup.flows.len()
             ))
         })
-}
-
-fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<WorkerReport>) {
-    loop {
-        match receive::<WorkerMessage>(socket) {
-            Ok(WorkerMessage::FlowDone) => {
-                progress.flows_done.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(WorkerMessage::ProgramDone(number, code)) => {
-                let mut codes = progress.exit_codes.lock().unwrap_or_else(PoisonError::into_inner);
-                codes.insert(number, code);
-            }
-            Ok(WorkerMessage::Awaited) => {
-                progress.programs_done.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(WorkerMessage::AllSent { flow, packets }) => {
-                let mut all =
-                    progress.final_packet_counts.lock().unwrap_or_else(PoisonError::into_inner);
-                all.insert(flow, packets);
-            }
-            Ok(WorkerMessage::Report { flows, proxies, datagrams, device_drops }) => {
-                let _ = sender.send(WorkerReport { flows, proxies, datagrams, device_drops });
-            }
-            Ok(WorkerMessage::Refused(sentence)) => {
-                let mut refusal = progress.refusal.lock().unwrap_or_else(PoisonError::into_inner);
-                *refusal = Some(sentence);
-            }
-            Ok(WorkerMessage::Ready { .. }) | Err(_) => {
-                // The socket is closed, or the worker has sent a message that is not valid during
-                // the run. The main loop then ends the run.
-                progress.lost.store(true, Ordering::Relaxed);
-                return;
-            }
-        }
-    }
 }

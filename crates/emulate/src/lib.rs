@@ -23,6 +23,7 @@ pub mod launch;
 pub mod layout;
 mod nanos;
 pub mod path;
+pub mod progress;
 pub mod protocol;
 mod rate_trials;
 mod results;

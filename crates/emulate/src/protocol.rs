@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+/// Hardware address of the hosts' devices. They can share it, because each is alone on its link.
+pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
 /// Method of exchanging packets with the hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,10 +5,8 @@ use crate::launch::LaunchOptions;
 use crate::protocol::Backend;
 use crate::run::{LATENESS_BOUND, Settings, emulate};
 use retx_scenario::{Source, parse};
-use retx_sim::plan::{Hop, Pace, Plan};
 use retx_sim::{Control, Options};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Rates tried, in Mbit/s.
 const RATES: [u32; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
@@ -103,37 +101,4 @@ fn attempt(
         device_drops: summary.emulation.device_drops,
         sustained: full && summary.emulation.valid,
     })
-}
-
-/// Total rate at which a scenario's flows can send, in bit/s: the sum of the rates of their
-/// bottlenecks. A bottleneck counts once, even if several flows share it. Flows over links without
-/// a rate do not count. A UDP flow with a rate of its own counts with that rate instead, because
-/// the emulator also receives the packets that a queue then drops.
-pub fn offered_load_bit_s(plan: &Plan) -> f64 {
-    let mut bottlenecks = BTreeMap::new();
-    let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
-    let routes = plan.flows.iter().map(|flow| flow.routes[0]);
-    for route in routes.chain(saturating.map(|flow| flow.route)) {
-        let pipes = plan.routes[route as usize].iter().filter_map(|hop| match hop {
-            Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
-            Hop::Stage(_) => None,
-        });
-        // Inserting a shared bottleneck again does not add its rate again.
-        if let Some((pipe, rate)) = pipes.min_by_key(|(_, rate)| *rate) {
-            bottlenecks.insert(pipe, rate);
-        }
-    }
-    let paced = plan.datagrams.iter().filter_map(|flow| offered(flow.pace));
-    (bottlenecks.values().sum::<u64>() + paced.sum::<u64>()) as f64
-}
-
-/// Rate of a source that sends at given times, in bit/s; `None` for a source that keeps its first
-/// hop full.
-const fn offered(pace: Pace) -> Option<u64> {
-    match pace {
-        Pace::Saturating { .. } => None,
-        Pace::Constant(rate) | Pace::Poisson(rate) | Pace::OnOff { rate, .. } => {
-            Some(rate.as_bit_s())
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Results of flows and proxies, combined from the reports of their ends and from the observations
 //! on the path.
 
-use crate::launch::WorkerReport;
 use crate::path::Observations;
+use crate::progress::WorkerReport;
 use crate::protocol::{FlowReport, ProxyReport};
 use crate::summary::{EmulatedDatagrams, EmulatedFlow, EmulatedRow};
 use retx_record::datagrams::DatagramInputs;

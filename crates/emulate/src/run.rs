@@ -8,13 +8,12 @@ use crate::launch::{LaunchOptions, RunningWorker, Worker};
 use crate::layout::{HostProgram, Layout, compute_layout};
 use crate::path::{Datagrams, Devices, EndCondition, Flows, Inspector, Limiter, Path, Senders};
 use crate::protocol::Backend;
-use crate::rate_trials::offered_load_bit_s;
 use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
 use retx_sim::path::{self, BandwidthDelayProduct};
-use retx_sim::plan::{FlowPlan, Plan, Sampling};
+use retx_sim::plan::{FlowPlan, Hop, Pace, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -24,8 +23,6 @@ use std::thread;
 pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
 /// Time from the command that starts the flows to time 0 of the run.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
-/// Lowest real-time priority, which is above all threads without one.
-pub const REALTIME_PRIORITY: i32 = 1;
 
 /// Settings of an emulation.
 #[derive(Debug, Clone)]
@@ -167,7 +164,7 @@ fn goal(layout: &Layout) -> EndCondition {
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let first = boundary::set_realtime_priority(REALTIME_PRIORITY).is_ok();
+            let first = boundary::set_realtime_priority().is_ok();
             // With the minimum timer slack, sleeps end on time.
             let _ = nix::sys::prctl::set_timerslack(1);
             (first, work())
@@ -249,5 +246,38 @@ fn summary(
         relays: outcome.relays.clone(),
         engine,
         emulation,
+    }
+}
+
+/// Total rate at which a scenario's flows can send, in bit/s: the sum of the rates of their
+/// bottlenecks. A bottleneck counts once, even if several flows share it. Flows over links without
+/// a rate do not count. A UDP flow with a rate of its own counts with that rate instead, because
+/// the emulator also receives the packets that a queue then drops.
+fn offered_load_bit_s(plan: &Plan) -> f64 {
+    let mut bottlenecks = BTreeMap::new();
+    let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
+    let routes = plan.flows.iter().map(|flow| flow.routes[0]);
+    for route in routes.chain(saturating.map(|flow| flow.route)) {
+        let pipes = plan.routes[route as usize].iter().filter_map(|hop| match hop {
+            Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
+            Hop::Stage(_) => None,
+        });
+        // Inserting a shared bottleneck again does not add its rate again.
+        if let Some((pipe, rate)) = pipes.min_by_key(|(_, rate)| *rate) {
+            bottlenecks.insert(pipe, rate);
+        }
+    }
+    let paced = plan.datagrams.iter().filter_map(|flow| offered(flow.pace));
+    (bottlenecks.values().sum::<u64>() + paced.sum::<u64>()) as f64
+}
+
+/// Rate of a source that sends at given times, in bit/s; `None` for a source that keeps its first
+/// hop full.
+const fn offered(pace: Pace) -> Option<u64> {
+    match pace {
+        Pace::Saturating { .. } => None,
+        Pace::Constant(rate) | Pace::Poisson(rate) | Pace::OnOff { rate, .. } => {
+            Some(rate.as_bit_s())
+        }
     }
 }

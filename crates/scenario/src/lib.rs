@@ -7,7 +7,7 @@
 //! 2. `overrides`: changes by `--set`.
 //! 3. `topology`: a shape to its links and flows.
 //! 4. `traces`: embeds trace files.
-//! 5. `file`: values to the tables that users write.
+//! 5. `file`, `tables`: values to the tables that users write.
 //! 6. `resolve`: tables to a [`Scenario`], with names resolved, presets merged and routes computed.
 //!
 //! Each error names the file, the line, the key, the value and what is allowed. A long text without
@@ -21,9 +21,11 @@ mod error;
 mod file;
 mod linux_names;
 mod overrides;
+mod passing;
 mod pieces;
 mod points;
 mod relay;
+mod relay_checks;
 mod repair;
 mod resolve;
 mod routes;
@@ -34,6 +36,7 @@ mod schema;
 mod spread;
 mod suggest;
 pub mod sweep;
+mod tables;
 mod tcp;
 mod topology;
 mod traces;
@@ -48,16 +51,17 @@ pub use amounts::Amounts;
 pub use app::{App, Bulk, Cbr, Files, Ftp, OnOff, Poisson, RequestResponse, Reuse, Transfer};
 pub use describe::describe;
 pub use error::{Position, ScenarioError};
-pub use file::{Initiator, Stop};
+pub use file::json_schema;
+pub use passing::{RelayPosition, Side};
 pub use points::parse_points;
-pub use relay::{Eln, Relay, RelayPosition, Side, Snoop, Split};
+pub use relay::{Eln, Relay, Snoop, Split};
 pub use sample_interval::SampleInterval;
 pub use scenario::{
-    Direction, ExpandedFlow, Flow, Hop, Link, LinkDirection, NamedTcp, Route, Scenario, Transport,
+    Change, Direction, ExpandedFlow, Flow, Hop, Link, LinkDirection, NamedTcp, Route, Scenario,
+    Transport,
 };
-pub use schedule::Change;
-pub use schema::json_schema;
 pub use spread::{Amount, Distribution, Spread};
+pub use tables::{Initiator, Stop};
 pub use traces::ReadFile;
 pub use udp::Udp;
 pub use wlan::{Attempts, Wlan};

@@ -9,7 +9,8 @@
 //! whole, which yields the error and its position. This also happens if the text is cut inside a
 //! value, because the piece is then not valid TOML.
 
-use crate::file::{File, FlowTable, LinkTable, RouteTable};
+use crate::file::File;
+use crate::tables::{FlowTable, LinkTable, RouteTable};
 use crate::wlan::WlanTable;
 use crate::{Relay, Scenario, Source, TEXT_MAX_BYTES};
 use crate::{document, overrides, resolve, topology, traces};

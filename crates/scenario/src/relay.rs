@@ -1,18 +1,10 @@
 //! `[[relay]]`: agents at nodes that handle passing packets.
 
-mod check;
-mod passing;
-
-pub use passing::{RelayPosition, Side};
-
 use retx_link::relay::snoop;
 use retx_tcp::Size;
 use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-pub(crate) use check::check;
-pub(crate) use passing::LinksAndWlans;
 
 /// Declares the kinds of relays. Each entry consists of the kind's name in scenarios, its variant
 /// and its type.

@@ -1,8 +1,8 @@
 //! Link-layer repair of frames that the channel loses: `arq = { … }` or `fec = { … }`.
 
 use crate::error::Problem;
-use crate::file::{DirectionTable, LinkTable};
 use crate::scenario::{Direction, LinkDirection};
+use crate::tables::{DirectionTable, LinkTable};
 use retx_link::channel::{self, Model};
 use retx_link::pipe::repair::{Config, arq, fec};
 

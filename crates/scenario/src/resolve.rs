@@ -4,13 +4,15 @@
 use crate::FLOWS_MAX;
 use crate::SampleInterval;
 use crate::error::Problem;
-use crate::file::{Channels, DirectionTable, File, FlowTable, LinkTable};
-use crate::relay;
+use crate::file::File;
+use crate::passing::LinksAndWlans;
+use crate::relay_checks;
 use crate::repair::resolve_repair;
 use crate::routes::Network;
 use crate::scenario::{Direction, Flow, Link, LinkDirection, Route, Scenario};
 use crate::schedule;
 use crate::sweep;
+use crate::tables::{Channels, DirectionTable, FlowTable, LinkTable};
 use crate::tcp::TcpTable;
 use crate::transport;
 use crate::wlan::{Wlan, WlanTable};
@@ -68,8 +70,8 @@ pub fn resolve(file: File, loader: &dyn Loader) -> Result<Scenario, Problem> {
     let network = Network::new(&links, &wlans, &routes)?;
     let mut flows = flows(file.flow, &mut tcps)?;
     network.compute_paths(&mut flows)?;
-    let map = relay::LinksAndWlans { links: &links, wlans: &wlans };
-    relay::check(&file.relay, &flows, map, (&network, &mut tcps))?;
+    let map = LinksAndWlans { links: &links, wlans: &wlans };
+    relay_checks::check(&file.relay, &flows, map, (&network, &mut tcps))?;
     for (index, flow) in flows.iter_mut().enumerate() {
         transport::fit_to_path(flow, &tcps.all, &links)
             .map_err(|problem| problem.within_element("flow", index))?;

@@ -1,10 +1,8 @@
 //! Resolved scenarios for the engine: names resolved, presets merged, routes computed.
 
 use crate::SampleInterval;
-use crate::file::{Initiator, Stop};
-use crate::relay::{LinksAndWlans, RelayPosition};
-use crate::routes::Network;
-use crate::{App, Change, Relay, Udp, Wlan, write};
+use crate::tables::{Initiator, Stop};
+use crate::{App, Relay, Udp, Wlan, write};
 use retx_link::channel::Model as _;
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
@@ -247,6 +245,19 @@ impl LinkDirection {
     }
 }
 
+/// Changes of one direction of a link at an instant; `None` leaves a value unchanged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Time of the change.
+    pub at: Duration,
+    /// Rate of at least 1 bit/s.
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Option<Duration>,
+    /// Channel models; may be empty.
+    pub channel: Option<Vec<channel::Config>>,
+}
+
 impl Link {
     /// The given direction of the link.
     pub const fn direction(&self, way: LinkDirection) -> &Direction {
@@ -290,24 +301,12 @@ impl Scenario {
         self.flows.iter().map(|flow| flow.count).sum()
     }
 
-    /// Relays that serve a flow, in the order in which its data pass them.
-    pub fn relay_positions(&self, flow: &Flow) -> Vec<RelayPosition> {
-        LinksAndWlans { links: &self.links, wlans: &self.wlans }.relay_positions(&self.relays, flow)
-    }
-
     /// Nodes in the order of their first mention: first those of links, then those of wlans.
     pub fn nodes(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
         let ends = self.links.iter().flat_map(|link| &link.ends);
         let stations = self.wlans.iter().flat_map(|wlan| &wlan.config.stations);
         ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
-    }
-
-    /// Default path of packets from one node to another; `None` if there is no path, or if both
-    /// nodes are the same.
-    pub fn path_between(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
-        let network = Network::new(&self.links, &self.wlans, &self.routes);
-        network.expect("the routes have been checked before").path_between(from, to)
     }
 
     /// The resolved scenario as a TOML file.

@@ -1,71 +1,11 @@
 //! Scheduled changes of a link: `schedule = [{ at = "10 s", rate = "2 Mbit/s" }, …]`.
 
 use crate::error::Problem;
-use crate::file::{Channels, LinkTable};
-use crate::scenario::{Direction, LinkDirection};
-use crate::written::take_equal;
-use retx_link::channel::{self, Model};
+use crate::scenario::{Change, Direction, LinkDirection};
+use crate::tables::{ChangeTable, ChangeValues, Channels, LinkTable, take_equal};
+use crate::wording::check_order;
+use retx_link::channel::Model;
 use retx_units::{Duration, Rate};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Changes at an instant. Keys in the table itself apply to both directions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChangeTable {
-    /// Time of the change; later than that of the change before.
-    pub at: Duration,
-    /// Rate of both directions, which must have one from the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Propagation delay of both directions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// Channel of both directions. A model that replaces another of the same kind takes over its
-    /// state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel: Option<Channels>,
-    /// Changes of the direction from the first of `ends` to the second.
-    #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
-    pub forward: ChangeValues,
-    /// Changes of the direction from the second of `ends` to the first.
-    #[serde(default, skip_serializing_if = "ChangeValues::is_empty")]
-    pub reverse: ChangeValues,
-}
-
-/// New values of one direction.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChangeValues {
-    /// Rate of this direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Propagation delay of this direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-    /// Channel of this direction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel: Option<Channels>,
-}
-
-impl ChangeValues {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Changes of one direction of a link at an instant; `None` leaves a value unchanged.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// Time of the change.
-    pub at: Duration,
-    /// Rate of at least 1 bit/s.
-    pub rate: Option<Rate>,
-    /// Propagation delay.
-    pub delay: Option<Duration>,
-    /// Channel models; may be empty.
-    pub channel: Option<Vec<channel::Config>>,
-}
 
 /// Changes of one direction, in order of time.
 ///
@@ -106,17 +46,6 @@ const fn own(table: &ChangeTable, way: LinkDirection) -> &ChangeValues {
         LinkDirection::Forward => &table.forward,
         LinkDirection::Reverse => &table.reverse,
     }
-}
-
-/// Checks that changes are in order of time.
-pub fn check_order(at: Duration, before: Option<Duration>) -> Result<(), Problem> {
-    if let Some(before) = before.filter(|before| at <= *before) {
-        let message = format!(
-            "{at} does not come after {before}, the change before: write changes in order of time"
-        );
-        return Err(Problem::new(message).within("at"));
-    }
-    Ok(())
 }
 
 fn check(table: &ChangeTable, before: Option<Duration>) -> Result<(), Problem> {

@@ -1,21 +1,11 @@
-//! JSON Schema of the file, from the types that read it.
+//! Parts of the file's JSON Schema that do not follow from the types that read it.
 
-use crate::file::File;
 use crate::overrides::CHOICES;
 use crate::sweep;
 use crate::tcp::optional_fields;
-use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
-
-/// JSON Schema (draft 2020-12) of a scenario file as users write it, for editors.
-pub fn json_schema() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>();
-    let mut text = serde_json::to_string_pretty(&without_null(schema)).expect("a schema is JSON");
-    text.push('\n');
-    text
-}
 
 /// Removes null from the schema. TOML has no null; optional keys are left out.
 pub fn without_null(mut schema: Schema) -> Schema {

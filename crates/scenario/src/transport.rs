@@ -1,8 +1,8 @@
 //! Transport of a flow, and the check that its packets fit into the links of its path.
 
 use crate::error::Problem;
-use crate::file::{FlowTable, Initiator};
 use crate::scenario::{Flow, Hop, Link, NamedTcp, Transport};
+use crate::tables::{FlowTable, Initiator};
 use crate::tcp::TcpTable;
 use crate::udp;
 use crate::{App, Spread};

@@ -3,7 +3,7 @@
 mod check;
 
 use crate::error::Problem;
-use crate::file::Channels;
+use crate::tables::Channels;
 use retx_link::queue;
 use retx_link::wlan::{self, Geometry, Preamble, Standard};
 use retx_units::{Distance, Duration, Rate, Time};

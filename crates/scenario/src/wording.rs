@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, Step};
 use crate::suggest::{did_you_mean, join_names};
-use retx_units::choice;
+use retx_units::{Duration, choice};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -174,4 +174,15 @@ pub fn check_name(name: &str, what: &str) -> Result<(), Problem> {
         return Ok(());
     };
     Err(Problem::new(format!("the {what}'s name \"{name}\" {fault}")))
+}
+
+/// Checks that changes are in order of time.
+pub fn check_order(at: Duration, before: Option<Duration>) -> Result<(), Problem> {
+    if let Some(before) = before.filter(|before| at <= *before) {
+        let message = format!(
+            "{at} does not come after {before}, the change before: write changes in order of time"
+        );
+        return Err(Problem::new(message).within("at"));
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Writing a scenario as a file with all values explicit.
 
-use crate::file::{Channels, DirectionTable, FlowTable, LinkTable, RouteTable};
 use crate::scenario::{Direction, Flow, Link, NamedTcp, Route, Scenario};
+use crate::tables::{Channels, DirectionTable, FlowTable, LinkTable, RouteTable, take_equal};
 use crate::wlan::WlanTable;
 use crate::{repair, schedule};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -96,19 +96,6 @@ impl From<&Link> for LinkTable {
             forward,
             reverse,
         }
-    }
-}
-
-/// Removes and returns a value that is equal in both directions.
-pub(crate) fn take_equal<T: PartialEq>(
-    forward: &mut Option<T>,
-    reverse: &mut Option<T>,
-) -> Option<T> {
-    if forward == reverse {
-        *forward = None;
-        reverse.take()
-    } else {
-        None
     }
 }
 

@@ -74,12 +74,12 @@ pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> 
     Ok(exchanged.value)
 }
 
-/// Gives this thread a real-time priority, which is above all threads without one.
+/// Gives this thread the lowest real-time priority, which is above all threads without one.
 ///
 /// # Errors
 /// The system does not allow it.
-pub fn set_realtime_priority(priority: i32) -> Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
+pub fn set_realtime_priority() -> Result<()> {
+    let parameter = libc::sched_param { sched_priority: 1 };
     // SAFETY: `parameter` is a whole `struct sched_param`; 0 stands for this thread.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) })
 }

@@ -1,7 +1,6 @@
 //! Reading packets from hosts, and writing packets to hosts.
 
-use crate::protocol::Backend;
-use crate::worker::HARDWARE_ADDRESS;
+use crate::protocol::{Backend, HARDWARE_ADDRESS};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::time::TimeSpec;

@@ -26,7 +26,7 @@ pub use senders::Senders;
 
 use crate::clock::Clock;
 use crate::lateness::Lateness;
-use crate::launch::Progress;
+use crate::progress::Progress;
 use datagrams::DatagramState;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;

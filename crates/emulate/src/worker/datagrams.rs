@@ -12,7 +12,6 @@ use crate::boundary;
 use crate::protocol::{
     DatagramReport, DatagramSetup, WorkerMessage, WorkerSetup, first_hop, send_descriptor,
 };
-use crate::run::REALTIME_PRIORITY;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
@@ -172,7 +171,7 @@ impl Sending {
     fn run(&mut self) -> io::Result<()> {
         // A source gets real-time priority, if this is allowed, so that it does not wait for other
         // programs. Those are hardly delayed, because a source sleeps most of the time.
-        let _ = boundary::set_realtime_priority(REALTIME_PRIORITY);
+        let _ = boundary::set_realtime_priority();
         loop {
             let now = self.run.clock.now();
             self.sender.handle_timeout(now);

@@ -2,6 +2,7 @@
 
 use super::hosts::run_ip_commands;
 use crate::boundary;
+use crate::protocol::HARDWARE_ADDRESS;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::{
@@ -15,8 +16,6 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// Name of every host's device.
 pub const INTERFACE: &str = "retx0";
-/// Hardware address of all devices. They can share it, because each is alone on its link.
-pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Receive buffer of the emulator, in bytes.
 const RECEIVE_BUFFER: usize = 64 << 20;
 

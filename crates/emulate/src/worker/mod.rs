@@ -16,7 +16,6 @@ mod proxy;
 mod sockets;
 mod traffic;
 
-pub use device::HARDWARE_ADDRESS;
 pub use leftover::{kill_orphans, worker_argument};
 
 use crate::boundary;

@@ -1,7 +1,7 @@
 //! Routes: the links and wlans of a flow's path.
 
 use crate::error::Problem;
-use crate::scenario::{Flow, Hop, Link, LinkDirection, Route};
+use crate::scenario::{Flow, Hop, Link, LinkDirection, Route, Scenario};
 use crate::suggest::{did_you_mean, join_names};
 use crate::wlan::Wlan;
 use std::collections::{HashMap, HashSet};
@@ -314,4 +314,13 @@ fn reversed(path: &[Hop]) -> Vec<Hop> {
 
 fn too_long(hops: usize) -> Problem {
     Problem::new(format!("{hops} hops: at most {HOPS_MAX} can be counted"))
+}
+
+impl Scenario {
+    /// Default path of packets from one node to another; `None` if there is no path, or if both
+    /// nodes are the same.
+    pub fn path_between(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
+        let network = Network::new(&self.links, &self.wlans, &self.routes);
+        network.expect("the routes have been checked before").path_between(from, to)
+    }
 }

@@ -2,7 +2,7 @@
 //! shape itself sets, then those that the user sets for all links or flows of a kind.
 
 use crate::error::Problem;
-use crate::file::{FlowTable, LinkTable};
+use crate::tables::{FlowTable, LinkTable};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

@@ -2,10 +2,9 @@
 
 use super::{WlanChangeTable, WlanTable};
 use crate::error::Problem;
-use crate::file::Channels;
-use crate::schedule::check_order;
 use crate::suggest::{did_you_mean, join_names};
-use crate::wording::check_name;
+use crate::tables::Channels;
+use crate::wording::{check_name, check_order};
 use retx_link::channel::Model;
 use retx_link::wlan::{self, Geometry, Parameters, STATIONS_MAX};
 use retx_units::{Distance, Duration, Rate, Time};

@@ -1,7 +1,7 @@
 //! Relays on a flow's path, and their positions.
 
-use super::Relay;
-use crate::scenario::{Flow, Hop, Link, LinkDirection};
+use crate::Relay;
+use crate::scenario::{Flow, Hop, Link, LinkDirection, Scenario};
 use crate::wlan::Wlan;
 
 /// Relay on a flow's path.
@@ -117,5 +117,12 @@ impl<'a> LinksAndWlans<'a> {
             relays.iter().enumerate().filter_map(passage).collect();
         passages.sort_by_key(|passage| passage.data_hops);
         passages
+    }
+}
+
+impl Scenario {
+    /// Relays that serve a flow, in the order in which its data pass them.
+    pub fn relay_positions(&self, flow: &Flow) -> Vec<RelayPosition> {
+        LinksAndWlans { links: &self.links, wlans: &self.wlans }.relay_positions(&self.relays, flow)
     }
 }

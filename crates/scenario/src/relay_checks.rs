@@ -1,14 +1,13 @@
 //! Checks of relays.
 
-use super::passing::LinksAndWlans;
-use super::{Relay, Snoop, Split};
-use crate::App;
 use crate::error::Problem;
+use crate::passing::LinksAndWlans;
 use crate::routes::Network;
 use crate::scenario::Flow;
 use crate::suggest::{did_you_mean, join_names};
 use crate::tcp::TcpTable;
 use crate::wording::check_name;
+use crate::{App, Relay, Snoop, Split};
 use std::collections::{HashMap, HashSet};
 
 /// Checks each relay, and the relays on each flow's path.
