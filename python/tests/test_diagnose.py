@@ -103,6 +103,10 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (16184, "receiver"),
         (16053, "receiver"),
         (16101, "receiver"),
+        (16088, "receiver"),
+        (16124, "receiver"),
+        (16012, "sender"),
+        (16174, "receiver"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -114,8 +118,11 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     during a delay spike as the application's (18), a recovery as lasting although an ACK had shown
     it to be needless (17), a window as reduced although DSACK had undone the reduction (24), the
     bottleneck as slow start behind a queue that hid the tick of timestamps (59), the application's
-    time and Nagle's as the bottleneck's without timestamps (16 and 25), and data that Nagle's
-    algorithm held back until a tail loss probe as limited by the bottleneck (37).
+    time and Nagle's as the bottleneck's without timestamps (16 and 25), data that Nagle's
+    algorithm held back until a tail loss probe as limited by the bottleneck (37), the bottleneck
+    as recovery because retransmissions had left the receiver's end but not the sender's account
+    (17), a full window as slow start although echoed timestamps show what the sender had received
+    (5), and two timeouts after silences shorter than the smoothed RTT as recovery (9 and 14).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")
@@ -136,6 +143,26 @@ def test_data_sent_after_a_timeout_do_not_prove_it_needless(tmp_path: Path) -> N
         score.add(packet, said.get(packet.frame))
     assert score.confusion["rto", "rto"] > 200
     assert score.confusion["rto", "fast_retransmit"] == 0
+
+
+@pytest.mark.parametrize("draw", [16080, 16098])
+def test_timestamps_show_the_kind_at_the_receiver(draw: int, tmp_path: Path) -> None:
+    """A second copy before any answer to the first is a timeout's; a retransmission right after
+    an acknowledgment is none, although the original was lost before the capture.
+    """
+    (case,) = random_cases(1, first=draw)
+    result = case.run(tmp_path / "whole.pcapng")
+    places = {place: (truth, path) for place, truth, path in captured(tmp_path, case)}
+    kinds = Kinds(places["sender"][0], result)
+    truth, path = places["receiver"]
+    kinds.set(truth)
+    module = judge()
+    said, _ = module.said_by_retx(path)
+    score = module.Score()
+    for packet in truth:
+        score.add(packet, said.get(packet.frame))
+    assert sum(score.confusion.values()) > 20
+    assert all(true == said for true, said in score.confusion)
 
 
 def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:

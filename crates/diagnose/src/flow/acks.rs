@@ -77,6 +77,7 @@ impl Direction {
         let has_blocks = !packet.options.sack.as_slice().is_empty();
         self.newest_ns = 0;
         self.original_end = i64::MAX;
+        self.repaired_bytes = 0;
         let (sacked_from, sacked_to) = self.selective(packet, ack, now);
         // An ACK that responds to duplicate data does not report a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
@@ -108,6 +109,8 @@ impl Direction {
             window,
             newest_ns: self.newest_ns,
             rtt_ns,
+            timestamp_value: packet.options.timestamps.map(|(value, _)| value),
+            repaired_bytes: self.repaired_bytes,
         });
         sample.map(|(ns, _)| ns)
     }
@@ -183,7 +186,7 @@ impl Direction {
                         self.longest_acked = self.longest_acked.max(span.end - span.start);
                         span.sacked = true;
                         if span.retransmission.is_some() {
-                            self.retransmitted_bytes -= span.end - span.start;
+                            self.repaired_bytes += span.end - span.start;
                         } else {
                             self.original_end = self.original_end.min(span.end);
                         }
@@ -226,9 +229,10 @@ impl Direction {
             segments += 1;
             are_full &= span.end - span.start == self.largest_payload;
             first_ns = first_ns.or(Some(span.sent_ns));
-            is_clean &= !span.sacked && span.copies == 1;
+            // Behind the loss, the only copy may be a retransmission.
+            is_clean &= !span.sacked && span.copies == 1 && span.retransmission.is_none();
             if span.retransmission.is_some() && !span.sacked {
-                self.retransmitted_bytes -= span.end - span.start;
+                self.repaired_bytes += span.end - span.start;
             }
             if !span.sacked {
                 self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
@@ -248,7 +252,6 @@ impl Direction {
                 self.acknowledged(index, Some(&echo), now);
             }
         }
-        self.retransmitted_bytes = self.retransmitted_bytes.max(0);
         // A cumulative acknowledgment gives no RTT of data that waited for a gap to be filled.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {

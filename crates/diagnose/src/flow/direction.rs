@@ -32,6 +32,9 @@ pub struct PacketContext {
     /// Length of a tick of the sender's timestamps, from which the queueing delay before the
     /// capture is computed; 0 without timestamps.
     pub timestamp_tick_ns: i64,
+    /// Timestamp that the packet echoes, if it is that of the newest packet that the sender had
+    /// received; none otherwise.
+    pub echo: Option<u32>,
     /// Number of the frame in the capture.
     pub packet: u64,
     /// Least time from the capture to the sender and back; none if unknown.
@@ -155,8 +158,10 @@ pub struct Direction {
     pub(super) last_had_new_data: bool,
     /// Position after the newest payload sent, without a FIN; 0 before any payload.
     pub(super) payload_end: i64,
-    /// Bytes that were retransmitted and are not yet acknowledged.
+    /// Bytes that were retransmitted and, as far as the sender knows, are not yet acknowledged.
     pub(super) retransmitted_bytes: i64,
+    /// Bytes of retransmissions that the current acknowledgment covers for the first time.
+    pub(super) repaired_bytes: i64,
     /// Estimates of the path.
     pub(super) path: Path,
     /// Time at which the bottleneck has transmitted all data sent so far.
@@ -241,7 +246,7 @@ impl Direction {
         let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
-        self.advance_to(now.sent_ns);
+        self.advance_to_sending(now);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = SendOrder { timestamp_value: value, ip_id: id };
         self.send_order = stamp;

@@ -44,6 +44,15 @@ impl Direction {
         }
     }
 
+    /// Processes the acknowledgments that the sender had received when it sent a packet.
+    pub(super) fn advance_to_sending(&mut self, now: &PacketContext) {
+        let Some(echo) = now.echo else { return self.advance_to(now.sent_ns) };
+        while let Some(ack) = self.sender.pop_echoed_ack(now.sent_ns, echo, self.scoreboard.end) {
+            self.take(&ack);
+        }
+        self.sender.delay_acks(now.sent_ns);
+    }
+
     /// Processes acknowledgments until the end of the capture. If an acknowledgment has not reached
     /// the sender by then, it counts only if it ends the flow's life.
     pub fn advance_to_end(&mut self, end_ns: i64) {
@@ -56,6 +65,7 @@ impl Direction {
     fn take(&mut self, ack: &Ack) {
         self.clock_ack(ack);
         self.note_release(ack.effective_ns);
+        self.retransmitted_bytes = (self.retransmitted_bytes - ack.repaired_bytes).max(0);
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
         }

@@ -186,6 +186,11 @@ impl Flow {
         }
         let mut sending = self.now(packet, side);
         if let Some((value, _)) = packet.options.timestamps {
+            // Beyond a gap, the timestamp echoed is that of the last packet before the gap (RFC 7323
+            // §4.3).
+            let missing = self.halves[1 - side].scoreboard.first_span();
+            let is_newest = missing.is_none_or(|span| span.copies > 0);
+            sending.echo = packet.options.timestamps.map(|(_, echo)| echo).filter(|_| is_newest);
             let unqueued =
                 self.clocks[side].time_without_queueing(value, time_ns, packet.payload_bytes > 0);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
@@ -286,6 +291,7 @@ impl Flow {
             time_ns: packet.time_ns - self.start_ns,
             sent_ns: packet.time_ns - self.start_ns,
             timestamp_tick_ns: 0,
+            echo: None,
             packet: packet.number,
             sender_loop: self.loops[sender].least_ns,
             receiver_loop: self.loops[1 - sender].least_ns,

@@ -11,6 +11,8 @@ pub struct RetransmissionRecord {
     pub packet: u64,
     /// Time since the flow's first packet.
     pub time_ns: i64,
+    /// Time at which the retransmission would have passed without queues before the capture.
+    pub sent_ns: i64,
     /// Position of the first byte.
     pub start: i64,
     /// Position after the last byte.

@@ -42,21 +42,47 @@ impl Direction {
         }
     }
 
-    fn repair(&mut self, packet: &Packet, at: (i64, i64), first: Option<u64>, now: &PacketContext) {
-        let (start, end) = at;
-        let copies = self.scoreboard.range(start, end).map(|span| (span.sent_ns, span.sent_bytes));
-        let previous = copies.max();
-        let attempt = UnclassifiedRetransmission {
+    /// Time of sending of the last copy on the scoreboard, and bytes sent until then.
+    fn previous_copy(&self, start: i64, end: i64) -> Option<(i64, i64)> {
+        self.scoreboard.range(start, end).map(|span| (span.sent_ns, span.sent_bytes)).max()
+    }
+
+    /// A retransmission, with what is known of its previous copy.
+    fn attempt(
+        &self,
+        (start, end): (i64, i64),
+        previous: Option<(i64, i64)>,
+        now: &PacketContext,
+    ) -> UnclassifiedRetransmission {
+        let was_captured = self.scoreboard.range(start, end).any(|span| span.copies > 0);
+        // The acknowledgment of earlier copies may have passed the capture, which removes them from
+        // the scoreboard, although it has not reached the sender.
+        let resent_ns = self.records.last_at(start).map(|record| record.sent_ns);
+        let previous_ns = previous.map(|(sent_ns, _)| sent_ns).or(resent_ns).unwrap_or(0);
+        let is_previous_known = was_captured || resent_ns.is_some();
+        // A copy that was lost before the capture was sent between the data around it.
+        let before_ns = self.scoreboard.range(start - 1, start).map(|span| span.sent_ns).next();
+        let earliest_previous_ns =
+            if is_previous_known { previous_ns } else { before_ns.unwrap_or(0).min(previous_ns) };
+        let is_far = now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0));
+        UnclassifiedRetransmission {
             time_ns: now.sent_ns,
             start,
             end,
-            previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
+            previous_ns,
+            is_previous_known,
+            earliest_previous_ns,
             // If the capture is far from the sender, and the packets have no timestamps, the time
             // of sending is unknown: queues before the capture may have delayed the packet.
-            is_time_unknown: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
-                && now.sent_ns == now.time_ns,
+            is_time_unknown: is_far && now.timestamp_tick_ns == 0,
             snd_max: self.scoreboard.end,
-        };
+        }
+    }
+
+    fn repair(&mut self, packet: &Packet, at: (i64, i64), first: Option<u64>, now: &PacketContext) {
+        let (start, end) = at;
+        let previous = self.previous_copy(start, end);
+        let attempt = self.attempt((start, end), previous, now);
         let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
         let verdict = self.sender.on_retransmission(&attempt);
@@ -133,6 +159,7 @@ impl Direction {
         let mut record = RetransmissionRecord {
             packet: packet.number,
             time_ns: now.time_ns,
+            sent_ns: now.sent_ns,
             start,
             end,
             length_bytes: packet.payload_bytes,

@@ -56,6 +56,10 @@ pub struct Ack {
     pub newest_ns: i64,
     /// RTT sample of the sender from this ACK; none if the ACK yields no sample.
     pub rtt_ns: Option<i64>,
+    /// Timestamp value; none without timestamps.
+    pub timestamp_value: Option<u32>,
+    /// Bytes of retransmissions that the ACK reports as arrived for the first time.
+    pub repaired_bytes: i64,
 }
 
 /// State of loss recovery.
@@ -81,6 +85,10 @@ pub struct UnclassifiedRetransmission {
     pub end: i64,
     /// Time of the previous copy.
     pub previous_ns: i64,
+    /// False if no previous copy was captured. `previous_ns` is then the time of later data.
+    pub is_previous_known: bool,
+    /// Earliest time at which the previous copy can have been sent.
+    pub earliest_previous_ns: i64,
     /// Position after everything sent so far.
     pub snd_max: i64,
     /// True if queues of unknown length between the sender and the capture make the time of sending
@@ -169,6 +177,8 @@ pub struct Sender {
     /// unacknowledged segment (timeouts).
     probes: i32,
     coming: VecDeque<Ack>,
+    /// Timestamp value of the last acknowledgment that has reached the sender.
+    last_value: Option<u32>,
 }
 
 impl Sender {
@@ -198,6 +208,30 @@ impl Sender {
         self.coming.pop_front();
         self.take(&ack, sent_to);
         Some(ack)
+    }
+
+    /// Removes and returns the next acknowledgment if a packet sent at this time proves, by the
+    /// timestamp that it echoes, that the sender had received it.
+    pub fn pop_echoed_ack(&mut self, sent_ns: i64, echo: u32, sent_to: i64) -> Option<Ack> {
+        let mut ack = *self.coming.front()?;
+        let newer = ack.timestamp_value.map_or(0, |value| value.wrapping_sub(echo) as i32);
+        // Acknowledgments of one tick have equal timestamps, and the sender echoes that of the
+        // first one already.
+        let is_proven = newer < 0 || self.last_value != ack.timestamp_value;
+        if newer > 0 || (!is_proven && ack.effective_ns > sent_ns) {
+            return None;
+        }
+        self.coming.pop_front();
+        ack.effective_ns = ack.effective_ns.min(sent_ns);
+        self.take(&ack, sent_to);
+        Some(ack)
+    }
+
+    /// Delays acknowledgments that the sender had not received when it sent a packet at this time.
+    pub fn delay_acks(&mut self, sent_ns: i64) {
+        for ack in self.coming.iter_mut().take_while(|ack| ack.effective_ns < sent_ns) {
+            ack.effective_ns = sent_ns;
+        }
     }
 
     /// True if the next acknowledgment takes effect by this time.
@@ -234,6 +268,7 @@ impl Sender {
         self.on_packet_after_partial_ack(false);
         self.window = (ack.window >= 0).then_some(ack.window);
         self.ack_ns = ack.effective_ns;
+        self.last_value = ack.timestamp_value;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         self.has_sack |= ack.sacked_from > 0;

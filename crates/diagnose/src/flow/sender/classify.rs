@@ -14,7 +14,7 @@ impl Sender {
         let queue_ns = if attempt.is_time_unknown { self.queue_ns } else { 0 };
         let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
-        let is_quiet = silence > srtt.clamp(SILENCE_MIN_NS, 1_000_000_000);
+        let is_quiet = silence > self.quiet_ns(srtt, attempt.is_time_unknown);
         let rto = (self.estimator.rto_ns() + queue_ns).saturating_mul(1 << self.timeouts.min(16));
         let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
         let since_timer = attempt.time_ns - self.timer_ns;
@@ -33,7 +33,7 @@ impl Sender {
         }
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
-            || self.newest_ns > attempt.previous_ns;
+            || self.newest_ns > attempt.earliest_previous_ns;
         // After such a long silence, no acknowledgment can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
@@ -65,6 +65,13 @@ impl Sender {
         }
     }
 
+    /// Shortest silence after which a timer may have caused a retransmission.
+    fn quiet_ns(&self, srtt_ns: i64, is_time_unknown: bool) -> i64 {
+        let least_ns = self.rtt_min_ns.filter(|_| !is_time_unknown).unwrap_or(srtt_ns);
+        // Queues lengthen the smoothed RTT, but they do not delay what an acknowledgment triggers.
+        srtt_ns.min(2 * least_ns).clamp(SILENCE_MIN_NS, 1_000_000_000)
+    }
+
     /// True if the timer must have retransmitted the first unacknowledged segment in fast recovery.
     /// One reason is that no ACK of the previous copy can have arrived yet; the other is that
     /// without SACK the sender cannot know that the previous copy was lost.
@@ -73,8 +80,9 @@ impl Sender {
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
         matches!(self.state, State::Recovery(until) if attempt.start < until)
             && attempt.previous_ns >= self.recovery_ns
-            && !attempt.is_time_unknown
-            && (is_soon || !self.has_sack)
+            && attempt.is_previous_known
+            // Queues before the capture delay the second copy, so `is_soon` is a proof in any case.
+            && (is_soon || (!self.has_sack && !attempt.is_time_unknown))
     }
 
     /// Classifies a retransmission of data whose acknowledgment was on its way to the sender. Only
