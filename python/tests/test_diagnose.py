@@ -145,26 +145,6 @@ def test_data_sent_after_a_timeout_do_not_prove_it_needless(tmp_path: Path) -> N
     assert score.confusion["rto", "fast_retransmit"] == 0
 
 
-@pytest.mark.parametrize("draw", [16080, 16098])
-def test_timestamps_show_the_kind_at_the_receiver(draw: int, tmp_path: Path) -> None:
-    """A second copy before any answer to the first is a timeout's; a retransmission right after
-    an acknowledgment is none, although the original was lost before the capture.
-    """
-    (case,) = random_cases(1, first=draw)
-    result = case.run(tmp_path / "whole.pcapng")
-    places = {place: (truth, path) for place, truth, path in captured(tmp_path, case)}
-    kinds = Kinds(places["sender"][0], result)
-    truth, path = places["receiver"]
-    kinds.set(truth)
-    module = judge()
-    said, _ = module.said_by_retx(path)
-    score = module.Score()
-    for packet in truth:
-        score.add(packet, said.get(packet.frame))
-    assert sum(score.confusion.values()) > 20
-    assert all(true == said for true, said in score.confusion)
-
-
 def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
     """Within 3 points in 36, 28 and 13 of these 40 flows; causes as well as elsewhere."""
     module, good = judge(), dict.fromkeys(PLACES, 0)

@@ -355,7 +355,7 @@ impl Direction {
             // A partial segment was sent when everything was acknowledged, or as a tail loss probe:
             // Nagle's algorithm had held it back.
             self.reassign_time_since_data(Limit::Nagle);
-        } else if !was_idle && self.is_paced(now) {
+        } else if !was_idle && self.paced_bursts.show_pacing() && self.is_paced(now) {
             self.reassign_time_since_data(Limit::Pacing);
             self.growth.begin_period(self.scoreboard.end);
         }

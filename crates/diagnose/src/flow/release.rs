@@ -26,9 +26,13 @@ impl Direction {
     /// True if the sender had nothing to send, since it was silent for a long time after the last
     /// packet or acknowledgment.
     pub(super) fn is_pause(&self, now: &PacketContext) -> bool {
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
         let since_ns = now.sent_ns - self.sender.last_activity_ns() - self.blur_ns(now);
-        since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
+        since_ns > self.pause_ns().max(PAUSE_MIN_NS)
+    }
+
+    /// Least silence for a pause of the application, as a part of the RTT.
+    fn pause_ns(&self) -> i64 {
+        self.sender.rtt_min_ns.unwrap_or(0) / PAUSE_MIN
     }
 
     /// True if a timer has sent new data that the sender had before, as a tail loss probe (RFC 8985
@@ -51,7 +55,9 @@ impl Direction {
         // The least round trip is that of the shortest packet, and a full segment takes longer, so
         // the tolerance is doubled.
         let since_ns = now.sent_ns - effective_ns;
-        if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
+        // A busy host sends what an acknowledgment releases with a delay.
+        let busy_ns = if is_far(now) { 0 } else { self.pause_ns().min(PAUSE_MIN_NS) };
+        if slack_ns > 0 && since_ns <= (2 * slack_ns + self.blur_ns(now)).max(busy_ns) {
             before
         } else {
             self.account.limit()
@@ -75,14 +81,15 @@ impl Direction {
     pub(super) fn note_spacing(&mut self, was_idle: bool, now: &PacketContext) {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
-        // Near the sender, each packet shows whether it was paced.
-        let may_be_paced = if !was_idle && is_far(now) && since_data < least / 2 {
-            let segment_ns = self.segment_ns().unwrap_or(0.0);
+        let may_be_paced = if !was_idle && since_data < least / 2 {
+            // Near the sender, a burst is as short as the sender makes it.
+            let segment_ns = self.segment_ns().filter(|_| is_far(now)).unwrap_or(0.0);
             // Timestamps place the sending up to a tick too early, before an acknowledgment that
             // may have released the data.
             let is_released = self.sender.awaits_ack_until(now.time_ns);
             let since_ack = if is_released { 0 } else { since_ack };
-            self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns)
+            let is_regular = self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns);
+            if is_far(now) { is_regular } else { self.is_paced(now) }
         } else {
             self.paced_bursts.restart();
             false
