@@ -168,6 +168,8 @@ pub struct Direction {
     pub(super) busy_end_ns: i64,
     /// True if the capture is at the receiver's end.
     pub(super) is_at_receiver: bool,
+    /// Length of a tick of the sender's timestamps; 0 if unknown.
+    pub(super) timestamp_tick_ns: i64,
     /// Longest time that data have waited in queues before the capture.
     pub(super) longest_queueing_ns: i64,
     /// Current busy period of the bottleneck; only at the receiver's end, where queues are
@@ -246,6 +248,7 @@ impl Direction {
         let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
+        self.timestamp_tick_ns = now.timestamp_tick_ns;
         self.advance_to_sending(now);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = SendOrder { timestamp_value: value, ip_id: id };

@@ -349,10 +349,13 @@ impl Direction {
     }
 
     /// The peer's window counts as full if fewer bytes than this are free: one segment. If the
-    /// times of arrival at the receiver's end stand for those of sending, the threshold is larger
-    /// by the data that an acknowledgment releases, which arrive one segment at a time.
-    const fn room(&self) -> i64 {
-        let is_spread = self.is_at_receiver && self.busy_period.is_none();
+    /// times of arrival at the receiver's end stand for those of sending, because several segments
+    /// arrive in a tick of the timestamps, the threshold is larger by the data that an
+    /// acknowledgment releases, which arrive one segment at a time.
+    fn room(&self) -> i64 {
+        let is_fine = self.segment_ns().is_some_and(|ns| ns > self.timestamp_tick_ns as f64);
+        let is_timed = is_fine && self.timestamp_tick_ns > 0;
+        let is_spread = self.is_at_receiver && self.busy_period.is_none() && !is_timed;
         self.largest_payload * if is_spread { 1 + SEGMENTS_PER_DELAYED_ACK } else { 1 }
     }
 
