@@ -108,6 +108,7 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (16012, "sender"),
         (16174, "receiver"),
         (16024, "receiver"),
+        (13210, "sender"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -123,8 +124,9 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     algorithm held back until a tail loss probe as limited by the bottleneck (37), the bottleneck
     as recovery because retransmissions had left the receiver's end but not the sender's account
     (17), a full window as slow start although echoed timestamps show what the sender had received
-    (5), two timeouts after silences shorter than the smoothed RTT as recovery (9 and 14), and a
-    window of 11 segments as full although two were free (11).
+    (5), two timeouts after silences shorter than the smoothed RTT as recovery (9 and 14), a
+    window of 11 segments as full although two were free (11), and a delay of the path as one of
+    the acknowledgment (27).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

@@ -111,6 +111,7 @@ impl Direction {
             rtt_ns,
             timestamp_value: packet.options.timestamps.map(|(value, _)| value),
             repaired_bytes: self.repaired_bytes,
+            held_ns: sample.map(|(ns, _)| ns - now.receiver_loop.unwrap_or(0)),
         });
         sample.map(|(ns, _)| ns)
     }

@@ -5,7 +5,7 @@ use super::acks::SEGMENTS_PER_DELAYED_ACK;
 use super::direction::{Direction, PacketContext};
 use super::record::RetransmissionRecord;
 use super::relation::Relation;
-use super::sender::{Ack, State};
+use super::sender::{Ack, DELAYED_ACK_NS, State};
 use super::since_data::IntervalSinceData;
 use super::tentative_limit::{FlowEvidence, TentativeLimit};
 use crate::answer::Necessity;
@@ -234,7 +234,8 @@ impl Direction {
             // Only the time since the current limit began can be reassigned. An acknowledgment that
             // was sent after the limit began takes at least half a round trip to arrive.
             let from_ns = held.due_ns.max(self.account.limit_start_ns() + least / 2);
-            let length = ack.effective_ns - from_ns;
+            let most_ns = ack.held_ns.unwrap_or(DELAYED_ACK_NS).min(DELAYED_ACK_NS);
+            let length = (ack.effective_ns - from_ns).min(most_ns);
             // If the sender has already sent more than the data of `held`, it did not wait for this
             // acknowledgment, so the delay was not the limit.
             let is_all = held.end == self.scoreboard.end;

@@ -13,6 +13,9 @@ use super::estimator::Estimator;
 use crate::answer::Kind;
 use std::collections::VecDeque;
 
+/// Maximum delay of an acknowledgment, which is part of the timer of a tail loss probe (RFC 8985
+/// §7.2).
+pub const DELAYED_ACK_NS: i64 = 200_000_000;
 /// Shortest silence that counts as waiting for a timer.
 const SILENCE_MIN_NS: i64 = 4_000_000;
 /// A silence longer than this and than 1.5 RTTs can only have been ended by a timer.
@@ -58,6 +61,8 @@ pub struct Ack {
     pub rtt_ns: Option<i64>,
     /// Timestamp value; none without timestamps.
     pub timestamp_value: Option<u32>,
+    /// Longest time for which the receiver can have delayed the ACK; none if unknown.
+    pub held_ns: Option<i64>,
     /// Bytes of retransmissions that the ACK reports as arrived for the first time.
     pub repaired_bytes: i64,
 }

@@ -1,11 +1,7 @@
 //! Kind of a retransmission: which mechanism of the sender triggered it.
 
-use super::{SILENCE_MIN_NS, SILENT_NS, Sender, State, UnclassifiedRetransmission};
+use super::{DELAYED_ACK_NS, SILENCE_MIN_NS, SILENT_NS, Sender, State, UnclassifiedRetransmission};
 use crate::answer::Kind;
-
-/// Maximum delay of an acknowledgment, which is part of the timer of a tail loss probe (RFC 8985
-/// §7.2).
-const DELAYED_ACK_NS: i64 = 200_000_000;
 
 impl Sender {
     /// Determines kind and confidence, and changes the state if the retransmission begins an
