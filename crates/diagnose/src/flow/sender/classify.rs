@@ -77,8 +77,8 @@ impl Sender {
         matches!(self.state, State::Recovery(until) if attempt.start < until)
             && attempt.previous_ns >= self.recovery_ns
             && attempt.is_previous_known
-            // Queues before the capture delay the second copy, so `is_soon` is a proof in any case.
-            && (is_soon || (!self.has_sack && !attempt.is_time_unknown))
+            && !attempt.is_time_unknown
+            && (is_soon || !self.has_sack)
     }
 
     /// Classifies a retransmission of data whose acknowledgment was on its way to the sender. Only
