@@ -74,6 +74,11 @@ fn trouble_closes_the_fast_paths_for_sending() {
     let near = in_recovery(&config("linux"))[0].clone();
     assert_eq!(sending_after(&near, &[]), Sending::DetailedRepair);
     check_all("linux", &near, &all, Sending::DetailedRepair);
+    // Segments are then shorter than SMSS (`tcp_bound_to_half_wnd`).
+    let narrow: Change = |it| it.sender.max_snd_wnd = 2 * u64::from(it.sender.window.smss) - 1;
+    for near in [&near, &with_flight(&config("linux")).0[0]] {
+        assert_eq!(sending_after(near, &[narrow]), Sending::General, "a narrow window");
+    }
     let guessing: Change =
         |it| it.sender.loss_detection = config("sack").loss_detection.build(&config("sack"));
     assert_eq!(sending_after(&near, &[guessing]), Sending::General, "rules 3 and 4 of NextSeg");

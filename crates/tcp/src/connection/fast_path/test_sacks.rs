@@ -2,11 +2,12 @@
 
 use super::kept;
 use super::segments::expected_by;
-use crate::LossState;
 use crate::connection::Connection;
 use crate::connection::fast_path::Sending;
-use crate::connection::testing::{at, config, in_recovery};
+use crate::connection::testing::{at, config, in_recovery, open, pass, sent_by};
+use crate::loss_detection::LossDetection;
 use crate::spurious::{self, Detector};
+use crate::{LossState, Size};
 use retx_wire::{Flags, SackBlock, Segment, Timestamps};
 
 /// A duplicate ACK is handled at once if its first block alone is new.
@@ -48,6 +49,9 @@ fn check_blocks(name: &str) {
     assert!(!takes(&with(&[block(u32::MAX, max), known])), "acknowledged already");
     assert!(!takes(&with(&[])));
     if let Some(Timestamps { value, echo }) = timestamps {
+        let mut probing = near.clone();
+        probing.sender.probes_in_row = 1;
+        assert!(after_sack(&probing, &base).is_some(), "a response to probes");
         let mut old = base;
         old.options.timestamps = Some(Timestamps { value: value.wrapping_sub(1), echo });
         assert!(!takes(&old), "PAWS");
@@ -96,4 +100,58 @@ fn a_sack_may_undo_a_recovery() {
         can_send_new: false,
     });
     assert!(after_sack(&near, &segment).is_some());
+}
+
+/// Reordering enlarges the send buffer that is wanted (`tcp_sndbuf_expand`). Whether the buffer
+/// suffices is therefore evaluated anew, although the congestion window has not grown. The
+/// reordering is seen by the fast path, or earlier, by the general path.
+#[test]
+fn reordering_may_expand_the_send_buffer() {
+    for is_seen_before in [false, true] {
+        let mut near = with_waiting_write();
+        let smss = near.sender.window.smss;
+        let flight = near.flight_size() as u32;
+        if is_seen_before {
+            near.sender.loss_detection.on_late_original(u64::from(28 * smss), smss);
+            near.recompute_fast_paths();
+        }
+        let (plain, timestamps) = expected_by(&near);
+        let mut segment: Segment = plain.segment(timestamps);
+        let from = if is_seen_before { 2 } else { 1 };
+        let (left, right) = (plain.ack.add(from * smss), plain.ack.add(flight));
+        segment.options.sack.push(SackBlock { left, right });
+        let after = after_sack(&near, &segment).expect("one new block");
+        assert!(after.cwnd() <= near.cwnd() && after.in_recovery());
+        let state = |it: &Connection| {
+            let memory = it.sender.bursts.memory.expect("a buffer of Linux");
+            (memory.would_expand(after.wanted_send_memory()), memory.write_blocked)
+        };
+        let expected = [(true, true), (false, false)];
+        assert_eq!([&near, &after].map(state), expected, "{is_seen_before}");
+    }
+}
+
+/// Sender in a recovery whose buffer suffices for its congestion window, while a write waits. Of
+/// thirty segments the first two are marked lost, of which one was retransmitted; the last one is
+/// in flight, and the others are selectively acknowledged.
+fn with_waiting_write() -> Connection {
+    let mut config = config("linux");
+    config.send_buffer = Size::Bytes(2 * 16 * 2_304);
+    let [mut near, mut far] = open(&config);
+    near.sender.window.cwnd = 30_000;
+    near.write(at(40), 100_000);
+    let sent = sent_by(&mut near, at(40));
+    assert_eq!(sent.len(), 30);
+    for transmit in &sent[2..29] {
+        far.handle_packet(at(50), &transmit.segment, transmit.ecn);
+        pass(at(50), &mut far, at(60), &mut near);
+    }
+    assert_eq!(near.poll_transmit(at(60)).map(|it| it.retransmission), Some(true));
+    let target = u64::from(12 * near.sender.window.smss);
+    near.sender.repair.cwnd_after_recovery = target;
+    near.sender.window.cwnd = target;
+    near.sender.snd_wnd = near.flight_size();
+    near.recompute_fast_paths();
+    near.check_send_memory(at(60));
+    near
 }

@@ -1,6 +1,7 @@
 //! Segments that the fast paths take, with the same effect as on the general path.
 
 use super::kept;
+use crate::Size;
 use crate::connection::fast_path::{FastPathResult, Receiving};
 use crate::connection::outgoing::Outcome;
 use crate::connection::testing::{at, config, in_recovery, open, sent_by, with_flight};
@@ -293,4 +294,46 @@ fn the_last_segment_is_pushed() {
         assert_eq!(pushed.last(), Some(&true), "{name}");
         assert!(name == "linux" || pushed == [false, false, true], "{pushed:?}");
     }
+}
+
+/// A sender that has sent all written data, while a write waits and the congestion window is not
+/// full, is limited by its buffer (`tcp_cwnd_validate`).
+#[test]
+fn a_waiting_write_limits_the_sender() {
+    let mut near = open(&config("linux"))[0].clone();
+    near.sender.window.cwnd = 1 << 20;
+    (near.sender.snd_wnd, near.sender.max_snd_wnd) = (1 << 20, 1 << 20);
+    near.write(at(40), 1 << 20);
+    near.recompute_fast_paths();
+    let mut general = near.clone();
+    general.parameters = Arc::new(Parameters { use_fast_paths: false, ..*general.parameters });
+    general.recompute_fast_paths();
+    let sent = [&mut near, &mut general].map(|it| sent_by(it, at(40)));
+    assert!(sent[0] == sent[1] && near.sender.snd_nxt == near.sender.written);
+    assert_eq!(kept(&near), kept(&general));
+    let limited = [&near, &general].map(|it| it.send_buffer_limited(at(45)));
+    assert_eq!(limited, [retx_units::Duration::from_millis(5); 2]);
+}
+
+/// A waiting write continues when a third of the buffer is free (`sk_stream_is_writeable`), although
+/// the congestion window does not grow.
+#[test]
+fn an_acknowledgment_lets_a_write_continue() {
+    let mut config = config("linux");
+    config.send_buffer = Size::Bytes(2 * 16 * 2_304);
+    config.max_cwnd = Some(Size::Bytes(12_000));
+    let mut near = open(&config)[0].clone();
+    near.sender.window.cwnd = 30_000;
+    near.write(at(40), 100_000);
+    assert_eq!(sent_by(&mut near, at(40)).len(), 30);
+    near.sender.window.cwnd = 12_000;
+    near.recompute_fast_paths();
+    near.check_send_memory(at(60));
+    let waits = |it: &Connection| it.sender.bursts.memory.expect("a buffer of Linux").write_blocked;
+    assert!(waits(&near));
+    let (plain, timestamps) = expected_by(&near);
+    let acked = near.flight_size() as u32;
+    let all = PlainSegment { ack: plain.ack.add(acked), ..plain };
+    assert!(both(&near, all, timestamps));
+    assert!(near.handle_plain(at(80), all, timestamps) && !waits(&near));
 }
