@@ -1,4 +1,4 @@
-"""`make bench-peers`: retx, ns-2 and ns-3 on the same scenarios."""
+"""`make bench-peers`: retx, ns-2, ns-3 and htsim on the same scenarios."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from peers import report
 from peers.comparing import Plan, compare, count_instructions
+from peers.htsim import Htsim
 from peers.limits import bare_event_loop, columns
 from peers.measuring import PeerError
 from peers.rules import rules
@@ -49,6 +50,16 @@ Prefix = Annotated[
         help="An ns-3 of your own, where `cmake --install` has put it: compared as ns3-native.",
     ),
 ]
+Checkout = Annotated[
+    Path | None,
+    typer.Option(
+        "--htsim",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="A checkout of csg-htsim in which its library is built: compared as htsim.",
+    ),
+]
 Limit = Annotated[float, typer.Option(min=1, help="CPU seconds that a peer has for a run.")]
 Command = Annotated[Path, typer.Option("--retx", help="The command retx.")]
 Folder = Annotated[Path, typer.Option(help="Where the results go.")]
@@ -66,17 +77,18 @@ def main(
     repeat: Repeat = 5,
     peers: Peers = None,
     ns3_prefix: Prefix = None,
+    htsim: Checkout = None,
     limit: Limit = 300.0,
     command: Command = Path(sys.executable).parent / "retx",
     out: Folder = ROOT / "bench" / "results",
     docs: Docs = False,
     render: Render = None,
 ) -> None:
-    """Run retx, ns-2 and ns-3 on the same scenarios in turn, and compare their costs."""
+    """Run retx and its peers on the same scenarios in turn, and compare their costs."""
     console = Console()
     if render is None:
         scenarios, extras = chosen(only or [])
-        there_are = known(command, ns3_prefix)
+        there_are = known(command, ns3_prefix, htsim)
         names = peers.split(",") if peers else list(there_are)
         simulators, versions = ready(names, there_are, console)
         if not simulators:
@@ -97,12 +109,14 @@ def main(
         report.put_into(PAGE, report.markdown(result))
 
 
-def known(command: Path, ns3_prefix: Path | None) -> dict[str, Simulator]:
+def known(command: Path, ns3_prefix: Path | None, htsim: Path | None) -> dict[str, Simulator]:
     """All simulators, in the order of the tables."""
     folder = ROOT / "target" / "peers"
     every: list[Simulator] = [Ns2("ns2", lean=False), Ns2("ns2-lean", lean=True), Ns3(folder)]
     if ns3_prefix is not None:
         every.append(Ns3(folder, ns3_prefix))
+    if htsim is not None:
+        every.append(Htsim(folder, htsim))
     return {each.name: each for each in [*every, Retx(command)]}
 
 

@@ -20,6 +20,7 @@ NAMES = {
     "ns2-lean": "ns-2, lean",
     "ns3": "ns-3",
     "ns3-native": "ns-3, native",
+    "htsim": "htsim",
     "retx": "retx",
 }
 Rows = list[list[str]]

@@ -32,6 +32,7 @@ struct Tcp
     uint32_t window{20};
     uint32_t initialWindow{2};
     bool sack{true};
+    bool delayedAck{true};
     std::string congestionControl{"newreno"};
     double minRto{1};
     double initialRto{3};
@@ -41,6 +42,7 @@ struct Tcp
         line.AddValue("window", "receive window in segments", window);
         line.AddValue("initial_window", "initial window in segments", initialWindow);
         line.AddValue("sack", "selective acknowledgments", sack);
+        line.AddValue("delayed_ack", "one acknowledgment for two segments", delayedAck);
         line.AddValue("congestion_control", "newreno or bbr", congestionControl);
         line.AddValue("min_rto", "least RTO in seconds", minRto);
         line.AddValue("initial_rto", "RTO before the first sample in seconds", initialRto);
@@ -56,7 +58,7 @@ struct Tcp
         Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(bytes));
         Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * bytes));
         Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(initialWindow));
-        Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
+        Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(delayedAck ? 2 : 1));
         Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(200)));
         // Two initial RTOs: the SYN's and the data's.
         Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Seconds(initialRto)));

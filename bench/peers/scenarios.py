@@ -1,15 +1,27 @@
-"""Scenarios of the comparison: all their numbers in one place, for all three simulators.
+"""Scenarios of the comparison: all their numbers in one place, for all simulators.
 
 Data segments carry 1460 bytes and are 1502 bytes long on every link, acknowledgments 42: IP, TCP
 without options, and the two bytes of ns-3's point-to-point links. Every second segment is
-acknowledged, at the latest after 200 ms. Losses act on data only, after the queue.
+acknowledged, at the latest after 200 ms, or every segment without delayed ACKs. Losses act on data
+only, after the queue.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["ALL", "SEGMENT", "Link", "Scenario", "Sweep", "Tcp", "Wired", "Wlan", "named"]
+__all__ = [
+    "ALL",
+    "SEGMENT",
+    "FatTree",
+    "Link",
+    "Scenario",
+    "Sweep",
+    "Tcp",
+    "Wired",
+    "Wlan",
+    "named",
+]
 
 SEGMENT = 1460
 """Bytes of data in a segment."""
@@ -35,6 +47,7 @@ class Tcp:
     congestion_control: str = "newreno"
     min_rto_s: float = 0.2
     initial_rto_s: float = 1.0
+    delayed_ack: bool = True
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,7 @@ class Wired:
         pairs: Pairs of hosts, over which the flows are spread in turn.
         transfer: Number of segments to transfer; 0 for a flow that never ends.
         stagger_s: The flows start evenly over this time.
+        free_acks: Acknowledgments are only delayed: the way back has neither a rate nor a queue.
     """
 
     name: str
@@ -59,6 +73,31 @@ class Wired:
     pairs: int = 1
     transfer: int = 0
     stagger_s: float = 0.0
+    free_acks: bool = False
+
+
+@dataclass(frozen=True)
+class FatTree:
+    """A fat tree of three layers, and transfers that all start at once.
+
+    With `ports` k of each switch there are k pods of k / 2 edge and k / 2 aggregation switches,
+    k² / 4 core switches and k³ / 4 hosts. In each round of flows, the hosts send to each other by
+    a random permutation; each flow takes a path of its own, drawn at random, on both ways.
+
+    Attributes:
+        link: Every link, of hosts and of switches.
+        flows: Number of flows; more than there are hosts make several rounds.
+        transfer: Number of segments that each flow transfers.
+    """
+
+    name: str
+    title: str
+    duration_s: float
+    tcp: Tcp
+    link: Link
+    ports: int
+    flows: int
+    transfer: int
 
 
 @dataclass(frozen=True)
@@ -95,7 +134,7 @@ class Sweep:
         return [replace(self.of, path=(*before, replace(last, loss=loss))) for loss in self.losses]
 
 
-Scenario = Wired | Wlan | Sweep
+Scenario = Wired | FatTree | Wlan | Sweep
 
 
 def _dumbbell(flows: int, duration_s: float, pairs: int | None = None) -> Wired:
@@ -135,6 +174,9 @@ _SATELLITE = Wired(
     path=(Link(100, 300, 5000, loss=0.001),),
 )
 
+# As htsim's TCP: every segment is acknowledged, no SACK, and its fixed limits of the RTO.
+_PLAIN = Tcp(window=90, sack=False, delayed_ack=False, min_rto_s=0.25, initial_rto_s=3.0)
+
 ALL: tuple[Scenario, ...] = (
     Wired(
         name="one-flow",
@@ -168,6 +210,32 @@ ALL: tuple[Scenario, ...] = (
         of=replace(_DOWNLOAD, name="short", transfer=137),
         losses=tuple(0.002 * step for step in range(10)),
         runs=100,
+    ),
+    replace(
+        _dumbbell(10, 600), name="plain-10", title="dumbbell of 10 flows, plain TCP", tcp=_PLAIN
+    ),
+    replace(
+        _dumbbell(100, 60), name="plain-100", title="dumbbell of 100 flows, plain TCP", tcp=_PLAIN
+    ),
+    Wired(
+        name="plain-bare",
+        title="10 flows over one link, plain TCP, ACKs only delayed",
+        duration_s=600,
+        tcp=_PLAIN,
+        path=(Link(100, 10, 200),),
+        flows=10,
+        stagger_s=1.0,
+        free_acks=True,
+    ),
+    FatTree(
+        name="plain-fat-tree",
+        title="fat tree of 1,024 hosts, 8,192 flows of 1 MiB, plain TCP",
+        duration_s=20,
+        tcp=_PLAIN,
+        link=Link(10_000, 0.001, 100),
+        ports=16,
+        flows=8192,
+        transfer=719,
     ),
 )
 """Every scenario, in the order in which they are run."""

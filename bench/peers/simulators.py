@@ -1,4 +1,4 @@
-"""The three compared programs: installation, commands and output of each."""
+"""The compared programs: installation, commands and output of each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from peers.measuring import PeerError
 from peers.retx_scenarios import scenario_text
-from peers.scenarios import SEGMENT, Scenario, Sweep, Wired, Wlan
+from peers.scenarios import SEGMENT, FatTree, Scenario, Sweep, Wired, Wlan
 
-__all__ = ["Job", "Ns2", "Ns3", "Outcome", "Retx", "Simulator"]
+__all__ = ["Job", "Ns2", "Ns3", "Outcome", "Retx", "Simulator", "arguments", "summed"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -67,7 +67,7 @@ class Outcome:
 
 
 class Simulator(Protocol):
-    """One of the three."""
+    """One of the programs."""
 
     name: str
 
@@ -115,7 +115,7 @@ class Ns2:
             ]
         if isinstance(job.scenario, Wired) and job.scenario.tcp.congestion_control != "newreno":
             raise PeerError("it has no BBR")
-        return [self._command(job.scenario, job, job.seed)]
+        return [self._command(wired_or_wlan(job.scenario), job, job.seed)]
 
     def _command(self, scenario: Wired | Wlan, job: Job, seed: int) -> list[str]:
         script = "wired.tcl" if isinstance(scenario, Wired) else "wlan.tcl"
@@ -222,7 +222,7 @@ class Ns3:
         if isinstance(job.scenario, Sweep):
             runs = f"--runs={job.scenario.runs}"
             return [[*self._command(point, job), runs] for point in job.scenario.points]
-        return [self._command(job.scenario, job)]
+        return [self._command(wired_or_wlan(job.scenario), job)]
 
     def _command(self, scenario: Wired | Wlan, job: Job) -> list[str]:
         program = "wired" if isinstance(scenario, Wired) else "wlan"
@@ -283,6 +283,20 @@ class Retx:
         return job.folder / f"{job.scenario.name}-{job.seed}"
 
 
+def wired_or_wlan(scenario: Scenario) -> Wired | Wlan:
+    """The scenario, if the programs for ns-2 and ns-3 can simulate it.
+
+    Raises:
+        PeerError: They cannot.
+    """
+    if isinstance(scenario, FatTree):
+        raise PeerError("there is no program of it for a fat tree")
+    if isinstance(scenario, Wired) and scenario.free_acks:
+        raise PeerError("there is no program of it for links with a rate one way only")
+    assert not isinstance(scenario, Sweep)
+    return scenario
+
+
 def arguments(scenario: Wired | Wlan) -> dict[str, str]:
     """Arguments of the programs for ns-2 and ns-3, which have the same names in both."""
     tcp = scenario.tcp
@@ -291,6 +305,7 @@ def arguments(scenario: Wired | Wlan) -> dict[str, str]:
         "initial_window": tcp.initial_window,
         "min_rto": tcp.min_rto_s,
         "initial_rto": tcp.initial_rto_s,
+        "delayed_ack": int(tcp.delayed_ack),
         "duration": scenario.duration_s,
     }
     if isinstance(scenario, Wlan):

@@ -5,7 +5,7 @@
 
 array set o {
     path 10:10:100:0 access none flows 1 pairs 1 transfer 0 stagger 0
-    window 20 initial_window 2 sack 1 min_rto 1 initial_rto 3
+    window 20 initial_window 2 sack 1 delayed_ack 1 min_rto 1 initial_rto 3
     duration 10 limit 300 seed 1 lean 0
 }
 array set o $argv
@@ -41,7 +41,9 @@ proc add_flow {from to start} {
     global ns o senders
     set kind [expr {$o(sack) ? "Sack1" : "Newreno"}]
     set tcp [new Agent/TCP/$kind]
-    set sink [new Agent/TCPSink/[expr {$o(sack) ? "Sack1/DelAck" : "DelAck"}]]
+    set selective [expr {$o(sack) ? "/Sack1" : ""}]
+    set delayed [expr {$o(delayed_ack) ? "/DelAck" : ""}]
+    set sink [new Agent/TCPSink$selective$delayed]
     $tcp set packetSize_ 1462
     $tcp set window_ $o(window)
     $tcp set windowInit_ $o(initial_window)
@@ -50,7 +52,9 @@ proc add_flow {from to start} {
     $tcp set rtxcur_init_ $o(initial_rto)
     $tcp set maxrto_ 60
     $sink set packetSize_ 42
-    $sink set interval_ 0.2
+    if {$o(delayed_ack)} {
+        $sink set interval_ 0.2
+    }
     $ns attach-agent $from $tcp
     $ns attach-agent $to $sink
     $ns connect $tcp $sink

@@ -19,15 +19,31 @@ sys.path.insert(0, str(ROOT / "bench"))
 from peers import __main__ as command  # noqa: E402 (needs the path)
 from peers import report  # noqa: E402
 from peers.comparing import Plan, compare  # noqa: E402
+from peers.fat_tree import Tree  # noqa: E402
+from peers.htsim import Htsim, network_text  # noqa: E402
 from peers.limits import read_benchmark  # noqa: E402
 from peers.measuring import PeerError, measured  # noqa: E402
 from peers.retx_scenarios import scenario_text  # noqa: E402
 from peers.rules import RenoOfNs2, share  # noqa: E402
-from peers.scenarios import ALL, Link, Scenario, Sweep, Tcp, Wired, Wlan, named  # noqa: E402
+from peers.scenarios import (  # noqa: E402
+    ALL,
+    FatTree,
+    Link,
+    Scenario,
+    Sweep,
+    Tcp,
+    Wired,
+    Wlan,
+    named,
+)
 from peers.simulators import Job, Ns2, Ns3, Outcome, Retx, Simulator, arguments  # noqa: E402
 
-# Scenarios of 10,000 flows have the structure of those of 1,000.
-SMALL = [each for each in ALL if not each.name.startswith("dumbbell-10000")]
+# Scenarios of 10,000 flows have the structure of those of 1,000, and so has a smaller fat tree.
+SMALL = [
+    replace(each, ports=4, flows=40) if isinstance(each, FatTree) else each
+    for each in ALL
+    if not each.name.startswith("dumbbell-10000")
+]
 
 BRIEF = Wired(
     name="brief",
@@ -47,7 +63,7 @@ def test_scenarios_are_ones_of_retx(scenario: Scenario) -> None:
         text = text.partition("[sweep]")[0]
     result = retx.run(text, tables=False, segments=False, progress=False)
     wired = brief.of if isinstance(brief, Sweep) else brief
-    flows = wired.flows if isinstance(wired, Wired) else 1
+    flows = wired.flows if isinstance(wired, Wired | FatTree) else 1
     assert len(result.flows) == flows
 
 
@@ -90,6 +106,83 @@ def test_ns3_delivers_what_retx_delivers(scenario: Wired | Wlan, tmp_path: Path)
     # Wired, nothing is drawn. In the cell ns-3's stations gain: docs/speed.md.
     share = 0.001 if isinstance(scenario, Wired) else 0.05
     assert theirs.segments == pytest.approx(ours.segments, rel=share)
+
+
+PLAIN = Tcp(window=40, sack=False, delayed_ack=False, min_rto_s=0.25, initial_rto_s=3.0)
+TREE = FatTree("tree", "a small tree", 2, PLAIN, Link(100, 0.1, 1000), 4, 40, 100)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        replace(BRIEF, tcp=PLAIN),
+        replace(BRIEF, tcp=PLAIN, path=BRIEF.path[:1], free_acks=True),
+        replace(BRIEF, tcp=PLAIN, access=Link(100, 1, 100), flows=3, pairs=2, stagger_s=0.5),
+        TREE,
+    ],
+    ids=["links", "free-acks", "access", "tree"],
+)
+def test_htsim_delivers_what_retx_delivers(scenario: Wired | FatTree, tmp_path: Path) -> None:
+    program = ROOT / "target" / "peers" / "htsim"
+    if not program.exists():
+        pytest.skip(
+            "htsim's program is not built; `make bench-peers PEERS='--htsim DIR'` builds it"
+        )
+    job = Job(scenario, 1, 60, tmp_path)
+    theirs = outcome(Htsim(program.parent, tmp_path), job)
+    ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
+    if isinstance(scenario, FatTree):
+        assert theirs.segments == ours.segments == 40 * 100
+        # The last transfer's end; ACKs have 40 bytes there.
+        assert theirs.simulated_s == pytest.approx(ours.simulated_s, rel=0.02)
+    else:
+        assert theirs.segments == pytest.approx(ours.segments, rel=0.01)
+        assert ours.segments > 500
+
+
+def test_a_fat_tree_has_its_switches_links_and_paths() -> None:
+    tree = Tree.draw(TREE, seed=7)
+    nodes = {node for ends in tree.links for node in ends}
+    kinds = [
+        sum(node.startswith(kind) for node in nodes) for kind in ("host", "edge", "upper", "core")
+    ]
+    assert kinds == [16, 8, 8, 4]
+    assert len(tree.links) == len(set(tree.links)) == 3 * 16
+    assert len(tree.paths) == 40
+    for path in tree.paths:
+        assert len(path.nodes) in (3, 5, 7)
+        for step, link, forward in zip(
+            zip(path.nodes, path.nodes[1:], strict=False), path.links, path.forward, strict=True
+        ):
+            assert tree.links[link] == (step if forward else step[::-1])
+    # In one round each host sends once and receives once, at most.
+    first = tree.paths[:14]
+    assert len({path.nodes[0] for path in first}) == len({path.nodes[-1] for path in first}) == 14
+
+
+def test_the_network_of_htsim_is_that_of_the_scenario() -> None:
+    scenario = replace(BRIEF, access=Link(100, 1, 50), flows=3, pairs=2, stagger_s=3.0)
+    lines = list(network_text(scenario, 1))
+    assert lines[:4] == 4 * ["link 10 10 100"]
+    assert lines[4:12] == 8 * ["link 100 1 50"]
+    # The second pair's links are the fifth and the sixth.
+    assert lines[13] == "flow 1.000000 0 4 8 0 2 10 4 11 3 1 9"
+    bare = replace(BRIEF, path=BRIEF.path[:1], free_acks=True)
+    assert list(network_text(bare, 1))[:2] == ["link 10 10 100", "link 0 10 100"]
+    with pytest.raises(PeerError, match="lose packets"):
+        list(network_text(named(["download"])[0], 1))
+
+
+def test_a_peer_says_which_scenarios_it_does_not_have(tmp_path: Path) -> None:
+    htsim = Htsim(tmp_path, tmp_path)
+    with pytest.raises(PeerError, match=r"there is no .*libhtsim\.a: run `make -C"):
+        htsim.prepare()
+    with pytest.raises(PeerError, match="neither SACK nor delayed ACKs"):
+        htsim.commands(Job(BRIEF, 1, 60, tmp_path))
+    for scenario in (TREE, replace(BRIEF, free_acks=True)):
+        for peer in (Ns2("ns2", lean=False), Ns3(tmp_path)):
+            with pytest.raises(PeerError, match="there is no program of it"):
+                peer.commands(Job(scenario, 1, 60, tmp_path))
 
 
 def outcome(simulator: Simulator, job: Job) -> Outcome:
