@@ -204,6 +204,39 @@ def test_modules_have_no_new_circles() -> None:
     assert sum(map(len, known.values())) <= CIRCLES_MAX
 
 
+PACKET_PATH = ROOT / "docs" / "packet-path.md"
+PACKET_PATH_WORDS = 450
+"""Maximum length of the ten steps, without the appendices."""
+
+
+def test_the_packets_way_is_short_and_names_what_exists() -> None:
+    """Every `Type::function`, function and file in docs/packet-path.md is in the Rust sources."""
+    page = PACKET_PATH.read_text(encoding="utf-8")
+    steps = page.partition("\n## ")[0]
+    assert len(re.findall(r"^\d+\. ", steps, re.M)) == 10
+    assert len(steps.split()) <= PACKET_PATH_WORDS
+    sources = {
+        name_of(path).removeprefix("crates/"): "\n".join(without_tests(path))
+        for path in tracked("crates/*/src/*.rs")
+        if path.exists()
+    }
+    missing = []
+    for named in sorted(set(re.findall(r"`([^`]+)`", page))):
+        kind, _, function = named.rpartition("::")
+        if re.fullmatch(r"[\w/]+\.rs", named):
+            found = any(f"/{path}".endswith(f"/{named}") for path in sources)
+        elif re.fullmatch(r"[\w/]+", named) and "/" in named:
+            found = any(path.startswith(f"{named}/") or path == f"{named}.rs" for path in sources)
+        elif re.fullmatch(r"[a-z_]+", function) and (kind or "_" in function):
+            owner = re.compile(rf"^(?:impl\b.*|pub trait )\b{kind}\b", re.M)
+            texts = [text for text in sources.values() if not kind or owner.search(text)]
+            found = any(re.search(rf"\bfn {function}\b", text) for text in texts)
+        else:
+            continue
+        missing += [] if found else [named]
+    assert not missing, f"docs/packet-path.md: not in the sources: {missing}"
+
+
 def test_no_file_of_tests_is_left_out() -> None:
     """A crate has one program of tests, `all`; a file that no `mod` names would test nothing."""
     broken = {}
