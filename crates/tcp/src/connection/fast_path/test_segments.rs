@@ -315,8 +315,8 @@ fn a_waiting_write_limits_the_sender() {
     assert_eq!(limited, [retx_units::Duration::from_millis(5); 2]);
 }
 
-/// A waiting write continues when a third of the buffer is free (`sk_stream_is_writeable`), although
-/// the congestion window does not grow.
+/// A waiting write continues when a third of the buffer is free (`sk_stream_is_writeable`),
+/// although the congestion window does not grow.
 #[test]
 fn an_acknowledgment_lets_a_write_continue() {
     let mut config = config("linux");
