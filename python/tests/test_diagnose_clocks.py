@@ -34,7 +34,7 @@ def test_timestamps_show_the_kind_at_the_receiver(draw: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("draw", [16000, 16010])
 def test_a_host_that_answers_late_does_not_pace(draw: int, tmp_path: Path) -> None:
-    """It sends 0.5 ms after an acknowledgment, the SYN excepted."""
+    """The host sends 0.5 ms after an acknowledgment, the SYN excepted."""
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")
     _, _, path = next(captured(tmp_path, case))

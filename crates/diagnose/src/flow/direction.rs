@@ -248,10 +248,9 @@ impl Direction {
         let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
-        self.timestamp_tick_ns = now.timestamp_tick_ns;
         self.advance_to_sending(now);
-        let value = packet.options.timestamps.map(|(value, _)| value);
-        let stamp = SendOrder { timestamp_value: value, ip_id: id };
+        let timestamp_value = packet.options.timestamps.map(|(value, _)| value);
+        let stamp = SendOrder { timestamp_value, ip_id: id };
         self.send_order = stamp;
         self.append_hole(start, now, stamp);
         let is_first_syn = packet.control.any(ControlBits::SYN) && !self.has_syn;

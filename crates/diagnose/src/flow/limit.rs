@@ -46,6 +46,7 @@ impl Direction {
 
     /// Processes the acknowledgments that the sender had received when it sent a packet.
     pub(super) fn advance_to_sending(&mut self, now: &PacketContext) {
+        self.timestamp_tick_ns = now.timestamp_tick_ns;
         let Some(echo) = now.echo else { return self.advance_to(now.sent_ns) };
         while let Some(ack) = self.sender.pop_echoed_ack(now.sent_ns, echo, self.scoreboard.end) {
             self.take(&ack);

@@ -186,8 +186,8 @@ impl Flow {
         }
         let mut sending = self.now(packet, side);
         if let Some((value, _)) = packet.options.timestamps {
-            // Beyond a gap, the timestamp echoed is that of the last packet before the gap (RFC 7323
-            // §4.3).
+            // Beyond a gap, the timestamp echoed is that of the last packet before the gap (RFC
+            // 7323 §4.3).
             let missing = self.halves[1 - side].scoreboard.first_span();
             let is_newest = missing.is_none_or(|span| span.copies > 0);
             sending.echo = packet.options.timestamps.map(|(_, echo)| echo).filter(|_| is_newest);
