@@ -30,17 +30,22 @@
 //!   reached over access links of single hosts.
 //!
 //! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
-//! delivered segment of a dumbbell, including the start and the end of the run. It was measured by
-//! `benches/scale.rs flows N` under callgrind, with and without `--reference`, and without
-//! link-time optimisation.
+//! delivered segment of a dumbbell, including the start and the end of the run. They were measured
+//! on 2026-11-29 by `benches/scale.rs flows N` under callgrind, with and without `--reference`, in
+//! the profile `develop` (without link-time optimisation). The last column is that of a trial (see
+//! below); the reference runs were measured in the same trial, and are rounded.
 //!
-//! | flows | with | reference |
-//! |---:|---:|---:|
-//! | 1 | 1,928 (1.50) | 5,392 (4.50) |
-//! | 10 | 3,621 (2.44) | 9,509 (7.21) |
-//! | 100 | 1,865 (1.62) | 6,067 (4.79) |
-//! | 1,000 | 4,506 (2.41) | 9,831 (7.12) |
-//! | 10,000 | 9,337 (2.84) | 14,632 (8.35) |
+//! | flows | with | reference | one queue |
+//! |---:|---:|---:|---:|
+//! | 1 | 2,154 (1.50) | 5,800 (4.50) | 2,170 |
+//! | 10 | 4,066 (2.44) | 10,000 (7.21) | 4,144 |
+//! | 100 | 2,182 (1.62) | 6,500 (4.79) | 2,242 |
+//! | 1,000 | 4,433 (2.20) | 9,400 (6.45) | 4,629 |
+//! | 10,000 | 8,123 (2.60) | – | 8,352 |
+//!
+//! *Why lanes, funnels and a calendar.* One type of queue for both sides of a bottleneck was tried:
+//! any number of rows, each sorted by arrival, and a tournament among their first packets. It was
+//! 330 lines shorter, but took 0.8 to 4.4 % more instructions.
 //!
 //! *Order of ties.* Packets that reach a bottleneck in the same nanosecond over private links are
 //! ordered by the time at which they were sent. Funnels provide that order. The general engine uses
