@@ -8,6 +8,10 @@
 //! ACK. This ACK is sent min(RTT/20, 1 ms) + 100 µs (slack) after the first of them was due. RTT is
 //! the smaller of the receiver's and the sender's estimates; it is 0 before the receiver has one.
 //!
+//! The ACK of a segment that fills a gap while another is left counts as the first of these three,
+//! unless it is due anyway: because it acknowledges more than one full segment and does not
+//! advertise less, or as a quick ACK.
+//!
 //! While an ACK is held back, a segment that belongs to none of the two newest blocks beyond gaps
 //! sends it at once, and is not acknowledged itself (`connection/receive/held.rs`).
 //!

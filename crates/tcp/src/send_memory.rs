@@ -26,8 +26,7 @@
 //!   as 2304 bytes. The maximum is `send_autotuning`; a size fixed by the application never
 //!   changes.
 //!
-//! *Where we differ.* A burst of which a part was retransmitted still counts as one. Writes take no
-//! time: several of them may follow each other while a short segment is held back. In the kernel, a
+//! *Where we differ.* Writes take no time: several of them may follow each other while a short segment is held back. In the kernel, a
 //! program is often still copying when the acknowledgment arrives that releases this segment.
 
 use crate::memory;

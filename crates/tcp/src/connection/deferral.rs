@@ -23,10 +23,11 @@
 //!
 //! *Where we differ.* Blocks begin at multiples of their size, as with an application that always
 //! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
-//! acknowledgments do not count as transmissions. Retransmissions are single segments.
+//! acknowledgments do not count as transmissions.
 
 use super::Connection;
 use super::linux::BLOCK_MAX;
+use super::repeat::Repeat;
 use crate::lazy::LazyDefault;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
@@ -88,8 +89,10 @@ impl Burst {
 /// State of a sender that sends bursts or sets PSH as Linux does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bursts {
-    /// Current burst.
+    /// Current burst of new data.
     pub burst: Burst,
+    /// Current burst of retransmissions.
+    pub repeat: Repeat,
     /// Position after the last segment that carried PSH.
     pub pushed: u64,
     /// Position after the last short segment (`snd_sml` in Linux).
@@ -106,7 +109,7 @@ impl Default for Bursts {
 
 impl LazyDefault for Bursts {
     const DEFAULT: &'static Self =
-        &Self { burst: Burst::NONE, pushed: 1, short_end: 0, memory: None };
+        &Self { burst: Burst::NONE, repeat: Repeat::NONE, pushed: 1, short_end: 0, memory: None };
 }
 
 /// Bytes of new data that the congestion window and the peer's window permit.

@@ -28,6 +28,7 @@ mod receive;
 mod recover;
 mod reduction;
 mod repair;
+mod repeat;
 mod requests;
 mod retransmit;
 mod rtt;

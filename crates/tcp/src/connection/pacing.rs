@@ -12,8 +12,8 @@
 //! If the congestion control has no rate of its own, rate = ratio·SMSS·max(cwnd, segments in
 //! flight)/SRTT. The ratio is 2 while cwnd < ssthresh/2, else 1.2.
 //!
-//! *Where we differ.* Without `tso` the gate delays each segment separately. Retransmissions are
-//! single segments. Pure acknowledgments neither wait nor use up credit.
+//! *Where we differ.* Without `tso` the gate delays each segment separately. Pure acknowledgments
+//! neither wait nor use up credit.
 
 use super::Connection;
 use super::sender::first_window;
@@ -130,7 +130,9 @@ impl Connection {
     #[inline(never)]
     fn close_gate(&mut self, now: Time, bytes: u32, is_new: bool) {
         let rate = self.pacing_rate();
-        let continues = is_new && self.sender.bursts.burst.continues(now);
+        let bursts = &self.sender.bursts;
+        let continues =
+            if is_new { bursts.burst.continues(now) } else { bursts.repeat.continues() };
         if let Some(pacer) = &mut self.sender.pacer {
             pacer.on_sent(now, bytes, rate, continues);
         }

@@ -64,7 +64,8 @@ impl Connection {
     }
 
     fn send_data(&mut self, now: Time, to: &mut Transmit) -> bool {
-        if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
+        let goes_on = self.sender.bursts.burst.is_open(now) || self.continues_repeat(now);
+        if !goes_on && self.is_delayed_by_pacing(now) {
             return false;
         }
         if self.sender.repair.requests.device_closed {
@@ -76,6 +77,7 @@ impl Connection {
             return true;
         }
         if let Some(chunk) = self.next_retransmission() {
+            self.assign_repeat(now, &chunk);
             self.send(now, chunk, to);
             return true;
         }
@@ -248,7 +250,8 @@ impl Connection {
         let is_new = length > 0 && position == self.sender.snd_max;
         let forced =
             self.parameters.push == Push::HalfWindow && is_new && self.sender.forced_push(now, end);
-        let ends_burst = is_new && self.sender.bursts.burst.ends(now);
+        let bursts = &self.sender.bursts;
+        let ends_burst = if is_new { bursts.burst.ends(now) } else { bursts.repeat.ends() };
         let ends_write = length > 0 && end == self.sender.written;
         if forced || ends_burst || ends_write && self.sender.repair.requests.pushes_end() {
             flags = flags.with(Flags::PSH);
@@ -317,7 +320,7 @@ impl Connection {
                 sender.limited_bytes += u64::from(space);
             }
             sender.push_to_scoreboard(now, position, space);
-            if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
+            if !sender.bursts.burst.continues(now) {
                 sender.board.mark_burst_start();
             }
         }

@@ -66,6 +66,22 @@ impl Scoreboard {
         }
     }
 
+    /// Ends a burst of retransmissions at `end`, unless it goes on (`may_go_on`) with a segment that
+    /// belongs to the same burst and is lost, too. Returns true if it ends. The segment at `end`
+    /// then opens a burst, if there is one (Linux `tcp_fragment`).
+    pub fn cut_burst(&mut self, end: u64, may_go_on: bool) -> bool {
+        let Some(index) = self.index_at(end) else { return true };
+        let record = &self.records[index];
+        if record.opens_burst {
+            return true;
+        }
+        if may_go_on && record.lost {
+            return false;
+        }
+        self.set_opens_burst(index, true);
+        true
+    }
+
     fn set_opens_burst(&mut self, index: usize, opens: bool) {
         let before = std::mem::replace(&mut self.records[index].opens_burst, opens);
         self.opened_bursts = self.opened_bursts + u64::from(opens) - u64::from(before);
@@ -106,6 +122,22 @@ mod tests {
         assert_eq!(bursts_after(&mut board, 1001, 4001), 3);
         assert_eq!(bursts_after(&mut board, 1001, 6001), 3);
         assert_eq!(bursts_after(&mut board, 1001, 8001), 2);
+    }
+
+    /// A burst of retransmissions goes on with a lost segment of the same burst. It ends at the next
+    /// burst, at a segment that is not lost, and where the window ends it; the rest is then another
+    /// burst.
+    #[test]
+    fn a_burst_of_retransmissions_ends_where_its_packet_ends() {
+        let mut board = board();
+        board.mark_lost_below(3_001);
+        assert!(!board.cut_burst(1_001, true));
+        assert!(board.cut_burst(4_001, true) && board.cut_burst(8_001, true));
+        assert_eq!(board.bursts_in_flight(), 2);
+        assert!(board.cut_burst(3_001, true), "this segment is not lost");
+        assert!(board.cut_burst(2_001, false), "the window has no room");
+        assert_eq!(board.bursts_in_flight(), 4);
+        assert!(board.cut_burst(2_001, true), "cut off already");
     }
 
     /// A filled hole joins the packets on both sides.

@@ -244,6 +244,7 @@ impl Connection {
             && matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
             && !self.receiver.ack_now
             && !self.sender.bursts.burst.is_open(now)
+            && !self.sender.bursts.repeat.is_open(now)
             && self.is_delayed_by_pacing(now)
     }
 
@@ -329,7 +330,7 @@ impl Connection {
             sender.count_beyond_losses(length);
         }
         sender.push_to_scoreboard(now, position, length);
-        if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
+        if !sender.bursts.burst.continues(now) {
             sender.board.mark_burst_start();
         }
         if sender.timed.is_none() {

@@ -111,6 +111,9 @@ impl Connection {
         now: Time,
         to: &mut Transmit,
     ) -> Option<Outcome> {
+        if self.sender.bursts.repeat.is_open(now) {
+            return None;
+        }
         if !self.sender.bursts.burst.is_open(now) && self.is_delayed_by_pacing(now) {
             return Some(self.acknowledge_in_detail(now, to));
         }

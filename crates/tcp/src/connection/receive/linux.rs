@@ -32,7 +32,36 @@ impl Connection {
         // count here.
         if in_order {
             self.schedule_ack_as_linux(&arrival);
+        } else if self.receiver.has_gap() {
+            self.count_ack_of_fill(&arrival);
         }
+    }
+
+    /// Counts the ACK of data that fill a gap while another is left: it is the first of the
+    /// duplicate ACKs that are sent at once, unless an early ACK or a quick ACK is due anyway
+    /// (`__tcp_ack_snd_check`).
+    fn count_ack_of_fill(&mut self, arrival: &Arrival) {
+        let receiver = &self.receiver;
+        let full = receiver.rcv_nxt - receiver.last_ack_sent > u64::from(receiver.pending.mss());
+        let is_due = !receiver.sack
+            || !receiver.pending.may_compress_acks()
+            || full && self.offers_as_much(arrival);
+        if !is_due {
+            let receiver = &mut self.receiver;
+            // The first ACK of a position is always sent.
+            receiver.compression.on_gap(arrival.now, receiver.rcv_nxt, None);
+        }
+    }
+
+    /// True if an ACK sent now would advertise at least the window in force, before its right edge
+    /// is kept from moving left (`__tcp_select_window`).
+    fn offers_as_much(&self, arrival: &Arrival) -> bool {
+        let receiver = &self.receiver;
+        receiver.memory.as_ref().is_none_or(|memory| {
+            let (waiting, unit) = (receiver.buffered_bytes(), 1 << receiver.rcv_wscale);
+            let (window, _) = memory.window(waiting, unit, &receiver.position());
+            self.parameters.has_constant_window || window >= arrival.window
+        })
     }
 
     fn arrival(&self, now: Time, payload_bytes: u32, flags: Flags) -> Arrival {
@@ -54,17 +83,11 @@ impl Connection {
             receiver.pending.on_fin();
         }
         if !receiver.ack_now {
-            let receiver = &self.receiver;
-            let parameters = &self.parameters;
-            // `__tcp_ack_snd_check`: an early ACK must not advertise less than the window in force,
-            // before the right edge is kept from moving left (`__tcp_select_window`).
-            let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
-                receiver.memory.as_ref().is_none_or(|memory| {
-                    let (waiting, unit) = (receiver.buffered_bytes(), 1 << receiver.rcv_wscale);
-                    let (window, _) = memory.window(waiting, unit, &receiver.position());
-                    parameters.has_constant_window || window >= arrival.window
-                })
-            });
+            // `__tcp_ack_snd_check`: an early ACK must not advertise less than the window in force.
+            let verdict =
+                self.receiver.pending.verdict(arrival, &self.parameters.delayed_ack, || {
+                    self.offers_as_much(arrival)
+                });
             self.schedule_ack(arrival.now, verdict);
         }
     }
