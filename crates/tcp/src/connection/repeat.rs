@@ -4,6 +4,9 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_xmit_retransmit_queue` (size),
 //! `__tcp_retransmit_skb` (the part that the congestion window cuts off becomes another burst),
 //! `__tcp_transmit_skb` (PSH on bursts of more than one segment).
+//!
+//! *Where we differ.* Without Linux's send buffer the bursts in flight are not known, and
+//! retransmissions are single segments.
 
 use super::Connection;
 use super::transmit::Chunk;
@@ -54,7 +57,8 @@ impl Connection {
     /// Assigns a retransmission to a burst, before it is sent: the segments of a burst are repeated
     /// together if all are lost and the congestion window permits them.
     pub(super) fn assign_repeat(&mut self, now: Time, chunk: &Chunk) {
-        if !self.parameters.tso || !self.sender.uses_scoreboard {
+        let knows_bursts = self.sender.uses_scoreboard && self.sender.bursts.memory.is_some();
+        if !self.parameters.tso || !knows_bursts {
             return;
         }
         let smss = self.segment_size();

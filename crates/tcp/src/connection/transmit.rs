@@ -320,7 +320,7 @@ impl Connection {
                 sender.limited_bytes += u64::from(space);
             }
             sender.push_to_scoreboard(now, position, space);
-            if !sender.bursts.burst.continues(now) {
+            if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
                 sender.board.mark_burst_start();
             }
         }

@@ -330,7 +330,7 @@ impl Connection {
             sender.count_beyond_losses(length);
         }
         sender.push_to_scoreboard(now, position, length);
-        if !sender.bursts.burst.continues(now) {
+        if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
             sender.board.mark_burst_start();
         }
         if sender.timed.is_none() {
