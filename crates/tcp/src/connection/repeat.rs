@@ -37,6 +37,11 @@ impl Repeat {
         self.continues
     }
 
+    /// Records that a segment has been sent: other segments do not belong to the burst.
+    pub const fn end_segment(&mut self) {
+        self.continues = false;
+    }
+
     /// True if the segment being sent is the last one of a burst of several.
     pub const fn ends(&self) -> bool {
         self.continues && self.next == 0

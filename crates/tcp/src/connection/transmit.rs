@@ -79,6 +79,7 @@ impl Connection {
         if let Some(chunk) = self.next_retransmission() {
             self.assign_repeat(now, &chunk);
             self.send(now, chunk, to);
+            self.sender.bursts.repeat.end_segment();
             return true;
         }
         if std::mem::take(&mut self.sender.tail_probe_due) && self.send_tail_probe(now, to) {
