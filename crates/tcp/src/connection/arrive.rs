@@ -191,15 +191,10 @@ impl Connection {
         } else {
             position < edge && end > next
         };
+        if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps) {
+            receiver.take_timestamp(timestamps.value, (position, end), inside);
+        }
         if inside {
-            // RFC 7323 §5.3, R3: only a segment inside the receive window updates `TS.Recent`, not
-            // a duplicate of one that has arrived.
-            if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
-                && position <= receiver.last_ack_sent as i64
-                && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
-            {
-                receiver.ts_recent = timestamps.value;
-            }
             return true;
         }
         let repeated_syn = segment.flags.contains(Flags::SYN) && position == 0;

@@ -3,6 +3,7 @@
 mod held;
 mod linux;
 mod reading;
+mod timestamps;
 mod window;
 
 use super::{Connection, Parameters, State};
@@ -56,6 +57,8 @@ pub(crate) struct Receiver {
     pub advertised_field: u16,
     /// True if an acknowledgment is due now.
     pub ack_now: bool,
+    /// True if the timestamp of the last segment is echoed again when this segment is repeated.
+    echoes_last_again: bool,
     /// Shift of our window field.
     pub rcv_wscale: u8,
     /// Largest payload of the peer's segments.
@@ -102,6 +105,7 @@ impl Receiver {
             pending: PendingAck::new(&config.delayed_ack),
             compression: Lazy::NONE,
             ack_now: false,
+            echoes_last_again: timestamps::echoes_last_again(config),
             scaling: false,
             sack: false,
             ts_recent: 0,
