@@ -26,8 +26,9 @@
 //!   as 2304 bytes. The maximum is `send_autotuning`; a size fixed by the application never
 //!   changes.
 //!
-//! *Where we differ.* Writes take no time: several of them may follow each other while a short segment is held back. In the kernel, a
-//! program is often still copying when the acknowledgment arrives that releases this segment.
+//! *Where we differ.* Writes take no time: several of them may follow each other while a short
+//! segment is held back. In the kernel, a program is often still copying when the acknowledgment
+//! arrives that releases this segment.
 
 use crate::memory;
 use retx_units::{Duration, Time};

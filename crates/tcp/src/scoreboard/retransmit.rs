@@ -124,9 +124,9 @@ mod tests {
         assert_eq!(bursts_after(&mut board, 1001, 8001), 2);
     }
 
-    /// A burst of retransmissions goes on with a lost segment of the same burst. It ends at the next
-    /// burst, at a segment that is not lost, and where the window ends it; the rest is then another
-    /// burst.
+    /// A burst of retransmissions goes on with a lost segment of the same burst. It ends at the
+    /// next burst, at a segment that is not lost, and where the window ends it; the rest is then
+    /// another burst.
     #[test]
     fn a_burst_of_retransmissions_ends_where_its_packet_ends() {
         let mut board = board();
