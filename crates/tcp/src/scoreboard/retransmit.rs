@@ -67,8 +67,8 @@ impl Scoreboard {
     }
 
     /// Ends a burst of retransmissions at `end`, unless it goes on (`may_go_on`) with a segment
-    /// that belongs to the same burst and is lost, too. Returns true if it ends. The segment at `end`
-    /// then opens a burst, if there is one (Linux `tcp_fragment`).
+    /// that belongs to the same burst and is lost, too. Returns true if it ends. The segment at
+    /// `end` then opens a burst, if there is one (Linux `tcp_fragment`).
     pub fn cut_burst(&mut self, end: u64, may_go_on: bool) -> bool {
         let Some(index) = self.index_at(end) else { return true };
         let record = &self.records[index];
