@@ -45,7 +45,7 @@ struct Listed {
     next: u32,
 }
 
-/// Packets in order of arrival; ties in order of insertion.
+/// Packets in order of arrival; ties as in a [`Funnel`](super::funnel::Funnel).
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Calendar {
     size: CalendarSize,
@@ -102,7 +102,9 @@ impl Calendar {
         }
         // Today's packets are taken from the end of the vector, so this packet must be placed
         // before those with an equal arrival time to leave after them.
-        let place = self.packets_today.partition_point(|other| other.arrival > packet.arrival);
+        let later =
+            |other: &Arrival| other.arrival > packet.arrival || other.is_tied_behind(&packet);
+        let place = self.packets_today.partition_point(later);
         self.packets_today.insert(place, packet);
         true
     }
@@ -166,6 +168,9 @@ impl Calendar {
         // A list yields its packets in reverse order of insertion. The sort is stable, so ties stay
         // in that order.
         self.packets_today.sort_by_key(|packet| Reverse(packet.arrival));
+        for tied in self.packets_today.chunk_by_mut(Arrival::is_tied_with) {
+            tied.sort_by_key(|packet| Reverse(packet.hop));
+        }
     }
 
     fn next_day(&self) -> Option<u64> {

@@ -23,6 +23,22 @@ pub(in crate::engine) struct Arrival {
     pub packet: PlainPacket,
     /// Position of the bottleneck in the packet's route, an index into the engine's routes.
     pub hop: u32,
+    /// Time at which the packet was sent: the low 32 bits of its nanoseconds.
+    sent: u32,
+}
+
+impl Arrival {
+    /// True if both packets arrive and were sent at the same time.
+    #[inline]
+    pub fn is_tied_with(&self, other: &Self) -> bool {
+        self.arrival == other.arrival && self.sent == other.sent
+    }
+
+    /// True if this packet is tied with another one, which precedes it.
+    #[inline]
+    pub fn is_tied_behind(&self, other: &Self) -> bool {
+        self.is_tied_with(other) && self.hop > other.hop
+    }
 }
 
 /// Result of inserting a packet.
@@ -36,7 +52,8 @@ pub(in crate::engine) enum Enqueued {
     Refused,
 }
 
-/// Packets in order of arrival; ties in order of insertion.
+/// Packets in order of arrival; ties in order of insertion, which is that of sending, and packets
+/// sent at the same time by their place in the file. No tie thus depends on the order of events.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnel {
     /// Earliest arrival in all rows, which is that in row `first_row`; [`Time::NEVER`] if all rows
@@ -76,11 +93,17 @@ impl Funnel {
     // Separate parameters let the packet be assembled directly in its slot. A struct would be
     // passed through memory, where its stores would queue behind all earlier ones.
     #[inline(always)]
-    pub fn enqueue(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
-        if arrival >= self.lasts[0] {
-            self.enqueue_into(0, arrival, packet, hop)
+    pub fn enqueue(
+        &mut self,
+        (sent, arrival): (Time, Time),
+        packet: PlainPacket,
+        hop: u32,
+    ) -> Enqueued {
+        let sent = sent.as_nanos() as u32;
+        if arrival > self.lasts[0] {
+            self.enqueue_into(0, arrival, packet, (hop, sent))
         } else {
-            self.enqueue_elsewhere(arrival, packet, hop)
+            self.enqueue_elsewhere(Arrival { arrival, packet, hop, sent })
         }
     }
 
@@ -90,48 +113,55 @@ impl Funnel {
         row: usize,
         arrival: Time,
         packet: PlainPacket,
-        hop: u32,
+        (hop, sent): (u32, u32),
     ) -> Enqueued {
         self.lasts[row] = arrival;
         if self.rows[row].is_empty() {
-            return self.enqueue_first(row, arrival, packet, hop);
+            return self.enqueue_first(row, Arrival { arrival, packet, hop, sent });
         }
-        self.rows[row].push_back(Arrival { arrival, packet, hop });
+        self.rows[row].push_back(Arrival { arrival, packet, hop, sent });
         Enqueued::Behind
     }
 
     #[inline(never)]
-    fn enqueue_first(
-        &mut self,
-        row: usize,
-        arrival: Time,
-        packet: PlainPacket,
-        hop: u32,
-    ) -> Enqueued {
-        let is_first = arrival < self.earliest_arrival();
-        self.firsts[row] = arrival;
-        self.rows[row].push_back(Arrival { arrival, packet, hop });
+    fn enqueue_first(&mut self, row: usize, arriving: Arrival) -> Enqueued {
+        let is_first = arriving.arrival < self.earliest_arrival();
+        self.firsts[row] = arriving.arrival;
+        self.rows[row].push_back(arriving);
         self.used = self.used.max(row + 1);
         self.find_first();
         if is_first { Enqueued::First } else { Enqueued::Behind }
     }
 
     #[inline(never)]
-    fn enqueue_elsewhere(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
-        match (1..ROWS).find(|row| self.lasts[*row] <= arrival) {
-            Some(row) => self.enqueue_into(row, arrival, packet, hop),
-            None => self.enqueue_in_calendar(arrival, packet, hop),
+    fn enqueue_elsewhere(&mut self, arriving: Arrival) -> Enqueued {
+        let Arrival { arrival, packet, hop, sent } = arriving;
+        let found = (0..ROWS).find(|row| self.lasts[*row] <= arrival);
+        if let Some(row) = (0..ROWS).take(found.map_or(ROWS, |row| row + 1)).find(|row| {
+            // Packets of one instant are the last ones of a row.
+            let row = &self.rows[*row];
+            let last = (0..row.len()).rev().map_while(|index| row.get(index));
+            last.take_while(|last| last.sent == sent).any(|last| last.is_tied_behind(&arriving))
+        }) {
+            let is_later =
+                |other: &Arrival| other.arrival > arrival || other.is_tied_behind(&arriving);
+            self.rows[row].insert_before(arriving, is_later);
+            return Enqueued::Behind;
+        }
+        match found {
+            Some(row) => self.enqueue_into(row, arrival, packet, (hop, sent)),
+            None => self.enqueue_in_calendar(arriving),
         }
     }
 
     #[inline(never)]
-    fn enqueue_in_calendar(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
-        let is_first = arrival < self.earliest_arrival();
+    fn enqueue_in_calendar(&mut self, arriving: Arrival) -> Enqueued {
+        let is_first = arriving.arrival < self.earliest_arrival();
         let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.size)));
-        if !calendar.enqueue(Arrival { arrival, packet, hop }) {
+        if !calendar.enqueue(arriving) {
             return Enqueued::Refused;
         }
-        self.first_in_calendar = self.first_in_calendar.min(arrival);
+        self.first_in_calendar = self.first_in_calendar.min(arriving.arrival);
         if is_first { Enqueued::First } else { Enqueued::Behind }
     }
 
@@ -228,8 +258,8 @@ mod tests {
     use retx_units::Duration;
 
     proptest! {
-        /// Packets leave in order of arrival, ties in order of insertion, and none before its
-        /// arrival. The funnel never refuses a packet if fewer than [`ROWS`] of its packets arrive
+        /// Packets leave in order of arrival, ties by the time of sending, then by hop, then in
+        /// order of insertion, and none before its arrival. The funnel never refuses a packet if fewer than [`ROWS`] of its packets arrive
         /// later than that packet.
         #[test]
         fn packets_leave_in_order(
@@ -239,14 +269,14 @@ mod tests {
         ) {
             let days = CalendarSize::new(Duration::from_nanos(ahead), Duration::from_nanos(2));
             let mut funnel = Funnel::new(days);
-            let mut plain: Vec<(u64, u32)> = Vec::new();
+            let mut plain: Vec<(u64, u64, u32, u32)> = Vec::new();
             let mut now = 0;
             for (id, (step, value)) in (0..).zip(steps) {
                 if step == 0 {
                     now += value / spread / 4;
                     plain.sort_unstable();
                     let arrived = plain.partition_point(|(at, ..)| *at <= now);
-                    for (at, id) in plain.drain(..arrived) {
+                    for (at, _, _, id) in plain.drain(..arrived) {
                         let found = funnel.pop(Time::from_nanos(now)).expect("it has arrived");
                         prop_assert_eq!((found.arrival.as_nanos(), found.packet.id), (at, id));
                     }
@@ -255,13 +285,15 @@ mod tests {
                     let arrival = now + value / spread;
                     let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
                     let packet = PlainPacket { id, bytes: 0 };
-                    let enqueued = funnel.enqueue(Time::from_nanos(arrival), packet, 0);
+                    let times = (Time::from_nanos(now), Time::from_nanos(arrival));
+                    let hop = (value % 7) as u32;
+                    let enqueued = funnel.enqueue(times, packet, hop);
                     let is_first = enqueued != Enqueued::Refused && later == plain.len();
                     prop_assert_eq!(enqueued == Enqueued::First, is_first);
                     let may_refuse = later >= ROWS && ahead < 6100 / spread;
                     prop_assert!(enqueued != Enqueued::Refused || may_refuse);
                     if enqueued != Enqueued::Refused {
-                        plain.push((arrival, id));
+                        plain.push((arrival, now, hop, id));
                     }
                 }
                 let first = plain.iter().map(|(at, ..)| *at).min();

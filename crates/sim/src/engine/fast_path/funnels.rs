@@ -16,7 +16,8 @@
 //! its feeder instead, and gets an event of its own.
 //!
 //! *Order.* Packets of a funnel that arrive in the same nanosecond are handled in the order in
-//! which they entered the funnel. They precede packets that arrive by events of their own. A
+//! which they were sent, and packets sent in the same nanosecond in the order of their routes, which
+//! is that of the flows in the file. They precede packets that arrive by events of their own. A
 //! capture records each arrival when it happens, so with a capture the events of funnels are not
 //! delayed; the order is the same.
 
@@ -138,7 +139,7 @@ impl Funnels {
             return Entry::QueueFull;
         };
         let fed = &mut self.all[number as usize];
-        match fed.funnel.enqueue(arrival, packet, hop + 1) {
+        match fed.funnel.enqueue((now, arrival), packet, hop + 1) {
             Enqueued::Behind => pipe.hand_over(),
             Enqueued::First => {
                 pipe.hand_over();

@@ -48,7 +48,8 @@
 //! 330 lines shorter, but took 0.8 to 4.4 % more instructions.
 //!
 //! *Order of ties.* Packets that reach a bottleneck in the same nanosecond over private links are
-//! ordered by the time at which they were sent. Funnels provide that order. The general engine uses
+//! ordered by the time at which they were sent, and if that is the same, by their routes. Funnels
+//! provide that order. The general engine uses
 //! funnels for the same reason, with an event for each arrival.
 
 mod ahead;
