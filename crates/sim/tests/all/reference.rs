@@ -52,18 +52,22 @@ fn check(plan: &Plan, name: &str) {
             // Captures are taken at links, and this plan has none.
             continue;
         }
-        let [fast, reference] = [false, true].map(|reference| {
-            run_plan(plan, &options(recorded, reference), &Control::default()).expect("a sound run")
-        });
-        if rendered(&fast, false) != rendered(&reference, false) {
-            let [fast, plain] = [&fast, &reference].map(|it| rendered(it, true));
-            let differs = fast.lines().zip(plain.lines()).position(|(fast, plain)| fast != plain);
-            let from = differs.unwrap_or_default().saturating_sub(12);
-            let part = |text: &str| text.lines().skip(from).take(15).collect::<Vec<_>>().join("\n");
-            panic!("{name}, {recorded:?}: {}\nreference:\n{}", part(&fast), part(&plain));
-        }
-        assert!(fast.engine.events <= reference.engine.events, "{name}, {recorded:?}");
+        check_recorded(plan, name, recorded);
     }
+}
+
+fn check_recorded(plan: &Plan, name: &str, recorded: Recorded) {
+    let [fast, reference] = [false, true].map(|reference| {
+        run_plan(plan, &options(recorded, reference), &Control::default()).expect("a sound run")
+    });
+    if rendered(&fast, false) != rendered(&reference, false) {
+        let [fast, plain] = [&fast, &reference].map(|it| rendered(it, true));
+        let differs = fast.lines().zip(plain.lines()).position(|(fast, plain)| fast != plain);
+        let from = differs.unwrap_or_default().saturating_sub(12);
+        let part = |text: &str| text.lines().skip(from).take(15).collect::<Vec<_>>().join("\n");
+        panic!("{name}, {recorded:?}: {}\nreference:\n{}", part(&fast), part(&plain));
+    }
+    assert!(fast.engine.events <= reference.engine.events, "{name}, {recorded:?}");
 }
 
 fn check_random(seed: u64) {
@@ -80,6 +84,35 @@ fn random_networks_are_as_in_the_reference() {
 #[ignore = "takes minutes"]
 fn thousands_of_random_networks_are_as_in_the_reference() {
     (0..2_000).for_each(check_random);
+}
+
+/// So many flows share a bottleneck that hosts often send in the same nanosecond.
+#[test]
+fn hundreds_of_flows_are_as_in_the_reference() {
+    let flows = 200;
+    let link = |name: &str, ends: [&str; 2], rate: u32, delay: u32, packets: u32| {
+        format!(
+            "[[link]]\nname = \"{name}\"\nends = {ends:?}\nrate = \"{rate} Mbit/s\"\n\
+             delay = \"{delay} ms\"\noverhead = 2\n\
+             queue = {{ discipline = \"droptail\", packets = {packets} }}\n"
+        )
+    };
+    let mut text =
+        "duration = \"600 ms\"\n[tcp.peer]\nlike = \"sack\"\nreceive_buffer = 131_400\n".to_owned();
+    text += &link("middle", ["left", "right"], 10 * flows, 10, 20 * flows);
+    for flow in 0..flows {
+        let [from, to] = [format!("from{flow}"), format!("to{flow}")];
+        text += &link(&from, [&from, "left"], 1000, 1, 2000);
+        text += &link(&to, ["right", &to], 1000, 1, 2000);
+        text += &format!(
+            "[[flow]]\nname = \"flow{flow}\"\nfrom = \"{from}\"\nto = \"{to}\"\ntcp = \"peer\"\n\
+             app = \"bulk\"\nstart = \"{} us\"\n",
+            1500 * flow
+        );
+    }
+    let source = Source { name: "flows.toml", text: &text, overrides: &[] };
+    let scenario = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    check_recorded(&build::plan_from_scenario(&scenario), "flows", Recorded::Nothing);
 }
 
 #[test]
