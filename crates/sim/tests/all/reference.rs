@@ -86,7 +86,7 @@ fn thousands_of_random_networks_are_as_in_the_reference() {
     (0..2_000).for_each(check_random);
 }
 
-/// So many flows share a bottleneck that hosts often send in the same nanosecond.
+/// Hosts of this many flows often send in the same nanosecond.
 #[test]
 fn hundreds_of_flows_are_as_in_the_reference() {
     let flows = 200;

@@ -259,8 +259,8 @@ mod tests {
 
     proptest! {
         /// Packets leave in order of arrival, ties by the time of sending, then by hop, then in
-        /// order of insertion, and none before its arrival. The funnel never refuses a packet if fewer than [`ROWS`] of its packets arrive
-        /// later than that packet.
+        /// order of insertion, and none before its arrival. The funnel never refuses a packet if
+        /// fewer than [`ROWS`] of its packets arrive later than that packet.
         #[test]
         fn packets_leave_in_order(
             steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),

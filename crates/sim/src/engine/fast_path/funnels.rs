@@ -16,9 +16,9 @@
 //! its feeder instead, and gets an event of its own.
 //!
 //! *Order.* Packets of a funnel that arrive in the same nanosecond are handled in the order in
-//! which they were sent, and packets sent in the same nanosecond in the order of their routes, which
-//! is that of the flows in the file. They precede packets that arrive by events of their own. A
-//! capture records each arrival when it happens, so with a capture the events of funnels are not
+//! which they were sent, and packets sent in the same nanosecond in the order of their routes,
+//! which is that of the flows in the file. They precede packets that arrive by events of their own.
+//! A capture records each arrival when it happens, so with a capture the events of funnels are not
 //! delayed; the order is the same.
 
 use super::calendar::CalendarSize;
