@@ -69,8 +69,8 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("policies", "throughput", MBIT),
         ("policies", "idle_max_s", first("idle_max_s")),
         ("switches", "throughput", MBIT),
-        ("idle_total", "measured_s", first("idle_total_s")),
-        ("rtt_mean", "measured_ms", first("rtt_mean_s", 1e3)),
+        ("good", "throughput", MBIT),
+        ("good", "idle_total_s", first("idle_total_s")),
     ],
     "dynamic-response": [
         ("backoff", "goodput", together),

@@ -213,11 +213,11 @@ def _judged_delay(measured: Measured) -> Named:
     return found
 
 
-def _estimate(value: Estimate | float | None) -> Estimate | None:
+def _estimate(value: Estimate | Points | float | None) -> Estimate | None:
     return value if isinstance(value, Estimate) else None
 
 
-def _per_cent_more(ratio: Estimate | float | None) -> Estimate | None:
+def _per_cent_more(ratio: Estimate | Points | float | None) -> Estimate | None:
     found = _estimate(ratio)
     if found is None:
         return None
