@@ -69,8 +69,6 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("policies", "throughput", MBIT),
         ("policies", "idle_max_s", first("idle_max_s")),
         ("switches", "throughput", MBIT),
-        ("good", "throughput", MBIT),
-        ("good", "idle_total_s", first("idle_total_s")),
     ],
     "dynamic-response": [
         ("backoff", "goodput", together),
