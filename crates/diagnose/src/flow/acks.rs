@@ -230,7 +230,7 @@ impl Direction {
             segments += 1;
             are_full &= span.end - span.start == self.largest_payload;
             first_ns = first_ns.or(Some(span.sent_ns));
-            // Behind the loss, the only copy may be a retransmission.
+            // A span whose only captured copy is a retransmission was lost before the capture.
             is_clean &= !span.sacked && span.copies == 1 && span.retransmission.is_none();
             if span.retransmission.is_some() && !span.sacked {
                 self.repaired_bytes += span.end - span.start;
