@@ -11,6 +11,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
 
+from retx.files.python_source import parse
 from retx.plugins.fingerprint import Walk, alone, globals_used
 
 
@@ -29,7 +30,7 @@ def edited(cls: type, path: str, content: bytes) -> str | None:
     with suppress(Exception):  # as in `fingerprint`; what was read before is compared
         walk.take(cls)
     try:
-        tree = ast.parse(content)
+        tree = parse(content)
         compiled = compile(content, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return path

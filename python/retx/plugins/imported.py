@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib.util import resolve_name
 from pathlib import Path
 
+from retx.files.python_source import parse
 from retx.plugins.fingerprint import is_installed
 
 
@@ -38,7 +39,7 @@ def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
 def _names(content: bytes, package: str) -> Iterator[str]:
     """Names that a source text may import: `a`, `a.b` and their packages for `from a import b`."""
     try:
-        tree = ast.parse(content)
+        tree = parse(content)
     except (SyntaxError, ValueError):  # such as a compiled module
         return
     for node in ast.walk(tree):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.files.python_source import parse
 from retx.results.result import NotRecordedError
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _files(first: Path) -> list[Path]:
     found, todo = [first], [first]
     while todo:
         path = todo.pop()
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in ast.walk(parse(path.read_bytes())):
             if not isinstance(node, ast.ImportFrom) or node.level != 1:
                 continue
             # Two forms: `from .windows import grown`, and `from . import windows`.
