@@ -217,6 +217,15 @@ impl Run {
         }
     }
 
+    /// Records SND.UNA. `may_forget_before` is false only if that changes nothing.
+    fn acknowledge(&mut self) {
+        let (may_forget, before) =
+            (self.truth.may_forget_before(self.snd_una), format!("{:?}", self.truth));
+        self.truth.on_acknowledged(self.snd_una);
+        let same = self.truth.exception_count() > 0 && format!("{:?}", self.truth) == before;
+        assert!(may_forget || same, "{before}");
+    }
+
     fn step(&mut self, step: &Step) {
         match *step {
             Step::New { bytes, old } => {
@@ -260,7 +269,7 @@ impl Run {
                 while self.snd_una < self.sent_to && self.ledger.has(self.snd_una) {
                     self.snd_una += 1;
                 }
-                self.truth.on_acknowledged(self.snd_una);
+                self.acknowledge();
             }
             Step::LoseAck { behind } => {
                 let received = (0..).find(|position| !self.ledger.has(*position));

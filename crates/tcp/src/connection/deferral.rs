@@ -274,7 +274,8 @@ impl Connection {
 mod tests {
     use super::super::Sender;
     use super::*;
-    use crate::connection::testing::{at, config, open};
+    use crate::connection::parameters::SharedConfig;
+    use crate::connection::testing::{at, config, open, pass, sent_by};
     use retx_units::SeqNr;
 
     /// If a forced push is due within a burst, the burst's last segment carries PSH, as after
@@ -345,6 +346,29 @@ mod tests {
         {
             near.sender.least_rtt = Duration::from_micros(us);
             assert_eq!(near.tso_goal_bytes(), segments * 1_000, "{us} µs");
+        }
+    }
+
+    /// `bbr_min_tso_segs`: below 1.2 Mbit/s the goal of BBR is a single segment, which then waits
+    /// for no second one. The first pacing rate is 2.89 windows of 10,000 bytes per RTT.
+    #[test]
+    fn a_slow_model_sends_single_segments() {
+        let config = SharedConfig::from(&config("linux_bbr"));
+        for (delay, waits) in [(10, true), (500, false)] {
+            let [mut near, mut far] = [
+                Connection::connect_as(&config, SeqNr(1_000)),
+                Connection::listen_as(&config, SeqNr(2_000)),
+            ];
+            pass(at(0), &mut near, at(delay), &mut far);
+            pass(at(delay), &mut far, at(2 * delay), &mut near);
+            let now = at(4 * delay);
+            near.write(at(2 * delay), 100_000);
+            assert_eq!(sent_by(&mut near, at(2 * delay)).len(), 10);
+            // The first acknowledgment is due, the last departure was just now, and the window
+            // permits one segment.
+            near.pace(now, 1_000, true);
+            (near.sender.window.cwnd, near.sender.bursts.burst) = (11_000, Burst::NONE);
+            assert_eq!(near.defers_burst(now, 1_000), waits, "{delay} ms");
         }
     }
 

@@ -315,3 +315,22 @@ fn a_costly_segment_is_judged_with_its_headers() {
     };
     assert_eq!([100_000, 100_001].map(grows), [true, false]);
 }
+
+/// `__tcp_select_window` closes a window of less than a segment. The estimated size of a segment
+/// may also shrink, which changes a window that is known.
+#[test]
+fn a_known_window_is_that_of_the_present_estimate() {
+    let mut memory = ReceiveMemory::fixed(4_096, 1_460);
+    memory.on_open(at(0), true, memory.first_window(true));
+    let mut has_reopened = false;
+    for waiting in (0..memory.buffer).step_by(97) {
+        let [full, short] = [1_448, 600].map(|rcv_mss| {
+            let place = place(1 + waiting, 0, rcv_mss);
+            let window = memory.window(waiting, 128, &place);
+            assert_eq!(memory.known_window(waiting, 128, &place), window, "{waiting} {rcv_mss}");
+            window
+        });
+        has_reopened |= full.0 == 0 && short.0 > 0;
+    }
+    assert!(has_reopened);
+}

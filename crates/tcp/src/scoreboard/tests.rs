@@ -108,6 +108,20 @@ fn an_acknowledged_segment_that_was_lost_twice_is_forgotten() {
     assert!(!board.has_advanced());
 }
 
+/// Segments that a timeout has marked lost are no longer counted as lost when they turn out to have
+/// arrived, and make room for those behind them.
+#[test]
+fn acknowledged_segments_that_were_marked_lost_are_forgotten() {
+    let mut board = board(4);
+    board.mark_all_lost();
+    assert_eq!((board.lost_bytes(), board.marked_segments()), (4_000, 4));
+    let delivered = acknowledge(&mut board, 3_001, &[]);
+    assert_eq!((delivered.bytes, delivered.acked_retransmitted), (3_000, false));
+    assert_eq!((board.lost_bytes(), board.lost_segments, board.marked_segments()), (1_000, 1, 1));
+    acknowledge(&mut board, 4_001, &[]);
+    assert_eq!((board.lost_bytes(), board.pipe(0)), (0, 0));
+}
+
 /// Segments are marked, not octets: part of a segment does not count. A block may fill several
 /// gaps.
 #[test]

@@ -5,6 +5,7 @@ use crate::connection::fast_path::{Receiving, Sending};
 use crate::connection::reduction::Reduction;
 use crate::connection::testing::{at, config, in_recovery, open, with_flight};
 use crate::connection::{Connection, Parameters, State};
+use crate::timers::Timers;
 use crate::{Config, Push, RttSamples};
 use retx_units::Duration;
 
@@ -205,6 +206,27 @@ fn only_paths_outside_a_recovery_send_nothing_but_new_data() {
         (near.fast_paths.sending, near.fast_paths.receiving) = (sending, receiving);
         assert_eq!(near.fast_paths.is_open(), open);
     }
+}
+
+/// A timer only opens the pacing gate if no other timer is due, no tail loss probe waits at the
+/// gate, and no recovery from a timeout goes on: the record judges what those send.
+#[test]
+fn a_gate_alone_opens() {
+    let mut near = with_flight(&config("linux_bbr")).0[0].clone();
+    near.timers = Timers::ALL_OFF;
+    near.timers.set(|rare| &mut rare.pacing, at(50));
+    let opens = |now, change: Change| {
+        let mut near = near.clone();
+        change(&mut near);
+        near.only_opens_gate(at(now))
+    };
+    assert_eq!([49, 50, 51].map(|now| opens(now, |_| ())), [false, true, true]);
+    assert!(!opens(50, |it| it.sender.tail_probe_due = true));
+    assert!(!opens(50, |it| it.sender.timeout_recovery_end = 1));
+    assert!(!opens(50, |it| it.timers.retransmit = at(50)));
+    assert!(opens(50, |it| it.timers.retransmit = at(51)));
+    assert!(!opens(50, |it| it.timers.delayed_ack = at(50)));
+    assert!(!opens(50, |it| it.timers.set(|rare| &mut rare.tail_loss_probe, at(50))));
 }
 
 /// Data wait if the windows permit less than a segment, unless they permit all data or half of the
