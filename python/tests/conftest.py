@@ -107,6 +107,7 @@ class Groups(LoadScopeScheduling):
         return group_of(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Groups:
     """Chooses the scheduler, if the tests run in several processes."""
     return Groups(config, log)
