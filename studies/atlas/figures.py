@@ -1,4 +1,4 @@
-"""Named values, tables and figures of the atlas."""
+"""Estimates values, tables and figures of the atlas."""
 
 from __future__ import annotations
 

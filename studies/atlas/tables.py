@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from retx.study import Cell, Column, Estimate, Measured, Noted, Table
+from retx.study import Cell, Column, Estimate, Measured, Noted, Table, changed, scaled
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
-from .switches import held_table
+from .switch_tables import held_table
 from .values import (
     AT_ONCE,
     BURST,
@@ -28,7 +28,6 @@ from .values import (
     beside_losses,
     delays,
     downloads,
-    estimate_of,
     idle,
     leaders,
     losses,
@@ -38,7 +37,6 @@ from .values import (
     queues,
     reno_keeps,
     rtt_ms,
-    scaled,
     worth,
 )
 
@@ -82,8 +80,8 @@ def _decisions(measured: Measured) -> Table:
     rows: list[dict[str, Cell]] = []
     for delay, rtt in delays(measured).items():
         row = {loss: found[delay, loss] for loss in rates}
-        changed = sorted(it.gain.mean for it in row.values() if worth(it))
-        ends = [f"{gain:.2f}" for gain in (changed[:1] + changed[-1:])[: len(changed)]]
+        gains = sorted(it.gain.mean for it in row.values() if worth(it))
+        ends = [f"{gain:.2f}" for gain in (gains[:1] + gains[-1:])[: len(gains)]]
         rows.append(
             {
                 "rtt": f"{rtt:g}\u00a0ms",
@@ -91,9 +89,7 @@ def _decisions(measured: Measured) -> Table:
                 "open": _ranges(row, {loss for loss in row if worth(row[loss]) is None}),
                 "change": _changes(row),
                 "gain": "\u00a0…\u00a0".join(ends),
-                "keeps": estimate_of(
-                    reno_keeps(measured, "linux_bbr", delay), lambda kept: 100 * kept
-                ),
+                "keeps": changed(reno_keeps(measured, "linux_bbr", delay), lambda kept: 100 * kept),
             }
         )
     return Table(
@@ -177,7 +173,7 @@ def _places(measured: Measured) -> Table:
                 "gain": found.gain,
                 "range": f"{min(gains):.2f} … {max(gains):.2f}",
                 "agree": f"{len(agreeing)} of {len(cells)}",
-                "keeps": estimate_of(reno_keeps(measured, found.best, delay), lambda x: 100 * x),
+                "keeps": changed(reno_keeps(measured, found.best, delay), lambda x: 100 * x),
                 "goodput": _mbit(measured, found.best, at),
             }
         )
@@ -237,7 +233,7 @@ def _algorithms(measured: Measured) -> Table:
                 "front": len(front),
                 "needless": needless(measured, name),
                 "idle": idle(measured, name),
-                "keeps": estimate_of(reno_keeps(measured, name), lambda x: 100 * x),
+                "keeps": changed(reno_keeps(measured, name), lambda x: 100 * x),
                 "goodput": _mbit(measured, name, at),
             }
         )
@@ -270,7 +266,7 @@ def _fairness(measured: Measured) -> Table:
     for name in measured.study.experiments["beside"].cases:
         row: dict[str, Cell] = {"case": name}
         for delay, rtt in delays(measured).items():
-            row[f"rtt_{rtt:g}"] = estimate_of(reno_keeps(measured, name, delay), lambda x: 100 * x)
+            row[f"rtt_{rtt:g}"] = changed(reno_keeps(measured, name, delay), lambda x: 100 * x)
         at = {"link.air.forward.channel.p": 0.001, DELAY: "25 ms", QUEUE: 20}
         row["goodput"] = scaled(measured.estimate("beside", name, at=at), 1e-6)
         rows.append(row)

@@ -1,18 +1,16 @@
-"""Named values of the atlas."""
+"""Estimates values of the atlas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 import polars as pl
 
-from retx.study import Estimate, Measured, estimate
+from retx.study import Estimate, Estimates, Measured, changed, estimate, scaled
 from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
-from .switches import Named, held_values
+from .switches import held_values
 
 CHANNEL = "link.air.forward.channel"
 LOSS, BURST, SPIKES = f"{CHANNEL}.0.loss", f"{CHANNEL}.0.mean_burst", f"{CHANNEL}.1.share"
@@ -38,7 +36,7 @@ LOOKED_AT = (
 )
 
 
-def values(measured: Measured) -> Named:
+def values(measured: Measured) -> Estimates:
     """Everything that claims and texts name."""
     parts = (_map, _papers, _fairness, _causes, held_values)
     return {name: value for part in parts for name, value in part(measured).items()}
@@ -118,11 +116,11 @@ def worth(found: Leader) -> bool | None:
     return False if bounds.high <= WORTH else None
 
 
-def _map(measured: Measured) -> Named:
+def _map(measured: Measured) -> Estimates:
     found = leaders(measured)
     gains = [worth(it) for it in found.values()]
     apart = [it for it in found.values() if it.apart and worth(it)]
-    named: Named = {
+    named: Estimates = {
         "cells": float(len(found)),
         "cells_default": float(sum(gain is False for gain in gains)),
         "cells_worth": float(sum(gain is True for gain in gains)),
@@ -149,14 +147,14 @@ RANDOM = CALM & (pl.col(BURST) == 1)
 SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) == LEAST)
 
 
-def _papers(measured: Measured) -> Named:
+def _papers(measured: Measured) -> Estimates:
     """The papers' advice, on this map."""
     lossy = RANDOM & (pl.col(LOSS) >= 0.01)
     worst = CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
     long = RANDOM & (pl.col(DELAY) == "300 ms")
     short = RANDOM & (pl.col(DELAY) == "5 ms")
     wired = short & (pl.col(LOSS) == LEAST)
-    found: Named = {
+    found: Estimates = {
         "veno_loss": over(measured, "veno", "reno", lossy),
         "veno_linux_loss": over(measured, "veno_linux", "linux_reno", lossy),
         "bbr_loss": over(measured, "linux_bbr", "linux", lossy),
@@ -192,7 +190,8 @@ def _papers(measured: Measured) -> Named:
                     "flow.download.retransmissions_unnecessary",
                     "flow.download.segments_sent",
                     at=at,
-                )
+                ),
+                100,
             )
     for rtt in NAMED_MS:
         found[f"vegas_spikes_{rtt}"] = over(
@@ -209,22 +208,6 @@ def _papers(measured: Measured) -> Named:
     for case in ("reno", "dynamic", "jtcp_like", "prairie_like", "linux", "linux_bbr"):
         found[f"needless_{case}"] = needless(measured, case, lossy)
     return found
-
-
-def scaled(found: Estimate | None, factor: float = 100.0) -> Estimate | None:
-    """Estimate in another unit; in per cent by default."""
-    return found and estimate_of(found, lambda value: factor * value)
-
-
-def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
-    """Estimate of an increasing function of the quantity."""
-    ends = found.interval
-    return replace(
-        found,
-        mean=change(found.mean),
-        interval=ends and replace(ends, low=change(ends.low), high=change(ends.high)),
-        single=None,
-    )
 
 
 def needless(measured: Measured, case: str, where: pl.Expr | None = None) -> Estimate | None:
@@ -256,17 +239,17 @@ def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estim
     return ratio(logs_by_cell(flows, ())[()], case, "newreno")
 
 
-def _fairness(measured: Measured) -> Named:
-    found: Named = {}
+def _fairness(measured: Measured) -> Estimates:
+    found: Estimates = {}
     for case in LINUX:
-        found[f"keeps_{case}"] = estimate_of(reno_keeps(measured, case), lambda it: 100 * it)
+        found[f"keeps_{case}"] = changed(reno_keeps(measured, case), lambda it: 100 * it)
         for rtt in NAMED_MS:
             kept = reno_keeps(measured, case, f"{rtt // 2} ms")
-            found[f"keeps_{case}_{rtt}"] = estimate_of(kept, lambda it: 100 * it)
+            found[f"keeps_{case}_{rtt}"] = changed(kept, lambda it: 100 * it)
     return found
 
 
-def _causes(measured: Measured) -> Named:
+def _causes(measured: Measured) -> Estimates:
     """Shares of losses in the queue, for Linux's default at 0.1 %."""
     links = measured.table("atlas", "links", "linux")
     links = links.filter(

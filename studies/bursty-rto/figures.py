@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from retx.study import Measured
+from retx.study import Estimates, Measured
 
+from .calibration import calibration, held_out
 from .drawings import figures
-from .explained import reasons
 from .quantities import quantities
+from .switches import switch_values
 from .tables import tables
-from .values import Named, calibration, held_out
 from .values import values as numbers
 
 __all__ = ["calibration", "figures", "held_out", "quantities", "tables", "values"]
 
 
-def values(measured: Measured) -> Named:
+def values(measured: Measured) -> Estimates:
     """Everything that texts and claims name."""
-    return numbers(measured) | reasons(measured)
+    return numbers(measured) | switch_values(measured)

@@ -9,7 +9,7 @@ from typing import Any
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
 from retx.study.rules import judge
 
-from . import explained
+from . import switch_tables
 from .exchange import EVENTS, FIGURES, situations
 from .values import IDLE_MAX, IDLE_TOTAL, KINDS, POLICIES, SERVER, TESTS
 
@@ -34,9 +34,9 @@ def tables(measured: Measured) -> Iterator[Table]:
     for test in "12345":
         yield _test(measured, test)
     yield _busy(measured)
-    yield explained.channels(measured)
-    yield explained.good(measured)
-    yield explained.pays(measured)
+    yield switch_tables.channels(measured)
+    yield switch_tables.good(measured)
+    yield switch_tables.pays(measured)
     yield _effects(measured, "pauses")
     yield _policies(measured)
     yield _gains(measured)
@@ -144,11 +144,11 @@ def _test(measured: Measured, test: str) -> Table:
                 "verdict": judge(claim.criterion(target), found).verdict,
             }
             | {
-                name: explained.beside(measured, claim, name, test, test)
-                for name in explained.comparisons_of(measured, test)
+                name: switch_tables.beside(measured, claim, name, test, test)
+                for name in switch_tables.comparisons_of(measured, test)
             }
         )
-    beside = explained.comparisons_of(measured, test)
+    beside = switch_tables.comparisons_of(measured, test)
     columns = [
         Column("quantity", f"test {test}"),
         Column("published", "published", right=True),

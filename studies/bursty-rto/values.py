@@ -1,16 +1,14 @@
-"""Named values of the report: measured, and computed from the paper's numbers."""
+"""Estimates values of the report: measured, and computed from the paper's numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from statistics import fmean
 
-from retx.study import Estimate, Interval, Measured, estimate, exact
+from retx.study import Estimate, Estimates, Measured, estimate, scaled
 
 from .exchange import FIGURES, new_segments, situations
-
-Named = dict[str, Estimate | float | None]
+from .paper import from_the_paper
 
 SERVER = "station.office.server."
 IDLE_MAX = "flow.file.idle_max_s"
@@ -24,46 +22,15 @@ KINDS = {
 """Kinds of channel, and the experiment of each."""
 TESTS = ("2", "4")
 POLICIES = ("keep", "reset", "linux", "linux_reno")
-MEBIBITS = 8 * 10_485_760 / 1e6
-"""The file in Mbit."""
 
 
-def values(measured: Measured) -> Named:
+def values(measured: Measured) -> Estimates:
     """Everything that texts and claims name."""
-    return _table_1(measured) | _exchange(measured) | _policies(measured) | _paper(measured)
+    return _table_1(measured) | _exchange(measured) | policies(measured) | from_the_paper(measured)
 
 
-def calibration(measured: Measured) -> Named:
-    """The longest silence of test 2, a fact; the search uses only rows of table I."""
-    silences = measured.values("table_1", "2", IDLE_MAX)
-    return {"longest_silence_2": max(it for it in silences if it is not None)}
-
-
-def held_out(measured: Measured) -> Named:
-    """Values of claims on the proposal, with the channel of the base."""
-    return _policies(measured, {"waiting": KINDS["waiting"]})
-
-
-def scaled(value: Estimate | None, by: float) -> Estimate | None:
-    """An estimate in another unit."""
-    if value is None:
-        return None
-    interval = value.interval and _stretched(value.interval, by)
-    return replace(
-        value,
-        mean=value.mean * by,
-        interval=interval,
-        single=value.single and _stretched(value.single, by),
-    )
-
-
-def _stretched(interval: Interval, by: float) -> Interval:
-    low, high = sorted((interval.low * by, interval.high * by))
-    return Interval(low, high)
-
-
-def _table_1(measured: Measured) -> Named:
-    found: Named = {}
+def _table_1(measured: Measured) -> Estimates:
+    found: Estimates = {}
     for case in (*"12345", "none"):
         for experiment in ("table_1", "fading", "outages"):
             if case not in measured.study.experiments[experiment].cases:
@@ -131,7 +98,7 @@ def _spread(measured: Measured) -> float | None:
     return found.single.high / found.single.low if found and found.single else None
 
 
-def _exchange(measured: Measured) -> Named:
+def _exchange(measured: Measured) -> Estimates:
     keep, reset = (measured.run("table_2", case) for case in ("keep", "reset_on_ack"))
     found = situations(keep)
     series = measured.study.published.series
@@ -151,8 +118,9 @@ def _exchange(measured: Measured) -> Named:
     }
 
 
-def _policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Named:
-    found: Named = {}
+def policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Estimates:
+    """Throughput and idle time with each policy of the backoff."""
+    found: Estimates = {}
     for kind, experiment in kinds.items():
         for test in TESTS:
             keep, end = f"{test} keep", f"_{kind}_{test}"
@@ -180,32 +148,3 @@ def _policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Named:
                 f"idle_percent{end}": measured.estimate(experiment, keep, "idle_percent"),
             }
     return found
-
-
-def _paper(measured: Measured) -> Named:
-    """Values computed from the paper's numbers."""
-    series = measured.study.published.series
-    throughput, idle = (series[name].values for name in ("throughput", "idle_total"))
-    took = {case: MEBIBITS / value for case, value in throughput.items()}
-    lost, again = series["ip_loss"].values, series["retransmissions"].values
-    return {
-        "paper_rto_8": _rto_s(310, 580, 4, 4),
-        "paper_rto_8_reset": _rto_s(310, 580, 4, 0),
-        "paper_rto_1": _rto_s(30, 10, 8, 0),
-        "paper_srtt_6": 30 + (3000 - 30) / 8,
-        "paper_mdev_6": 10 + (3000 - 30 - 10) / 4,
-        "paper_lost": exact(
-            max(abs(lost[case] / 100 * 7500 / again[case] - 1) for case in ("1", "2", "4"))
-        ),
-        "paper_idle_2": 100 * idle["2"] / took["2"],
-        "paper_idle_4": 100 * idle["4"] / took["4"],
-        **{f"paper_busy_{case}": took[case] - idle[case] for case in took},
-        "paper_busy_4_most": MEBIBITS / 0.495 - idle["4"],
-        "paper_loss_over_independent": lost["2"] / 100 / series["fer"].values["2"] ** 4,
-    }
-
-
-def _rto_s(srtt: float, mdev: float, cwnd: int, backoff: int) -> float:
-    """Equation 1, from milliseconds."""
-    factor = 1 + 1 / 4 + 0.5 ** (cwnd - 1)
-    return float((srtt + 4 * mdev) * factor * 2.0**backoff / 1e3)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from retx.plots import style
 from retx.study import Figure, Measured, Table
 
-from .compared import comparisons
+from .calibration import calibration as calibration
+from .calibration import held_out as held_out
 from .drawings import drawings
 from .front import figure as front_figure
 from .front import table as front_table
+from .goodput_drawings import comparisons
 from .quantities import quantities as quantities
-from .runs import pictures
 from .searched import landscapes, search_table
 from .tables import tables as own_tables
-from .values import calibration as calibration
-from .values import held_out as held_out
+from .time_drawings import pictures
 from .values import values as values
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import polars as pl
 
-from retx.study import Estimate, Measured, Points, estimate, exact
+from retx.study import Measured, Named, Points, estimate, exact, mean_quotient, quotients
 
-Named = dict[str, Estimate | Points | float | None]
-Runs = list[float | None]
+from .paper import from_the_paper
 
 COUNT, P, TCP, FLOWS = (
     "link.wireless.channel.count",
@@ -58,43 +56,11 @@ def values(measured: Measured) -> Named:
     """Everything that claims and texts name."""
     found: Named = {}
     for part in (
-        _table_2, _gains, _behaviour, _limits, _causes, _mixes, _backoff, _parameters, _dumbbell,
-        _chain, _sharing, _paper,
+        _table_2, _gains, _behaviour, limits, _causes, mixes, backoff, parameters, dumbbell,
+        chain, sharing, from_the_paper,
     ):  # fmt: skip
         found |= part(measured)
     return found
-
-
-def over(above: Runs, below: Runs) -> Estimate | None:
-    """Mean of the quotient of two quantities, run by run."""
-    return estimate(quotients(above, below))
-
-
-def quotients(above: Runs, below: Runs) -> Runs:
-    """Quotient of two quantities in each run that both have; one may have more runs."""
-    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=False)]
-
-
-def calibration(measured: Measured) -> Named:
-    """Values of the calibrating claims: Reno and the proposal, at the points of each figure."""
-    cases = ("reno", "dynamic")
-    found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
-    found["dynamic_gain"] = _gain(measured, "gain", "dynamic", PRINTED)
-    found |= _mixes(measured, ("dynamic",), ("1_9", "8_2"))
-    return found | _dumbbell(measured, others=False)
-
-
-def held_out(measured: Measured) -> Named:
-    """Values of claims on figures 1d, 3, 6, 8, 12 and 14 and on table 3."""
-    judged = ("reno", "dynamic")
-    return (
-        {"idle_1": measured.estimate("loss", "reno", "idle_max", at={COUNT: LOST[1]})}
-        | _limits(measured, ("faults",))
-        | _parameters(measured, ("dynamic",))
-        | _backoff(measured, judged)
-        | _chain(measured, RIVALS, ())
-        | _sharing(measured, judged)
-    )
 
 
 def _table_2(measured: Measured) -> Named:
@@ -102,11 +68,12 @@ def _table_2(measured: Measured) -> Named:
     cases = ("reno", *READINGS)
     found: Named = {}
     for experiment, tag in (("table_2", ""), ("table_2_errors", "_errors"), ("cell", "_cell")):
-        found |= _recoveries(measured, experiment, tag, cases)
-    return found | _goodputs(measured, cases)
+        found |= recoveries(measured, experiment, tag, cases)
+    return found | goodputs(measured, cases)
 
 
-def _recoveries(measured: Measured, experiment: str, tag: str, cases: Sequence[str]) -> Named:
+def recoveries(measured: Measured, experiment: str, tag: str, cases: Sequence[str]) -> Named:
+    """Goodput, recoveries and what they cost, in themselves and relative to Reno."""
     found: Named = {}
     for case in cases:
         for quantity in (
@@ -116,11 +83,12 @@ def _recoveries(measured: Measured, experiment: str, tag: str, cases: Sequence[s
             found[f"{case}_{quantity}{tag}"] = measured.estimate(experiment, case, quantity)
         for quantity in ("goodput", "resent", "rto", "recovery"):
             runs = [measured.values(experiment, name, quantity) for name in (case, "reno")]
-            found[f"{case}_{quantity}_times{tag}"] = over(*runs)
+            found[f"{case}_{quantity}_times{tag}"] = mean_quotient(*runs)
     return found
 
 
-def _goodputs(measured: Measured, cases: Sequence[str]) -> Named:
+def goodputs(measured: Measured, cases: Sequence[str]) -> Named:
+    """Goodput and lost packets of table 2."""
     found: Named = {}
     for case in cases:
         kbit = measured.estimate("table_2", case, "flow.ftp.goodput_bit_s")
@@ -129,7 +97,7 @@ def _goodputs(measured: Measured, cases: Sequence[str]) -> Named:
     return found
 
 
-def _gain(measured: Measured, experiment: str, case: str, percents: Iterable[int]) -> Points:
+def gain(measured: Measured, experiment: str, case: str, percents: Iterable[int]) -> Points:
     """Figure 9a: goodput relative to Reno, by loss rate."""
     curve = {}
     for percent in percents:
@@ -142,9 +110,9 @@ def _gain(measured: Measured, experiment: str, case: str, percents: Iterable[int
 def _gains(measured: Measured) -> Named:
     found: Named = {}
     for case in READINGS:
-        curves = [_gain(measured, "loss", case, LOST)]
+        curves = [gain(measured, "loss", case, LOST)]
         if case == "dynamic":
-            curves.append(_gain(measured, "gain", case, PRINTED))
+            curves.append(gain(measured, "gain", case, PRINTED))
         for curve in curves:
             found[f"{case}_gain"] = curve
             for point, runs in curve.runs.items():
@@ -189,7 +157,7 @@ def _threshold(measured: Measured, replication: int) -> float:
     return float(set_by_losses.to_numpy().mean())
 
 
-def _limits(measured: Measured, cases: Sequence[str] = ()) -> Named:
+def limits(measured: Measured, cases: Sequence[str] = ()) -> Named:
     """Figure 3: goodput by the largest window; in all cases unless some are named."""
     found: Named = {}
     for case in cases or measured.study.experiments["window"].cases:
@@ -198,7 +166,7 @@ def _limits(measured: Measured, cases: Sequence[str] = ()) -> Named:
             for size in (4, 6, 8, 10, 15, 20, 30, 40, 50)
         }
         found[f"window_{case}"] = Points(runs)
-        found[f"window_{case}_8"] = over(runs["50"], runs["8"])
+        found[f"window_{case}_8"] = mean_quotient(runs["50"], runs["8"])
     return found
 
 
@@ -226,7 +194,7 @@ def _causes(measured: Measured) -> Named:
     }
 
 
-def _mixes(
+def mixes(
     measured: Measured, readings: Sequence[str] = READINGS[:3], gains: Iterable[str] = MIXES
 ) -> Named:
     """Figures 5b to 5d, and 9b."""
@@ -239,7 +207,7 @@ def _mixes(
         reno = measured.values("mixes", case, "goodput", at={TCP: "reno"})
         for tcp in readings if tag in gains else ():
             own = measured.values("mixes", case, "goodput", at={TCP: tcp})
-            found[f"{tcp}_mix_gain_{tag}"] = over(own, reno)
+            found[f"{tcp}_mix_gain_{tag}"] = mean_quotient(own, reno)
             found[f"{tcp}_mix_lost_{tag}"] = measured.estimate(
                 "mixes", case, "lost_percent", at={TCP: tcp}
             )
@@ -250,7 +218,7 @@ def _mixes(
     return found | {"unnecessary_by_mix": Points(shares)}
 
 
-def _backoff(measured: Measured, cases: Sequence[str] = ()) -> Named:
+def backoff(measured: Measured, cases: Sequence[str] = ()) -> Named:
     """Figure 8; all cases unless some are named."""
     found: Named = {}
     for case in cases or measured.study.experiments["backoff"].cases:
@@ -259,7 +227,7 @@ def _backoff(measured: Measured, cases: Sequence[str] = ()) -> Named:
     return found
 
 
-def _parameters(measured: Measured, cases: Sequence[str] = ()) -> Named:
+def parameters(measured: Measured, cases: Sequence[str] = ()) -> Named:
     """Figure 6: the paper's best values and the best of our grid, in all cases or some."""
     found: Named = {}
     for case in cases or measured.study.experiments["alpha_beta"].cases:
@@ -274,7 +242,7 @@ def _parameters(measured: Measured, cases: Sequence[str] = ()) -> Named:
         found |= {
             f"best_alpha_{case}": exact(best[0]),
             f"best_beta_{case}": exact(best[1]),
-            f"best_times_{case}": over(grid[best], grid[0.5, 10_000]),
+            f"best_times_{case}": mean_quotient(grid[best], grid[0.5, 10_000]),
         }
         sizes = {
             size: measured.values("cwnd_max", case, "goodput", at={CWND_MAX: size})
@@ -282,11 +250,11 @@ def _parameters(measured: Measured, cases: Sequence[str] = ()) -> Named:
         }
         best_size = max(sizes, key=lambda size: sum(one or 0.0 for one in sizes[size]))
         found[f"best_cwnd_max_{case}"] = exact(best_size)
-        found[f"best_cwnd_max_times_{case}"] = over(sizes[best_size], sizes[25_000])
+        found[f"best_cwnd_max_times_{case}"] = mean_quotient(sizes[best_size], sizes[25_000])
     return found
 
 
-def _dumbbell(measured: Measured, others: bool = True) -> Named:
+def dumbbell(measured: Measured, others: bool = True) -> Named:
     """Figure 11: the senders at the ends of the axes, and the proposal over the best rival."""
     found: Named = {}
     for tag, experiment, at, quantity in (
@@ -299,11 +267,11 @@ def _dumbbell(measured: Measured, others: bool = True) -> Named:
         runs = {case: measured.values(judged, case, quantity) for case in RIVALS}
         found[f"dumbbell_{tag}"] = Points(runs)
         for case in RIVALS:
-            found[f"dumbbell_{tag}_{case}"] = over(runs[case], runs["reno"])
+            found[f"dumbbell_{tag}_{case}"] = mean_quotient(runs[case], runs["reno"])
         for case in measured.study.experiments[experiment].cases if others else ():
             if case not in RIVALS:
                 pair = [measured.values(experiment, it, quantity, at=at) for it in (case, "reno")]
-                found[f"dumbbell_{tag}_{case}"] = over(*pair)
+                found[f"dumbbell_{tag}_{case}"] = mean_quotient(*pair)
     faults = (0, 15, 30, 45, 60, 75)
     found["others_unnecessary"] = Points(
         {
@@ -314,7 +282,7 @@ def _dumbbell(measured: Measured, others: bool = True) -> Named:
     return found
 
 
-def _chain(
+def chain(
     measured: Measured, senders: Sequence[str] = (), without_faults: Sequence[str] = READINGS
 ) -> Named:
     """Figure 12: all senders unless some are named."""
@@ -343,7 +311,7 @@ def _chain(
     return found | {"chain_irrelevant": Points(shares)}
 
 
-def _sharing(measured: Measured, cases: Sequence[str] = ("reno", *READINGS)) -> Named:
+def sharing(measured: Measured, cases: Sequence[str] = ("reno", *READINGS)) -> Named:
     """Figure 14 and table 3."""
     found: Named = {}
     for case in cases:
@@ -361,40 +329,7 @@ def _sharing(measured: Measured, cases: Sequence[str] = ("reno", *READINGS)) -> 
             found[f"advantage_{case}_{count}"] = estimate(ratios[str(count)])
             found[f"all_{case}_{count}"] = measured.estimate("friendliness", case, "goodput", at=at)
         found[f"advantage_{case}"] = Points(ratios, geometric=True)
-        found[f"harm_{case}"] = over(renos["1"], renos["9"])
+        found[f"harm_{case}"] = mean_quotient(renos["1"], renos["9"])
         found[f"pair_{case}"] = measured.ratio("pair", case, "reno", "goodput_one")
         found[f"pair_{case}_all"] = measured.estimate("pair", case, "goodput")
     return found
-
-
-def _paper(measured: Measured) -> Named:
-    """Numbers computed from those of the paper."""
-    series = measured.study.published.series
-    goodput, resent = (
-        {case: float(value) for case, value in series[name].values.items()}
-        for name in ("table_2_goodput", "table_2_resent")
-    )
-    segments = {case: goodput[case] * 165 / (8 * 1024) for case in ("reno", "dynamic")}
-    reno, dynamic = (
-        {case: float(value) for case, value in series[name].values.items()}
-        for name in ("table_3_reno", "table_3_dynamic")
-    )
-    totals = [int(n) * reno[n] + (10 - int(n)) * dynamic[n] for n in reno]
-    instants = (105.36, 108.76, 115.26, 127.65, 151.30)  # figure 8b
-    gaps = [later - sooner for sooner, later in pairwise(instants)]
-    return {
-        "paper_recovery_11": 11e6 * 0.1**2 / (2 * 8 * 1000),
-        "paper_recovery_54": 54e6 * 0.1**2 / (2 * 8 * 1000),
-        "paper_gain": goodput["dynamic"] / goodput["reno"],
-        "paper_lost_least_dynamic": 0.05 * segments["dynamic"],
-        "paper_lost_most_percent": 100 * resent["dynamic"] / segments["dynamic"],
-        "paper_lost_most_percent_reno": 100 * resent["reno"] / segments["reno"],
-        "paper_waits": float(sum((2, 3, 6, 12, 24))),
-        "paper_wait_ratio": gaps[-1] / gaps[-2],
-        "paper_first_wait": 1.2,
-        "paper_loss_rate_20": 100 / 20,
-        "paper_total_least": min(totals),
-        "paper_total_most": max(totals),
-        "paper_total_mbit_s": 8 * max(totals) / 1e6,
-        "paper_resent_needed": (1 - 0.30) * 727,
-    }

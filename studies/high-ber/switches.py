@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from retx.study import Estimate, Measured, Points
+from retx.study import Measured, Named
 
 from .recovery import Refill, refill, rwnd_least
-
-Named = dict[str, Estimate | Points | float | None]
 
 RESENT = "flow.download.segments_retransmitted"
 LOST = "lost"
@@ -39,7 +37,7 @@ LOSSES = (
 """Cases with one loss: experiment, case, and the same case without loss."""
 
 
-def all_switches(measured: Measured) -> Named:
+def switch_values(measured: Measured) -> Named:
     """Everything that reasons name."""
     found: Named = {}
     for experiment, reference in TIMES:

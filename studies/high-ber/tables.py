@@ -11,7 +11,7 @@ from .switches import RESENT
 from .values import BER, BERS
 
 
-def all_tables(measured: Measured) -> list[Table]:
+def tables(measured: Measured) -> list[Table]:
     """Tables in the order of the report."""
     return [
         _retransmissions(measured),

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from retx.study import Cell, Column, Measured, Table
+from retx.study import Cell, Column, Measured, Table, scaled
 
 from .values import (
     CWND,
@@ -24,7 +24,6 @@ from .values import (
     fall,
     mbit,
     reading,
-    scaled,
 )
 
 LABELS = {"reno": "Reno", "vegas": "Vegas", "veno": "Veno"}

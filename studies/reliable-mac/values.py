@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import log
 from typing import Any
 
 import numpy as np
 
-from retx.study import Estimate, Interval, Measured, Points, estimate
+from retx.study import Estimate, Measured, Named, Points, changed, estimate, scaled
 
 from .paper import MSS_BYTES as MSS_BYTES
 from .paper import from_the_paper
-
-Named = dict[str, Estimate | Points | float | None]
 
 GOODPUT = "flow.ftp.goodput_bit_s"
 CWND = "flow.ftp.cwnd_mean_bytes"
@@ -58,43 +55,6 @@ def values(measured: Measured) -> Named:
         | _mac(measured)
         | from_the_paper(measured)
     )
-
-
-def calibration(measured: Measured) -> Named:
-    """Values of the calibrating claims."""
-    return _judged_loss(measured) | _judged_delay(measured)
-
-
-def held_out(measured: Measured) -> Named:
-    """Values of claims on the corner, short delays, windows, and the advice."""
-    corner = {}
-    for name, p in (("6", 0.06), ("8", 0.08)):
-        found = measured.estimate("corner", "reno", GOODPUT, at={P: p})
-        corner[f"corner_reno_{name}_kept"] = scaled(found, 1e-3)
-    return (
-        corner
-        | {"use_reno": measured.ratio("long", "reno", "veno")}
-        | _at_loss(measured, "3", 0.03)
-        | _short_delays(measured, "kept", reorder=False)
-        | _windows(measured, "kept", reorder=False)
-    )
-
-
-def scaled(found: Estimate | None, factor: float) -> Estimate | None:
-    """Estimate in another unit."""
-    if found is None:
-        return None
-    return replace(
-        found,
-        mean=found.mean * factor,
-        interval=_scaled(found.interval, factor),
-        single=_scaled(found.single, factor),
-    )
-
-
-def _scaled(interval: Interval | None, factor: float) -> Interval | None:
-    ends = interval and sorted((interval.low * factor, interval.high * factor))
-    return Interval(*ends) if ends else None
 
 
 def mbit(measured: Measured, experiment: str, case: str, at: Mapping[str, Any]) -> Estimate | None:
@@ -146,7 +106,7 @@ def fall(
 def _loss(measured: Measured) -> Named:
     found: Named = {"unharmed": mbit(measured, "loss", "reno", {P: 0})}
     rates = {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}
-    found |= _judged_loss(measured) | _judged_delay(measured)
+    found |= judged_loss(measured) | judged_delay(measured)
     for name, p in rates.items():
         found[f"vegas_gain_{name}"] = _per_cent_more(
             measured.ratio("loss", "vegas", "reno", at={P: p})
@@ -173,11 +133,11 @@ def _loss(measured: Measured) -> Named:
     return found
 
 
-def _judged_loss(measured: Measured) -> Named:
+def judged_loss(measured: Measured) -> Named:
     """Values of the claims on loss."""
     found: Named = {}
     for name, p in {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}.items():
-        found |= _at_loss(measured, name, p)
+        found |= at_loss(measured, name, p)
     return found | {"vegas_over_veno": _vegas_over_veno(measured)}
 
 
@@ -190,7 +150,8 @@ def _vegas_over_veno(measured: Measured) -> Points:
     return Points(curve, geometric=True)
 
 
-def _at_loss(measured: Measured, name: str, p: float) -> Named:
+def at_loss(measured: Measured, name: str, p: float) -> Named:
+    """Goodputs at a loss rate, in themselves and relative to Reno."""
     found: Named = {}
     for tcp in TCPS:
         found[f"loss_{tcp}_{name}"] = mbit(measured, "loss", tcp, {P: p})
@@ -201,7 +162,7 @@ def _at_loss(measured: Measured, name: str, p: float) -> Named:
     return found
 
 
-def _judged_delay(measured: Measured) -> Named:
+def judged_delay(measured: Measured) -> Named:
     """Values of the claims on long delays."""
     found: Named = {"judged_veno": mbit(measured, "judged_delay", "veno", {SHARE: 0.1})}
     for tcp, name, share in (("reno", "10", 0.1), ("vegas", "20", 0.2)):
@@ -219,12 +180,7 @@ def _estimate(value: Estimate | Points | float | None) -> Estimate | None:
 
 def _per_cent_more(ratio: Estimate | Points | float | None) -> Estimate | None:
     found = _estimate(ratio)
-    if found is None:
-        return None
-    interval = found.interval and replace(
-        found.interval, low=100 * (found.interval.low - 1), high=100 * (found.interval.high - 1)
-    )
-    return replace(found, mean=100 * (found.mean - 1), interval=interval, single=None)
+    return found and changed(found, lambda it: 100 * (it - 1))
 
 
 def _delay(measured: Measured) -> Named:
@@ -246,7 +202,7 @@ def _delay(measured: Measured) -> Named:
             found[f"reno_over_veno_{name}_{order}"] = measured.ratio(
                 "delay", "reno", "veno", at=at | {SHARE: share}
             )
-        found |= _short_delays(measured, order, reorder) | _windows(measured, order, reorder)
+        found |= short_delays(measured, order, reorder) | windows(measured, order, reorder)
     for tcp, name, share in (("veno", "30", 0.3), ("reno", "30", 0.3), ("reno", "1", 0.01)):
         point = {REORDER: False, DELAY: "2 s", SHARE: share}
         for count in ("fast_retransmit", "rto"):
@@ -264,7 +220,7 @@ def _half(measured: Measured, tcp: str, at: Mapping[str, Any]) -> float:
     return float(100 * np.exp(np.interp(-half, [-mean for mean in means], np.log(shares))))
 
 
-def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
+def short_delays(measured: Measured, order: str, reorder: bool) -> Named:
     """The largest ratio of Veno's goodput to Reno's with delays of 0.5 and 1 s."""
     experiment, own = ("delay", {REORDER: True}) if reorder else ("short_judged", {})
     ratios = [
@@ -286,7 +242,7 @@ def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
     }
 
 
-def _windows(measured: Measured, order: str, reorder: bool) -> Named:
+def windows(measured: Measured, order: str, reorder: bool) -> Named:
     """Fits of an exponential to the mean windows, and of goodputs to the windows."""
     shares = [0, 0.1, 0.2, 0.3, 0.5]
     points = [{REORDER: reorder, DELAY: "2 s", SHARE: share} for share in shares]
@@ -390,11 +346,4 @@ def _mac(measured: Measured) -> Named:
 def _fall_of(found: Estimate | None, measured: Measured) -> Estimate | None:
     """Reduction of a goodput from that without loss and delay, in per cent."""
     whole = measured.mean("loss", "reno", GOODPUT, at={P: 0})
-    if found is None:
-        return None
-    interval = found.interval and replace(
-        found.interval,
-        low=100 * (1 - found.interval.high / whole),
-        high=100 * (1 - found.interval.low / whole),
-    )
-    return replace(found, mean=100 * (1 - found.mean / whole), interval=interval, single=None)
+    return found and changed(found, lambda it: 100 * (1 - it / whole))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from retx.study import Measured
+from retx.study import Estimates, Measured, Values
 
 from .runs import (
     BER,
@@ -14,13 +14,11 @@ from .runs import (
     TCP,
     THRESHOLD,
     Place,
-    Values,
     of_means,
     power,
     ratio,
     ratio_of_sums,
 )  # fmt: skip
-from .switches import Named
 from .values import curve_values, least, orders
 
 READING = "fast"
@@ -45,18 +43,18 @@ class Points:
         return [sum(one or 0.0 for one in run) / 1e3 for run in zip(*series, strict=True)]
 
 
-def calibration(measured: Measured) -> Named:
+def calibration(measured: Measured) -> Estimates:
     """Gains, levels and orders for one, two and three connections."""
     judged = Points(measured, "judged")
-    found: Named = {}
+    found: Estimates = {}
     for count in COUNTS:
         found |= curve_values(judged, READING, count) | orders(judged, READING, count)
     return found | least(found, (READING,))
 
 
-def held_out(measured: Measured) -> Named:
+def held_out(measured: Measured) -> Estimates:
     """Values of claims on figures 8 and 9, on the cost of corruption, and on Westwood."""
-    found: Named = {"wired_change": _wired(measured)}
+    found: Estimates = {"wired_change": _wired(measured)}
     for ber in RATES:
         low, high = (
             _kbit(measured, "short_judged", READING, {BER: ber, THRESHOLD: threshold})
@@ -76,7 +74,7 @@ def held_out(measured: Measured) -> Named:
     return found | {"westwood_all_fast": ratio_of_sums(pairs)}
 
 
-def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Named:
+def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Estimates:
     """Throughput with the rule over that without errors, and the regained share of the loss."""
     alike = min(map(len, (rule, none, clean)))
     rule, none = rule[:alike], none[:alike]

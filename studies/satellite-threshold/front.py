@@ -8,7 +8,8 @@ from itertools import pairwise
 from retx.plots import style
 from retx.study import Cell, Column, Figure, Measured, Table, new_figure
 
-from .runs import COUNTS, RATES, Runs, Values, of_means, ratio
+from .runs import COUNTS, RATES, Runs, mean_of, ratio
+from .switches import level
 
 SIGNIFICANT, LEVEL = 1.1, 0.1
 """Bounds of the claims: gain at 53 ticks, and change from there to 60."""
@@ -30,7 +31,7 @@ class Reached:
 
 def reached(runs: Runs, case: str) -> Reached:
     """Claims on one, two and three connections at three error rates, by means."""
-    significant = level = order = 0
+    significant = flat = order = 0
     for count in COUNTS:
         gains = []
         for ber in RATES:
@@ -38,21 +39,11 @@ def reached(runs: Runs, case: str) -> Reached:
                 runs.values(case, "throughput", count, ber, f"{ticks}0 ms")
                 for ticks in (51, 53, 55, 60)
             )
-            significant += _mean(near, none) >= SIGNIFICANT
-            level += abs(_level(far, near, none)) <= LEVEL
-            gains.append(_mean(at_55, none))
+            significant += mean_of(ratio(near, none)) >= SIGNIFICANT
+            flat += abs(mean_of(level(far, near, none))) <= LEVEL
+            gains.append(mean_of(ratio(at_55, none)))
         order += sum(high > low for high, low in pairwise(gains))
-    return Reached(significant, level, order)
-
-
-def _mean(above: Values, below: Values) -> float:
-    found = ratio(above, below)
-    return found.mean if found else float("nan")
-
-
-def _level(far: Values, near: Values, none: Values) -> float:
-    found = of_means(lambda last, first, base: (last - first) / base, far, near, none)
-    return found.mean if found else float("nan")
+    return Reached(significant, flat, order)
 
 
 def table(measured: Measured) -> Table:

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 import polars as pl
 
 from retx.analysis.intervals import half_width
-from retx.study import Estimate, Interval, Measured, estimate
+from retx.study import Estimate, Interval, Measured, Points, Values, estimate
 
 BER = "link.space.channel.0.ber"
 THRESHOLD = "tcp.sender.loss_cause.threshold"
@@ -28,7 +28,6 @@ SHARES = ("right", "taken", "jain")
 """Columns with values up to 1, which are missing in runs without such losses."""
 
 Place = str | float | int
-Values = list[float | None]
 
 
 def power(ber: float) -> int:
@@ -168,6 +167,11 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
         pseudo.append(count * whole - (count - 1) * function(*left))
     half = half_width(stdev(pseudo), count, CONFIDENCE)
     return Estimate(whole, count, Interval(whole - half, whole + half))
+
+
+def mean_of(value: Estimate | Points | float | None) -> float:
+    """Mean of an estimate; NaN for anything else."""
+    return value.mean if isinstance(value, Estimate) else float("nan")
 
 
 def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Estimate | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retx.study import Cell, Column, Measured, Table
+from retx.study import Cell, Column, Estimates, Measured, Table
 
 from .runs import BER, COUNT, RATES, THRESHOLD, Runs, power, rate
-from .switches import FAR, FIGURE_2, NEAR, SWITCHED, Named, switch_values
+from .switches import FAR, FIGURE_2, NEAR, SWITCHED, switch_values
 
 CHANGED = {
     "levels": {
@@ -40,7 +40,7 @@ def switch_tables(measured: Measured) -> Iterator[Table]:
     yield _shrunk(measured, values)
 
 
-def _levels(measured: Measured, values: Named) -> Table:
+def _levels(measured: Measured, values: Estimates) -> Table:
     """Figures 3, 5 and 7 beyond 53 ticks."""
     table = Table(
         "levels",
@@ -54,7 +54,7 @@ def _levels(measured: Measured, values: Named) -> Table:
     return _filled(measured, values, table, at)
 
 
-def _gains(measured: Measured, values: Named) -> Table:
+def _gains(measured: Measured, values: Estimates) -> Table:
     """Figures 5, 7 and 8, for missing gains."""
     table = Table(
         "gains",
@@ -68,7 +68,7 @@ def _gains(measured: Measured, values: Named) -> Table:
     return _filled(measured, values, table, at)
 
 
-def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
+def _filled(measured: Measured, values: Estimates, table: Table, at: dict[str, Cell]) -> Table:
     """Fills a table with the claims and a row for each case, whose command runs at `at`."""
     columns = CHANGED[table.id]
     table.columns.extend(Column(key, label, right=True) for key, (_, label, _) in columns.items())
@@ -82,7 +82,7 @@ def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]
     return table
 
 
-def _recovered(measured: Measured, values: Named) -> Table:
+def _recovered(measured: Measured, values: Estimates) -> Table:
     """Table of the harm that remains with the rule."""
     columns = [Column("case", "changed"), Column("clean", "no errors", "kbit/s")]
     columns += [Column(f"share_{power(ber)}", rate(ber)) for ber in BERS]
@@ -109,7 +109,7 @@ def _recovered(measured: Measured, values: Named) -> Table:
     return table
 
 
-def _westwood(measured: Measured, values: Named) -> Table:
+def _westwood(measured: Measured, values: Estimates) -> Table:
     """§2, any version of TCP."""
     table = Table(
         "open_westwood",
@@ -122,7 +122,7 @@ def _westwood(measured: Measured, values: Named) -> Table:
     return _by_rate(measured, values, table, at)
 
 
-def _shrunk(measured: Measured, values: Named) -> Table:
+def _shrunk(measured: Measured, values: Estimates) -> Table:
     """§1.B."""
     table = Table(
         "shrink",
@@ -137,7 +137,7 @@ def _columns() -> list[Column]:
     return [Column("case", "changed"), *(Column(f"at_{power(ber)}", rate(ber)) for ber in RATES)]
 
 
-def _by_rate(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
+def _by_rate(measured: Measured, values: Estimates, table: Table, at: dict[str, Cell]) -> Table:
     """A row for each case with a value for each error rate; its command runs at `at`."""
     prefix, asks = ASKED[table.id]
     first: dict[str, Cell] = {"case": "the paper"}

@@ -1,14 +1,12 @@
-"""Named numbers of runs with one change each, which support the reasons of claims."""
+"""Estimates numbers of runs with one change each, which support the reasons of claims."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from retx.study import Estimate, Measured
+from retx.study import Estimate, Estimates, Measured, Values
 
-from .runs import BER, RATES, SEGMENT_BYTES, Runs, Values, of_means, power, ratio
-
-Named = dict[str, Estimate | float | None]
+from .runs import BER, RATES, SEGMENT_BYTES, Runs, of_means, power, ratio
 
 NONE, NEAR, FIGURE_2, FAR = "0 ms", "20 ms", "40 ms", "90 ms"
 """Thresholds above the base RTT: no rule, and the paper's 53, 55 and 60 ticks."""
@@ -28,7 +26,7 @@ SEVERAL_RATES = (1e-5, 1e-7)
 """Connections and error rates of the experiment `open_several`."""
 
 
-def switch_values(measured: Measured, runs: dict[str, Runs]) -> Named:
+def switch_values(measured: Measured, runs: dict[str, Runs]) -> Estimates:
     """All values, from the runs by experiment; names end in case and power of the error rate."""
     return (
         _one(runs["open"])
@@ -60,9 +58,9 @@ def _cases(runs: Runs) -> list[str]:
     return list(runs.measured.study.experiments[runs.name].cases)
 
 
-def _one(runs: Runs) -> Named:
+def _one(runs: Runs) -> Estimates:
     """Values of one connection: gains, and their change at high thresholds."""
-    found: Named = {}
+    found: Estimates = {}
     for case in _cases(runs):
         for ber in RATES:
             none, near, far = (runs.values(case, "throughput", ber, t) for t in (NONE, NEAR, FAR))
@@ -82,9 +80,9 @@ def _one(runs: Runs) -> Named:
     return found
 
 
-def _recovered(runs: Runs, clean: Runs) -> Named:
+def _recovered(runs: Runs, clean: Runs) -> Estimates:
     """Values of one connection, relative to the same without errors."""
-    found: Named = {}
+    found: Estimates = {}
     for case in _cases(runs):
         whole = clean.values(case, "throughput")
         found[f"clean_open_{case}"] = clean.estimate(case, "throughput")
@@ -98,9 +96,9 @@ def _recovered(runs: Runs, clean: Runs) -> Named:
     return found
 
 
-def _bursts(runs: Runs, clean: Runs) -> Named:
+def _bursts(runs: Runs, clean: Runs) -> Estimates:
     """Values with bursts of errors, by the error rate that loses the same number of packets."""
-    found: Named = {}
+    found: Estimates = {}
     whole = clean.values("assumed", "throughput")
     for case in _cases(runs):
         none, near, rule, far = (
@@ -113,7 +111,7 @@ def _bursts(runs: Runs, clean: Runs) -> Named:
     return found
 
 
-def _beside(runs: dict[str, Runs]) -> Named:
+def _beside(runs: dict[str, Runs]) -> Estimates:
     """Shares of the error-free throughput: with known causes, and with errors on the last hop."""
     whole = runs["open_clean"].values("assumed", "throughput")
     asked = {
@@ -128,9 +126,9 @@ def _beside(runs: dict[str, Runs]) -> Named:
     }
 
 
-def _several(runs: Runs) -> Named:
+def _several(runs: Runs) -> Estimates:
     """Values of two and three connections: gains, the largest gain at the same rate, and levels."""
-    found: Named = {}
+    found: Estimates = {}
     for case in _cases(runs):
         for count in SEVERAL:
             for ber in SEVERAL_RATES:
@@ -149,7 +147,7 @@ def _several(runs: Runs) -> Named:
     return found
 
 
-def _short(runs: Runs) -> Named:
+def _short(runs: Runs) -> Estimates:
     """Gains with a round trip of 50 ms."""
     return {
         f"open_short_{case}_{power(ber)}": ratio(
@@ -161,9 +159,9 @@ def _short(runs: Runs) -> Named:
     }
 
 
-def _westwood(runs: Runs) -> Named:
+def _westwood(runs: Runs) -> Estimates:
     """Gains of Westwood, and the smallest of the three error rates."""
-    found: Named = {}
+    found: Estimates = {}
     for case in _cases(runs):
         gains = {
             ber: ratio(
@@ -178,9 +176,9 @@ def _westwood(runs: Runs) -> Named:
     return found
 
 
-def _shrunk(measured: Measured) -> Named:
+def _shrunk(measured: Measured) -> Estimates:
     """Shares of the recoveries after which the window is one segment."""
-    found: Named = {}
+    found: Estimates = {}
     count = measured.plan.replications_of(measured.study.experiments["shrink"], "reno")
     runs = pl.DataFrame({"replication": range(count)})
     for case in measured.study.experiments["shrink"].cases:

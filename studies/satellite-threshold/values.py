@@ -1,4 +1,4 @@
-"""Named numbers of the report."""
+"""Estimates numbers of the report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import retx
-from retx.study import Estimate, Measured, exact
+from retx.study import Estimate, Estimates, Measured, Values, exact
 
 from .runs import (
     COUNTS,
@@ -18,13 +18,13 @@ from .runs import (
     SEGMENT_BYTES,
     Place,
     Runs,
-    Values,
+    mean_of,
     of_means,
     power,
     ratio,
     ratio_of_sums,
 )  # fmt: skip
-from .switches import Named, switch_values
+from .switches import switch_values
 
 READINGS = {
     "text": "every loss is judged",
@@ -46,7 +46,7 @@ TCPS = {
 EARTH_KM, ORBIT_KM, LIGHT_KM_S = 6378.137, 35_786.0, 299_792.458
 
 
-def values(measured: Measured) -> Named:
+def values(measured: Measured) -> Estimates:
     """Everything that texts and claims name."""
     runs = {name: Runs(measured, name) for name in measured.study.experiments}
     return (
@@ -80,8 +80,8 @@ class OfPoints(Protocol):
         """A column at a point: its case, then the values of the grid's keys."""
 
 
-def _threshold(all_readings: Runs, judged: Runs) -> Named:
-    found: Named = {}
+def _threshold(all_readings: Runs, judged: Runs) -> Estimates:
+    found: Estimates = {}
     for reading in READINGS:
         runs = judged if reading == "fast" else all_readings
         for count in COUNTS:
@@ -100,9 +100,9 @@ def _threshold(all_readings: Runs, judged: Runs) -> Named:
     return found | least(found, READINGS)
 
 
-def curve_values(runs: OfPoints, reading: str, count: int) -> Named:
+def curve_values(runs: OfPoints, reading: str, count: int) -> Estimates:
     """Gains over the throughput at 51 ticks, and the additional gain from 53 to 60 ticks."""
-    found: Named = {}
+    found: Estimates = {}
     for ber in RATES:
         end = f"{count}_{power(ber)}_{reading}"
         series = {
@@ -116,7 +116,7 @@ def curve_values(runs: OfPoints, reading: str, count: int) -> Named:
     return found
 
 
-def _joint(runs: Runs) -> Named:
+def _joint(runs: Runs) -> Estimates:
     """Gains at 53 ticks with several simultaneous changes."""
     return {
         f"joint_{case}_{count}_{power(ber)}": gain(runs, case, "530 ms", "510 ms", count, ber)
@@ -126,9 +126,9 @@ def _joint(runs: Runs) -> Named:
     }
 
 
-def orders(runs: OfPoints, reading: str, count: int) -> Named:
+def orders(runs: OfPoints, reading: str, count: int) -> Estimates:
     """Ratios of the gain at one error rate to that at the next lower one."""
-    found: Named = {}
+    found: Estimates = {}
     for high, low in ((1e-5, 1e-6), (1e-6, 1e-7)):
         series = [
             runs.values(reading, "throughput", count, ber, threshold)
@@ -140,30 +140,26 @@ def orders(runs: OfPoints, reading: str, count: int) -> Named:
     return found
 
 
-def least(found: Named, readings: Iterable[str]) -> Named:
+def least(found: Estimates, readings: Iterable[str]) -> Estimates:
     """Value at that of three error rates which supports a claim least."""
-    weakest: Named = {}
+    weakest: Estimates = {}
     for reading in readings:
         for count in COUNTS:
             for name in ("gain_53", "gain_60", "level"):
                 three = [found[f"{name}_{count}_{power(ber)}_{reading}"] for ber in RATES]
-                worst = max(three, key=_size) if name == "level" else min(three, key=_mean)
+                worst = max(three, key=_size) if name == "level" else min(three, key=mean_of)
                 weakest[f"{name}_{count}_least_{reading}"] = worst
     return weakest
 
 
-def _mean(value: Estimate | float | None) -> float:
-    return value.mean if isinstance(value, Estimate) else float("nan")
-
-
 def _size(value: Estimate | float | None) -> float:
-    return abs(_mean(value))
+    return abs(mean_of(value))
 
 
-def _plain(runs: dict[str, Runs]) -> Named:
+def _plain(runs: dict[str, Runs]) -> Estimates:
     """Values relative to runs without the rule, and without errors."""
     plain, rule = runs["plain"], runs["threshold"]
-    found: Named = {}
+    found: Estimates = {}
     apart, unlike = 0.0, 0.0
     for count in COUNTS:
         clean = plain.values("none", "throughput", count, 0.0)
@@ -191,7 +187,7 @@ def _plain(runs: dict[str, Runs]) -> Named:
     }
 
 
-def _alone(runs: Runs, plain: Runs) -> Named:
+def _alone(runs: Runs, plain: Runs) -> Estimates:
     """Shares at 1e-7 with one connection; runs without errors are deterministic."""
     none, rule = (runs.values(case, "throughput") for case in ("none", "fast"))
     clean = [plain.values("none", "throughput", 1, 0.0)[0]] * len(none)
@@ -205,8 +201,8 @@ def _furthest(one: list[float | None], other: list[float | None]) -> float:
     return max(abs((a or 0.0) - (b or 0.0)) for a, b in zip(one, other, strict=True))
 
 
-def _short(all_readings: Runs, judged: Runs) -> Named:
-    found: Named = {}
+def _short(all_readings: Runs, judged: Runs) -> Estimates:
+    found: Estimates = {}
     for reading in READINGS:
         runs = judged if reading == "fast" else all_readings
         for ber in RATES:
@@ -219,7 +215,7 @@ def _short(all_readings: Runs, judged: Runs) -> Named:
     return found
 
 
-def _wired(runs: Runs) -> Named:
+def _wired(runs: Runs) -> Estimates:
     changes = [
         abs(
             runs.mean("text", "throughput", count, f"{ticks}0 ms")
@@ -232,8 +228,8 @@ def _wired(runs: Runs) -> Named:
     return {"wired_change": max(changes)}
 
 
-def _tcps(runs: Runs) -> Named:
-    found: Named = {}
+def _tcps(runs: Runs) -> Estimates:
+    found: Estimates = {}
     for tcp in TCPS:
         for case in ("text", "fast"):
             pairs = [
@@ -253,7 +249,7 @@ def _tcps(runs: Runs) -> Named:
     return found
 
 
-def _remedies(runs: dict[str, Runs]) -> Named:
+def _remedies(runs: dict[str, Runs]) -> Estimates:
     return {
         f"{experiment}_{case}_{power(ber)}": runs[experiment].estimate(case, "throughput", ber)
         for experiment in ("remedies", "last_hop")
@@ -262,8 +258,8 @@ def _remedies(runs: dict[str, Runs]) -> Named:
     }
 
 
-def _fairness(runs: Runs) -> Named:
-    found: Named = {}
+def _fairness(runs: Runs) -> Estimates:
+    found: Estimates = {}
     for case in runs.measured.study.experiments["fairness"].cases:
         for ber in (0.0, *RATES):
             end = f"{case.replace(' ', '_')}_{power(ber) if ber else 0}"
@@ -272,8 +268,8 @@ def _fairness(runs: Runs) -> Named:
     return found
 
 
-def _delays(runs: Runs) -> Named:
-    found: Named = {}
+def _delays(runs: Runs) -> Estimates:
+    found: Estimates = {}
     for delay, rtt in ((3.5, 10), (8.5, 20), (23.5, 50), (48.5, 100), (98.5, 200), (248.5, 500)):
         for ber in RATES:
             none = runs.values("none", "throughput", f"{delay} ms", ber)
@@ -284,9 +280,9 @@ def _delays(runs: Runs) -> Named:
     return found
 
 
-def _harm(runs: Runs) -> Named:
+def _harm(runs: Runs) -> Estimates:
     """Effect of a threshold one tick above the base RTT on one connection without errors."""
-    found: Named = {}
+    found: Estimates = {}
     for case in runs.measured.study.experiments["harm"].cases:
         for queue in (5, 10, 20, 50, 100):
             for ticks in (52, 55, 67):
@@ -317,7 +313,7 @@ def round_trips(result: retx.Result) -> pl.DataFrame:
     return rtts.join_asof(windows.sort("time_s"), left_on="acked_s", right_on="time_s")
 
 
-def _single(measured: Measured) -> Named:
+def _single(measured: Measured) -> Estimates:
     """Values from single deterministic runs, and from geometry."""
     trips = round_trips(measured.run("traces", "clean")).drop_nulls()
     base = min(trips["rtt_s"].to_list())

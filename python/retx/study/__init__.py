@@ -12,11 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from retx.plots.report import Figure, new_figure
-    from retx.study.estimates import Estimate, Interval, estimate, exact
+    from retx.study.estimates import (
+        Estimate,
+        Estimates,
+        Interval,
+        Values,
+        changed,
+        estimate,
+        exact,
+        mean_quotient,
+        quotients,
+        scaled,
+    )
     from retx.study.library import load
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
-    from retx.study.points import Points
+    from retx.study.points import Named, Points
     from retx.study.reproduction import Report, reproduce
     from retx.study.tables import Cell, Column, Noted, Table, by_case, effects
     from retx.study.verdicts import Verdict
@@ -26,49 +37,63 @@ _HOME = {
     "Cell": "retx.study.tables",
     "Column": "retx.study.tables",
     "Estimate": "retx.study.estimates",
+    "Estimates": "retx.study.estimates",
     "Figure": "retx.plots.report",
     "Interval": "retx.study.estimates",
     "Measured": "retx.study.measured",
+    "Named": "retx.study.points",
     "Noted": "retx.study.tables",
     "Plan": "retx.study.measured",
     "Points": "retx.study.points",
     "Report": "retx.study.reproduction",
     "RunTables": "retx.sweeps.derive",
     "Table": "retx.study.tables",
+    "Values": "retx.study.estimates",
     "Verdict": "retx.study.verdicts",
     "by_case": "retx.study.tables",
+    "changed": "retx.study.estimates",
     "effects": "retx.study.tables",
     "estimate": "retx.study.estimates",
     "exact": "retx.study.estimates",
     "load": "retx.study.library",
+    "mean_quotient": "retx.study.estimates",
     "new_figure": "retx.plots.report",
     "plain": "retx.study.page",
+    "quotients": "retx.study.estimates",
     "reproduce": "retx.study.reproduction",
+    "scaled": "retx.study.estimates",
 }
 
 __all__ = [
     "Cell",
     "Column",
     "Estimate",
+    "Estimates",
     "Figure",
     "Interval",
     "Measured",
+    "Named",
     "Noted",
     "Plan",
     "Points",
     "Report",
     "RunTables",
     "Table",
+    "Values",
     "Verdict",
     "by_case",
+    "changed",
     "describe",
     "effects",
     "estimate",
     "exact",
     "load",
+    "mean_quotient",
     "new_figure",
     "plain",
+    "quotients",
     "reproduce",
+    "scaled",
 ]
 
 

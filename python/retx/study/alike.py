@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from retx.study.claims import Rows
 from retx.study.data import Target
-from retx.study.estimates import Estimate, estimate
+from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
-from retx.study.runs import Values
 from retx.study.thresholds import THRESHOLDS
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import exp, isclose, log, sqrt
 from statistics import fmean, stdev
 
 from retx.analysis.intervals import half_width
 
 CONFIDENCE = 0.95
+
+Values = list[float | None]
+"""One number for each run; None for a run without a number."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class Estimate:
     def bounds(self) -> Interval:
         """The confidence interval; for an exact value, the value itself."""
         return self.interval or Interval(self.mean, self.mean)
+
+
+Estimates = dict[str, Estimate | float | None]
+"""Values by name; None for a value without runs."""
 
 
 def exact(value: float) -> Estimate:
@@ -129,6 +136,37 @@ def paired_ratio(
     return Estimate(
         exp(logs.mean), logs.n, _exp(logs.interval), _exp(logs.single), missing=logs.missing
     )
+
+
+def quotients(above: Sequence[float | None], below: Sequence[float | None]) -> Values:
+    """Quotient of two quantities in each run that both have; one may have more runs."""
+    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=False)]
+
+
+def mean_quotient(above: Sequence[float | None], below: Sequence[float | None]) -> Estimate | None:
+    """Mean of the quotient of two quantities, run by run."""
+    return estimate(quotients(above, below))
+
+
+def scaled(found: Estimate | None, factor: float) -> Estimate | None:
+    """Estimate in another unit."""
+
+    def scale(value: float) -> float:
+        return factor * value
+
+    return found and replace(
+        changed(found, scale), single=found.single and _changed(found.single, scale)
+    )
+
+
+def changed(found: Estimate, function: Callable[[float], float]) -> Estimate:
+    """Estimate of a monotonic function of the mean; it has no range of single runs."""
+    interval = found.interval and _changed(found.interval, function)
+    return replace(found, mean=function(found.mean), interval=interval, single=None)
+
+
+def _changed(interval: Interval, function: Callable[[float], float]) -> Interval:
+    return Interval(*sorted((function(interval.low), function(interval.high))))
 
 
 def _exp(interval: Interval | None) -> Interval | None:

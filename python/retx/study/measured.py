@@ -23,10 +23,17 @@ from retx.study.emulated import (
     account,
     emulate_all,
 )
-from retx.study.estimates import Estimate, estimate, paired_difference, paired_ratio
+from retx.study.estimates import (
+    Estimate,
+    Values,
+    estimate,
+    mean_quotient,
+    paired_difference,
+    paired_ratio,
+)
 from retx.study.library import Experiment, Study
 from retx.study.requested import KnownPoints, RequestedRuns
-from retx.study.runs import Draws, Runs, Values, Whole
+from retx.study.runs import Draws, Runs, Whole
 from retx.study.searches import SEARCHES
 
 if TYPE_CHECKING:
@@ -236,12 +243,10 @@ class Measured:
         self, experiment: str, case: str, above: str, below: str, *, at: At = None
     ) -> Estimate | None:
         """Mean over the runs of the quotient of two quantities."""
-        pairs = zip(
+        return mean_quotient(
             self.values(experiment, case, above, at=at),
             self.values(experiment, case, below, at=at),
-            strict=True,
         )
-        return estimate([None if a is None or not b else a / b for a, b in pairs])
 
     def mean(
         self, experiment: str, case: str, quantity: str | None = None, *, at: At = None

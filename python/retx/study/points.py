@@ -78,6 +78,10 @@ class Points:
         return np.exp(means) if self.geometric else means
 
 
+Named = dict[str, Estimate | Points | float | None]
+"""Like `Estimates`, with numbers at several points."""
+
+
 def estimated(found: float, resamples: Array, n: int) -> Estimate:
     """A statistic of points with the interval of 95 % of its resamples."""
     low, high = np.quantile(resamples, [0.025, 0.975])

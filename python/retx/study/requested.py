@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retx.study.data import StudyError
+from retx.study.estimates import Values
 from retx.study.library import Experiment, Study
-from retx.study.runs import Runs, Values, Whole
+from retx.study.runs import Runs, Whole
 from retx.sweeps.result import Sweep
 
 Point = tuple[str, int]

@@ -20,6 +20,7 @@ import polars as pl
 from retx._native import ScenarioError
 from retx.running.progress import Progress
 from retx.study.data import StudyError
+from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive, Function
 from retx.sweeps.grid import CASE, Case, Grid
 from retx.sweeps.plan import KEY_DIGITS, Plan, Prepared, Recording, Wanted, prepare
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 RUNS = "runs"
 """Name of the directory next to the report."""
 EXPERIMENT = "experiment"
-
-Values = list[float | None]
 
 
 @dataclass(frozen=True)

@@ -1,106 +1,15 @@
-"""Explanations of the rows that differ: runs with one change, compared with the original runs."""
+"""Tables of runs with one change, compared with the original runs."""
 
 from __future__ import annotations
 
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
 from retx.study.claims import Rows
-from retx.study.rules import judge
 
-from .values import IDLE_MAX, IDLE_TOTAL, MEBIBITS, TESTS, Named
+from .switches import CHANNELS, cases_of, rows_of, verdict
+from .values import IDLE_MAX, IDLE_TOTAL, TESTS
 
-CHANNELS = {
-    "table_1": "bursts that wait",
-    "fading": "fading",
-    "outages": "short outages",
-    "rare": "bad periods of 10 s",
-}
-"""Experiments with all columns of table I, and the kind of channel of each."""
-QUANTITIES = {
-    "throughput": "throughput",
-    "busy_s": "busy_s",
-    "idle_percent": "idle_percent",
-    "ip_loss": "ip_loss",
-    "rtx_max": "retransmissions_max",
-    "rtt": "rtt",
-    "rtt_sd": "rtt_sd",
-    "idle_max": IDLE_MAX,
-    "idle_total": IDLE_TOTAL,
-}
 SHOWN = ("throughput", "rtt_mean", "rtt_sd", "idle_max", "idle_total")
 """Rows of table I in the tables of switches: those in which tests 3 and 5 differ."""
-
-
-def reasons(measured: Measured) -> Named:
-    """Named values."""
-    return _channels(measured) | _good(measured) | _pays(measured) | _paper(measured)
-
-
-def _channels(measured: Measured) -> Named:
-    found: Named = {}
-    for experiment in CHANNELS:
-        for test in _tests(measured, experiment):
-            for name, quantity in QUANTITIES.items():
-                found[f"{experiment}_{test}_{name}"] = measured.estimate(experiment, test, quantity)
-            agree = [_verdict(measured, rows, experiment, test, test) for rows in _rows(measured)]
-            found[f"within_{experiment}_{test}"] = float(len(agree) - agree.count(Verdict.DIFFERS))
-    return found
-
-
-def _good(measured: Measured) -> Named:
-    found: Named = {
-        f"growth_{test}_{name}": measured.estimate("growth", test, QUANTITIES[name])
-        for test in "14"
-        for name in ("rtt", "idle_total")
-    }
-    resent = measured.estimate("good", "5 stalls exponential", "flow.file.segments_retransmitted")
-    found["good_5_stalls_exponential_resent"] = resent
-    return found | {
-        f"good_{case.replace(' ', '_')}_{name}": measured.estimate("good", case, quantity)
-        for case in measured.study.experiments["good"].cases
-        for name, quantity in QUANTITIES.items()
-        if name != "rtx_max"
-    }
-
-
-def _pays(measured: Measured) -> Named:
-    return {
-        f"pays_{test}_{name}": measured.ratio(
-            "pays", f"{test} {name} reset", f"{test} {name} keep", "throughput"
-        )
-        for test in TESTS
-        for name in ("bad", "share", "long")
-    }
-
-
-def _paper(measured: Measured) -> Named:
-    """Segments in flight while the paper's transfers were not idle; frames of one segment."""
-    series = measured.study.published.series
-    found: Named = {}
-    for test in "35":
-        took = MEBIBITS / series["throughput"].values[test]
-        busy = took - series["idle_total"].values[test]
-        rtt_s = series["rtt_mean"].values[test] / 1e3
-        found[f"paper_flight_{test}"] = MEBIBITS / busy * rtt_s * 1e6 / 8 / 1448
-    attempts = measured.study.published.numbers["attempts"].value
-    for test in "124":
-        found[f"paper_frames_{test}"] = attempts * series["retransmissions_max"].values[test]
-    return found
-
-
-def _tests(measured: Measured, experiment: str) -> list[str]:
-    return [case for case in measured.study.experiments[experiment].cases if case in "12345"]
-
-
-def _rows(measured: Measured) -> list[Rows]:
-    return measured.study.rows
-
-
-def _verdict(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Verdict:
-    """Verdict on a row of table I, judged by the runs of another case."""
-    target = measured.study.published.series[rows.published].target(test)
-    assert target is not None
-    found = measured.estimate(experiment, case, rows.quantity)
-    return judge(rows.criterion(target), found).verdict
 
 
 def beside(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:
@@ -108,7 +17,7 @@ def beside(measured: Measured, rows: Rows, experiment: str, case: str, test: str
     found: Estimate | None = measured.estimate(experiment, case, rows.quantity)
     if found is None:
         return None
-    held = _verdict(measured, rows, experiment, case, test) is not Verdict.DIFFERS
+    held = verdict(measured, rows, experiment, case, test) is not Verdict.DIFFERS
     where = found.single
     text = f"{'✓ ' if held else ''}{_short(found.mean)}"
     return Noted(text, f"{_short(where.low)}\u00a0… {_short(where.high)}" if where else "")
@@ -142,9 +51,9 @@ def channels(measured: Measured) -> Table:
     )
     for experiment, label in CHANNELS.items():
         row: dict[str, Cell] = {"case": label}
-        for test in _tests(measured, experiment):
+        for test in cases_of(measured, experiment):
             verdicts = [
-                _verdict(measured, rows, experiment, test, test) for rows in _rows(measured)
+                verdict(measured, rows, experiment, test, test) for rows in rows_of(measured)
             ]
             row[f"test_{test}"] = str(len(verdicts) - verdicts.count(Verdict.DIFFERS))
         table.rows.append(row)
@@ -159,7 +68,7 @@ def good(measured: Measured) -> Table:
 
 def _marked(measured: Measured, name: str, title: str) -> Table:
     """Cases of an experiment (names begin with the test), compared with the published values."""
-    by_id = {rows.id: rows for rows in _rows(measured)}
+    by_id = {rows.id: rows for rows in rows_of(measured)}
     series = measured.study.published.series
     columns = [Column("case", "")]
     for key in SHOWN:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retx.plots import style
-from retx.study import Figure, Measured, estimate
+from retx.study import Figure, Measured, estimate, mean_quotient, quotients
 
 from .drawings import LOOKS, PAPER, curve, label, legend, numbers, over_axis, panels, series
-from .values import COUNT, DELAY, LOST, MIXES, ONE, OTHER, READINGS, TCP, TO, UDP, over, quotients
+from .values import COUNT, DELAY, LOST, MIXES, ONE, OTHER, READINGS, TCP, TO, UDP
 
 
 def comparisons(measured: Measured) -> Iterator[Figure]:
@@ -50,7 +50,9 @@ def _gains(measured: Measured) -> Figure:
     axes[0, 0].set_ylim(bottom=0)
     for case in READINGS:
         found = [
-            over(*(measured.values("loss", it, "goodput", at={COUNT: n}) for it in (case, "reno")))
+            mean_quotient(
+                *(measured.values("loss", it, "goodput", at={COUNT: n}) for it in (case, "reno"))
+            )
             for n in LOST.values()
         ]
         curve(axes[0, 1], list(counts), found, LOOKS[case])
@@ -125,7 +127,9 @@ def _chain(measured: Measured) -> Figure:
     over_axis(measured, axes[0, 0], "chain", TO, hops)
     for case in (*READINGS, "frto", "jtcp_like", "prairie_like"):
         found = [
-            over(*(measured.values("chain", it, "goodput", at={TO: to}) for it in (case, "reno")))
+            mean_quotient(
+                *(measured.values("chain", it, "goodput", at={TO: to}) for it in (case, "reno"))
+            )
             for to in hops.values()
         ]
         curve(axes[0, 1], list(hops), found, LOOKS[case])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from retx.study import Measured
+from retx.study import Measured, Named, scaled
 
-from .values import CWND, DELAY, MSS_BYTES, REORDER, SENDER, SHARE, Named, P, mbit, scaled
+from .values import CWND, DELAY, MSS_BYTES, REORDER, SENDER, SHARE, P, mbit
 
 
-def reasons(measured: Measured) -> Named:
+def switch_values(measured: Measured) -> Named:
     """Named values: effects of single changes for the claims that differ."""
     field = measured.estimate("corner_field", "reno")
     found: Named = {"corner_field": scaled(field, 1e-3)}
