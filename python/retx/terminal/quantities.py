@@ -11,12 +11,7 @@ NEXT_PREFIX = 0.9995
 
 def rate(bit_s: float | None) -> str:
     """Rate with three digits: `1.21 Mbit/s`."""
-    if bit_s is None:
-        return "–"
-    for scale, prefix in PREFIXES:
-        if abs(bit_s) >= NEXT_PREFIX * scale:
-            return f"{bit_s / scale:.3g} {prefix}bit/s"
-    return f"{bit_s:.3g} bit/s"
+    return _prefixed(bit_s, "bit/s")
 
 
 def seconds(value: float | None) -> str:
@@ -50,14 +45,18 @@ def mean_count(value: float | None) -> str:
 
 def size(value: float | None) -> str:
     """Text of a number of bytes, with three digits: `65.5 kB`."""
-    if value is None:
-        return "–"
-    for scale, prefix in PREFIXES:
-        if abs(value) >= NEXT_PREFIX * scale:
-            return f"{value / scale:.3g} {prefix}B"
-    return f"{value:.3g} B"
+    return _prefixed(value, "B")
 
 
 def share(value: float | None) -> str:
     """Fraction as a percentage: `17.4 %`."""
     return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def _prefixed(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    for scale, prefix in PREFIXES:
+        if abs(value) >= NEXT_PREFIX * scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
