@@ -176,6 +176,7 @@ def test_a_change_is_checked_with_what_is_compiled_already() -> None:
     assert all(it[2:6] == ["-p", "retx-py", "-p", "retx-link"] for it in rust if it[0] == "cargo")
     assert [it[1] for it in rust if it[0] == "cargo"] == ["clippy", "test"]
     assert build not in rust  # test_tidy reads sources
-    page = changed.commands([Path("docs/how-to/sweep.md"), Path("docs/decisions/0014-the-allocator.md")])
+    pages = ("docs/how-to/sweep.md", "docs/decisions/0014-the-allocator.md")
+    page = changed.commands([Path(it) for it in pages])
     assert build in page
     assert page[-1][-2:] == ["-k", "docs/how-to/sweep.md"]
