@@ -39,7 +39,6 @@ UNIT = re.compile(r"\\s\*\((?P<units>[^)]*)\)\\s\*(?P<rest>[\w/]*)")
 CODE = {"file", "python", "class", "path", "program", "command"}
 """Keys that name files or code, which other tests attack."""
 PARTS = ("queue", "channel", "link", "tcp", "app", "run", "flow")
-RUN = ("duration", "stop", "warmup", "seed", "sample_interval")
 GRACE_S = 3.0
 """CPU time within which a run must stop."""
 WALL_S = 60.0

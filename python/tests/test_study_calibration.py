@@ -16,7 +16,7 @@ from retx.study.calibration import PROMISING, Search
 from retx.study.data import StudyError
 from retx.study.held_out import HeldOutCheck, held_out
 from retx.study.library import find
-from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
+from retx.study.openings import FILE, calibrating, load_openings, read_frozen
 from retx.study.requested import KnownPoints
 from retx.study.set_up import at_set_up
 from retx.study.set_up_choice import SetUpChoice, search_findings
@@ -169,7 +169,9 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     path = search(toy).freeze(found.number)
     study = load(str(toy))
     assert path.name == "base.toml"
-    assert read_base(study) == found.values
+    frozen = read_frozen(study)
+    assert frozen is not None
+    assert frozen["value"] == found.values
     assert (toy / "front.csv").read_text().startswith("trial,kind,agree,bends,breaks,rate,delay,T ")
     plan = Plan("quick", threads=1)
     base = at_set_up(study, None, plan, toy.parent / "out")
@@ -184,7 +186,7 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     assert default.experiments["sizes"].set["link.cloud.delay"] == "5 ms"
     (toy / "open.toml").write_text(OPEN.replace("250 ms", "300 ms"))
     with pytest.raises(StudyError, match="frozen for other open parameters"):
-        read_base(load(str(toy)))
+        read_frozen(load(str(toy)))
 
 
 def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:

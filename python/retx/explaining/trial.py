@@ -32,11 +32,6 @@ class Gain:
     high: float | None
     draws: int
 
-    @property
-    def is_certain(self) -> bool:
-        """True if the interval lies above 1."""
-        return self.low is not None and self.low > 1
-
 
 def gain_of(ratios: list[float]) -> Gain:
     """Mean and interval of ratios."""

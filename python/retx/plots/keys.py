@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from retx import _native
-from retx.plots.labels import Label, axis
+from retx.plots.labels import Label, axis, words
 from retx.scenarios.varied import CHOSEN_BY
 
 TABLES = {"link": "LinkTable", "flow": "FlowTable", "wlan": "WlanTable"}
@@ -79,7 +79,7 @@ def _meaning(
         texts = [text for name, text in _properties(section).items() if name == last and text]
     found = {_clause(text) for text in texts}
     # If models differ in the meaning of the name, the label is the name itself.
-    return found.pop() if len(found) == 1 else (_words(" ".join([*inner[-1:], last])), "")
+    return found.pop() if len(found) == 1 else (words(" ".join([*inner[-1:], last])), "")
 
 
 def _inner(rest: Sequence[str]) -> list[str]:
@@ -136,10 +136,6 @@ def _clause(text: str) -> tuple[str, str]:
         clause[:1].lower() + clause[1:] if clause[1:2].islower() or clause[1:2] == " " else clause
     )
     return small.rstrip(","), unit[1] if unit else ""
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 @cache

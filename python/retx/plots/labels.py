@@ -72,9 +72,10 @@ def axis(name: str, values: Iterable[float | None]) -> tuple[float, str]:
             largest = max((abs(value) for value in values if value and isfinite(value)), default=1)
             # The largest unit in which the largest value is at least 1.
             scale, unit = next((one for one in scales if largest >= one[0]), scales[-1])
-            return scale, f"{_words(name.removesuffix(f'_{suffix}'))} ({unit})"
-    return 1.0, name if "." in name else _words(name)
+            return scale, f"{words(name.removesuffix(f'_{suffix}'))} ({unit})"
+    return 1.0, name if "." in name else words(name)
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """Name of a column or key with spaces."""
     return name.replace("_", " ")

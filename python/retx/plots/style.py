@@ -59,7 +59,6 @@ LOW_INCHES = 2.5
 COLUMN_CHARACTERS = 44
 """Characters of a legend that fit into a column."""
 PANEL_INCHES = 2.6
-DPI = 150
 MOST_COLUMNS = 5
 """Maximum number of columns of a legend."""
 CHARACTER, AROUND = 4.4, 30.0

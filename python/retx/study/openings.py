@@ -305,16 +305,6 @@ def digest(study: Study) -> str:
     return hashlib.sha256(given.encode()).hexdigest()[:DIGEST_DIGITS]
 
 
-def read_base(study: Study) -> Values | None:
-    """The frozen set-up of a study; None without one.
-
-    Raises:
-        StudyError: The file was frozen for other open parameters or other claims.
-    """
-    found = read_frozen(study)
-    return None if found is None else dict(found["value"])
-
-
 def read_frozen(study: Study) -> dict[str, Any] | None:
     """Content of `base.toml`; None if there is none.
 
