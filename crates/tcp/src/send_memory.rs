@@ -4,8 +4,9 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
 //! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`),
 //! `net/core/stream.c` (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
-//! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts as
-//! limited by the buffer).
+//! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_event_new_data_sent`, which calls
+//! `tcp_check_space` after each burst; `tcp_cwnd_validate`, for the time that counts as limited by
+//! the buffer).
 //!
 //! *Equations.*
 //!
@@ -21,10 +22,11 @@
 //! - *Waiting.* A write that finds the buffer full waits until a third of it is free, and then
 //!   continues. Only a new write may mark samples of the delivery rate as application-limited, not
 //!   one that continues.
-//! - *Buffer.* When a write waits and the congestion window is not full, the buffer grows to 2
-//!   (BBR: 3) · max(10, cwnd, reordering + 1) segments. With an MSS of 1460 bytes, a segment counts
-//!   as 2304 bytes. The maximum is `send_autotuning`; a size fixed by the application never
-//!   changes.
+//! - *Buffer.* Each time a burst has left, and after each acknowledgment, the buffer grows if a
+//!   write waits and the congestion window is not full: to 2 (BBR: 3) · max(10, cwnd,
+//!   reordering + 1) segments. An acknowledgment that permits two bursts thus lets it grow after
+//!   the first. With an MSS of 1460 bytes, a segment counts as 2304 bytes. The maximum is
+//!   `send_autotuning`; a size fixed by the application never changes.
 //!
 //! *Where we differ.* Writes take no time: several of them may follow each other while a short
 //! segment is held back. In the kernel, a program is often still copying when the acknowledgment

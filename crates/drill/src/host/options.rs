@@ -1,6 +1,7 @@
 //! Setting and reading socket options.
 
 use super::calls::{Fault, bad_descriptor};
+use super::settings::SendBuffer;
 use super::stamps::TransmitTimestamps;
 use super::{Errno, Host, Kind, Return};
 use crate::script::SocketOption;
@@ -85,7 +86,8 @@ impl Host {
         let target = &mut self.ends[end];
         match option {
             SocketOption::SendBuffer(bytes) => {
-                target.send_buffer_bytes = 2 * within(*bytes, 2_304, 1 << 29)?;
+                let bytes = 2 * within(*bytes, 2_304, 1 << 29)?;
+                target.send_buffer = SendBuffer { bytes, most: None };
             }
             SocketOption::NoDelay(on) => {
                 target.connection.set_nagle(*on == 0);
@@ -155,8 +157,8 @@ impl Host {
                 SocketOption::Error(error.unwrap_or_default().to_owned())
             }
             SocketOption::SendBuffer(_) => {
-                let bytes = end.map_or(send_buffer, |end| end.send_buffer_bytes);
-                SocketOption::SendBuffer(bytes as i64)
+                let buffer = end.map_or(send_buffer, |end| end.send_buffer);
+                SocketOption::SendBuffer(buffer.bytes as i64)
             }
             SocketOption::ReceiveBuffer(_) => {
                 // Linux reports twice the value that was set.

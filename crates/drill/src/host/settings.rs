@@ -30,6 +30,15 @@ impl From<KeepAliveOption> for KeepAlive {
     }
 }
 
+/// Size of a send buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct SendBuffer {
+    /// Bytes at first.
+    pub bytes: u64,
+    /// Bytes to which the buffer grows (autotuning); `None` if its size is fixed.
+    pub most: Option<u64>,
+}
+
 /// Socket options that are applied to the configuration of a connection, or to its socket; `None`
 /// for options that have not been set.
 #[derive(Debug, Clone)]
@@ -88,7 +97,7 @@ impl Settings {
     ///
     /// # Errors
     /// An unknown congestion control, or an impossible size.
-    pub fn configure(&self, base: &Config) -> Result<(Config, u64), String> {
+    pub fn configure(&self, base: &Config) -> Result<(Config, SendBuffer), String> {
         let mut config = base.clone();
         if let Some(name) = &self.congestion_control {
             // `true`: the name denotes a module of the kernel, as under a Linux preset.
@@ -107,9 +116,13 @@ impl Settings {
                 config.receive_autotuning = None;
             }
         }
-        // An autotuned buffer is represented by its largest size.
-        let largest = config.send_autotuning.take().unwrap_or(config.send_buffer);
-        let send_buffer = self.send_buffer.unwrap_or(largest.bytes(config.mss));
+        let first = config.send_buffer.bytes(config.mss);
+        // As in Linux, `SO_SNDBUF` disables autotuning (`SOCK_SNDBUF_LOCK`).
+        let most = config.send_autotuning.take().filter(|_| self.send_buffer.is_none());
+        let send_buffer = SendBuffer {
+            bytes: self.send_buffer.unwrap_or(first),
+            most: most.map(|size| size.bytes(config.mss)),
+        };
         config.send_buffer = UNBOUNDED;
         config.check().map_err(|error| format!("{}: {}", error.field, error.message))?;
         Ok((config, send_buffer))

@@ -1,7 +1,7 @@
 //! Connection and the state of its socket.
 
 use super::limits::{LimitClocks, unsent_bytes};
-use super::settings::KeepAliveOption;
+use super::settings::{KeepAliveOption, SendBuffer};
 use super::stamps::TransmitTimestamps;
 use super::{Errno, Return, ready};
 use retx_tcp::{Connection, Event, State, Transmit};
@@ -29,8 +29,8 @@ pub struct SocketEnd {
     pub write_shutdown: bool,
     /// Error that the next call returns, if any.
     pub error: Option<Errno>,
-    /// Size of the send buffer, bytes.
-    pub send_buffer_bytes: u64,
+    /// Size of the send buffer.
+    pub send_buffer: SendBuffer,
     /// Counters for `TCP_INFO`.
     pub counters: Counters,
     /// True if packet overhead counts towards the send buffer, as in Linux.
@@ -101,7 +101,7 @@ pub enum ActionCause {
 
 impl SocketEnd {
     /// Creates the socket of a connection.
-    pub fn new(connection: Connection, send_buffer: u64, mss: u32) -> Self {
+    pub fn new(connection: Connection, send_buffer: SendBuffer, mss: u32) -> Self {
         Self {
             connection,
             listener: None,
@@ -111,7 +111,7 @@ impl SocketEnd {
             read_shutdown: false,
             write_shutdown: false,
             error: None,
-            send_buffer_bytes: send_buffer,
+            send_buffer,
             counters: Counters::default(),
             counts_buffer_memory: false,
             mss,
@@ -135,6 +135,7 @@ impl SocketEnd {
 
     /// Updates the socket's state from the connection's events, which are due to `cause`.
     pub fn handle_events(&mut self, now: Time, cause: ActionCause) {
+        let connected = self.connected;
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Connected => {
@@ -168,6 +169,25 @@ impl SocketEnd {
         if let Some(stamps) = &mut self.timestamps {
             stamps.on_acknowledged(now, acknowledged);
         }
+        let opened = self.connected && !connected;
+        if opened || matches!(cause, ActionCause::Segment(_)) {
+            self.grow_send_buffer(now, opened);
+        }
+    }
+
+    /// Lets the send buffer grow before the connection sends, if the handshake is complete
+    /// (`tcp_init_buffer_space`) or a write waits (`tcp_check_space`), and wakes the write.
+    fn grow_send_buffer(&mut self, now: Time, opened: bool) {
+        let SendBuffer { bytes, most: Some(most) } = self.send_buffer else { return };
+        if !opened && !self.found_buffer_full {
+            return;
+        }
+        if opened || self.connection.lets_send_buffer_grow(now) {
+            self.send_buffer.bytes = bytes.max(self.connection.wanted_send_memory().min(most));
+        }
+        if self.found_buffer_full {
+            self.wake_waiters(now);
+        }
     }
 
     /// Wakes calls that wait for data or for space in the send buffer, and updates the times in
@@ -192,7 +212,7 @@ impl SocketEnd {
     fn has_room(&self) -> bool {
         let used = self.used();
         let unsent = unsent_bytes(&self.connection);
-        let room = self.send_buffer_bytes.saturating_sub(used);
+        let room = self.send_buffer.bytes.saturating_sub(used);
         let enough = if self.counts_buffer_memory { room >= used / 2 } else { room > 0 };
         enough && self.unsent_low_water.is_none_or(|low| 2 * unsent < low)
     }
@@ -260,7 +280,7 @@ impl SocketEnd {
     /// may be started while the limit is not reached, and is then filled even beyond the limit
     /// (`tcp_sendmsg_locked`).
     pub fn writable_bytes(&self, bytes: u64) -> u64 {
-        let room = self.send_buffer_bytes.saturating_sub(self.used());
+        let room = self.send_buffer.bytes.saturating_sub(self.used());
         let bytes = if self.counts_buffer_memory { bytes } else { bytes.min(room) };
         if !self.counts_buffer_memory && self.unsent_low_water.is_none() {
             return bytes;

@@ -171,14 +171,15 @@ fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     })
 }
 
-/// Replaces the placeholder [`sysctl::LARGEST_RECEIVE_BUFFER`] in changes by the field that this
-/// TCP has.
+/// Replaces placeholders in changes (see [`sysctl::LARGEST`]) by the fields that this TCP has.
 fn renamed_for(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
-    let grows = config.receive_autotuning.is_some();
-    let field = if grows { "receive_autotuning" } else { "receive_buffer" };
     for (name, _) in &mut changes {
-        if name == sysctl::LARGEST_RECEIVE_BUFFER {
-            field.clone_into(name);
+        if let Some(direction) = name.strip_suffix(sysctl::LARGEST) {
+            let grows = match direction {
+                "send" => config.send_autotuning.is_some(),
+                _ => config.receive_autotuning.is_some(),
+            };
+            *name = format!("{direction}_{}", if grows { "autotuning" } else { "buffer" });
         }
     }
     changes

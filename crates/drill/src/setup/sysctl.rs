@@ -42,10 +42,8 @@ enum Meaning {
     SynRetries,
     /// Numeric field with this name, in this unit.
     Number(&'static str, &'static str),
-    /// `min default max` in bytes: the third number is the value of this field.
-    LargestBytes(&'static str),
-    /// `min default max` of the receive buffer in bytes, see [`LARGEST_RECEIVE_BUFFER`].
-    ReceiveMemory,
+    /// `min default max` in bytes of the buffer with this name, see [`LARGEST`].
+    Memory(&'static str),
     /// The preset determines the behaviour, so only the values with which Linux behaves like the
     /// preset `linux` are accepted.
     Only(&'static [&'static str]),
@@ -56,8 +54,7 @@ enum Meaning {
 }
 
 use Meaning::{
-    CongestionControl, Field, LargestBytes, Nothing, Number, Offer, Only, ReceiveMemory, Switch,
-    SynRetries, TailProbe,
+    CongestionControl, Field, Memory, Nothing, Number, Offer, Only, Switch, SynRetries, TailProbe,
 };
 
 const MEANINGS: &[(&str, Meaning)] = &[
@@ -69,8 +66,8 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_reordering", Field("dupack_threshold")),
     ("tcp_rto_min_us", Number("us", "min_rto")),
     ("tcp_rto_max_ms", Number("ms", "max_rto")),
-    ("tcp_rmem", ReceiveMemory),
-    ("tcp_wmem", LargestBytes("send_buffer")),
+    ("tcp_rmem", Memory("receive")),
+    ("tcp_wmem", Memory("send")),
     ("tcp_syn_retries", SynRetries),
     ("tcp_retries2", Field("max_retransmissions")),
     ("tcp_synack_retries", Only(&["5"])),
@@ -94,9 +91,9 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
 
-/// Placeholder for the field `receive_autotuning`, if the TCP has it. Otherwise it denotes
-/// `receive_buffer`: a fixed buffer gets the largest size.
-pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
+/// End of a placeholder such as `send, largest`. It denotes the field `send_autotuning` if the TCP
+/// has it, and otherwise `send_buffer`: a fixed buffer gets the largest size.
+pub const LARGEST: &str = ", largest";
 
 /// Changes that correspond to a setting.
 ///
@@ -133,16 +130,12 @@ pub fn changes_for_sysctl(name: &str, value: &str) -> Result<Vec<Change>, String
             Ok(number) => one(field, format!("{number} {unit}")),
             Err(_) => refuse("expected a whole number"),
         },
-        LargestBytes(field) => match value.split_whitespace().last().map(str::parse::<u64>) {
-            Some(Ok(bytes)) => one(field, bytes.to_string()),
-            _ => refuse("expected three numbers: min default max"),
-        },
-        ReceiveMemory => {
+        Memory(direction) => {
             let numbers: Result<Vec<u64>, _> = value.split_whitespace().map(str::parse).collect();
             match numbers.as_deref() {
                 Ok([_, first, most]) => Ok(vec![
-                    ("receive_buffer".to_owned(), first.to_string()),
-                    (LARGEST_RECEIVE_BUFFER.to_owned(), most.to_string()),
+                    (format!("{direction}_buffer"), first.to_string()),
+                    (format!("{direction}{LARGEST}"), most.to_string()),
                 ]),
                 _ => refuse("expected three numbers: min default max"),
             }

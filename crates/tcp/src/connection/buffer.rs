@@ -15,8 +15,14 @@ impl Sender {
 
     /// Memory of the bytes written and not acknowledged (`sk_wmem_queued`).
     pub fn memory_taken(&self) -> u64 {
+        self.memory_taken_after(0)
+    }
+
+    /// Memory of the bytes written and not acknowledged once a burst of `burst` bytes has left.
+    fn memory_taken_after(&self, burst: u64) -> u64 {
         let bytes = self.written - self.snd_una.max(1).min(self.written);
-        let blocks = self.board.bursts_in_flight() + self.unsent().div_ceil(self.block_size());
+        let bursts = self.board.bursts_in_flight() + u64::from(burst > 0);
+        let blocks = bursts + (self.unsent() - burst).div_ceil(self.block_size());
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
@@ -47,6 +53,10 @@ struct WriteQueue {
     bursts: u64,
     /// Bytes that the windows and pacing still allow to be sent.
     room: u64,
+    /// Bytes that the congestion window still allows.
+    cwnd_room: u64,
+    /// True if the first burst of the last push left room in the congestion window.
+    leaves_room: bool,
     /// Position at which the last block begins.
     tail: u64,
     /// Position after the last byte that was pushed (`pushed_seq`).
@@ -68,12 +78,14 @@ impl WriteQueue {
     fn send(&mut self, bytes: u64) {
         self.unsent -= bytes;
         self.room -= bytes.min(self.room);
+        self.cwnd_room -= bytes.min(self.cwnd_room);
         self.bursts += bytes.div_ceil(self.burst);
     }
 
     /// Sends all data that may be sent (`tcp_push`). Nagle's algorithm holds back a short last
     /// segment.
     fn push(&mut self) {
+        let (unsent, cwnd_room) = (self.unsent, self.cwnd_room);
         let (most, short) = (self.unsent.min(self.room), self.unsent % self.smss);
         if most < self.unsent || short == 0 {
             self.send(most / self.smss * self.smss);
@@ -84,6 +96,8 @@ impl WriteQueue {
             self.holds_short = self.nagle;
         }
         self.pushed = self.written;
+        let first = (unsent - self.unsent).min(self.burst);
+        self.leaves_room = first > 0 && first + self.smss <= cwnd_room;
     }
 
     /// Free bytes in the last block, in which bytes already sent take no space; 0 if all bytes have
@@ -149,6 +163,8 @@ impl Connection {
             bytes: sender.written - sender.snd_una.max(1).min(sender.written),
             bursts: sender.board.bursts_in_flight(),
             room: self.sendable_now(now),
+            cwnd_room: sender.available_cwnd(),
+            leaves_room: false,
             tail: memory.tail,
             pushed: memory.pushed.max(sender.bursts.pushed),
             holds_short: parameters.nagle && last_short > sender.snd_una,
@@ -183,6 +199,11 @@ impl Connection {
             left -= taken;
             memory.unwritten -= taken;
             memory.write_blocked = left > 0 && memory.unwritten > 0;
+            // The push of a write that is about to wait lets the buffer grow, too.
+            if memory.write_blocked && queue.leaves_room {
+                memory.expand(self.wanted_send_memory());
+                memory.write_blocked = memory.is_full(queue.taken());
+            }
         }
         (memory.tail, memory.pushed) = (queue.tail, queue.pushed);
         self.sender.written = queue.written;
@@ -214,8 +235,16 @@ impl Connection {
         }
     }
 
-    /// Size of the send buffer for the congestion window, in bytes of memory.
-    pub(super) fn wanted_send_memory(&self) -> u64 {
+    /// True if the first burst that can be sent now leaves room in the congestion window, so that
+    /// Linux lets an autotuned send buffer grow for a write that waits.
+    pub fn lets_send_buffer_grow(&self, now: Time) -> bool {
+        let sender = &self.sender;
+        self.first_burst(now) + u64::from(sender.window.smss) <= sender.available_cwnd()
+    }
+
+    /// Size of an autotuned send buffer for the congestion window, in bytes of memory
+    /// (`tcp_sndbuf_expand`).
+    pub fn wanted_send_memory(&self) -> u64 {
         let sender = &self.sender;
         let factor = if sender.model_inputs.is_some() { 3 } else { 2 };
         let reordering =
@@ -226,7 +255,7 @@ impl Connection {
     }
 
     /// Continues a waiting write after an acknowledgment if possible (`tcp_check_space`). The
-    /// buffer grows if the data written do not fill the congestion window.
+    /// buffer grows if the first burst that is sent does not fill the congestion window.
     #[inline]
     pub(super) fn check_send_memory(&mut self, now: Time) {
         if self.sender.bursts.memory.is_some_and(|memory| memory.write_blocked) {
@@ -252,9 +281,15 @@ impl Connection {
         }
     }
 
+    /// Number of bytes in the first burst that can be sent now.
+    fn first_burst(&self, now: Time) -> u64 {
+        let burst = if self.parameters.tso { self.tso_goal_bytes() } else { self.segment_size() };
+        self.sender.unsent().min(self.sendable_now(now)).min(burst)
+    }
+
     #[inline(never)]
     fn check_waiting_write(&mut self, now: Time) {
-        let sender = &self.sender;
+        let (sender, first) = (&self.sender, self.first_burst(now));
         // The wanted size is compared before the use of the congestion window, which takes more
         // work to compute.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
@@ -263,13 +298,10 @@ impl Connection {
             if let Some(memory) = &mut self.sender.bursts.memory {
                 memory.sufficient_for = cwnd;
             }
-        } else {
-            let leaves = sender.unsent().min(self.sendable_now(now));
-            if leaves + u64::from(sender.window.smss) <= sender.available_cwnd() {
-                self.expand_send_memory();
-            }
+        } else if self.lets_send_buffer_grow(now) {
+            self.expand_send_memory();
         }
-        let taken = self.sender.memory_taken();
+        let taken = self.sender.memory_taken_after(first);
         if let Some(memory) = &mut self.sender.bursts.memory {
             memory.wake_writer(now, taken);
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Config;
 use crate::connection::testing::{config, open};
 use retx_units::SeqNr;
 
@@ -33,6 +34,8 @@ fn queue(unsent: u64, room: u64) -> WriteQueue {
         bytes: unsent,
         bursts: 0,
         room,
+        cwnd_room: room,
+        leaves_room: false,
         tail: 1,
         pushed: 1,
         holds_short: false,
@@ -67,6 +70,41 @@ fn a_push_sends_whole_segments_and_one_short_end() {
     let mut queue = WriteQueue { nagle: false, ..queue(2_500, 9_000) };
     queue.push();
     assert!(!queue.holds_short, "without Nagle's algorithm nothing is held back");
+}
+
+/// The buffer may grow for a write that is about to wait if the first burst of its push leaves room
+/// for a segment in the congestion window, whatever follows.
+#[test]
+fn the_first_burst_of_a_push_decides_on_growth() {
+    for (unsent, cwnd_room, expected) in [
+        (2_000, 2_999, false),
+        (2_000, 3_000, true),
+        (4_000, 4_000, true),
+        (1_000, 1_999, false),
+        (1_000, 2_000, true),
+        (0, 9_000, false),
+    ] {
+        let mut queue = WriteQueue { cwnd_room, ..queue(unsent, 9_000) };
+        queue.push();
+        assert_eq!(queue.leaves_room, expected, "{unsent} {cwnd_room}");
+    }
+}
+
+/// An acknowledgment that permits one burst, of two segments, fills the congestion window; the first
+/// of two bursts does not (`tcp_event_new_data_sent`). Without TSO, each segment is a burst.
+#[test]
+fn the_first_burst_after_an_acknowledgment_decides_on_growth() {
+    let config = (crate::presets::find("linux").expect("a preset").config)();
+    let grows = |tso, segments| {
+        let mut near = open(&Config { tso, ..config.clone() })[0].clone();
+        near.sender.snd_wnd = 1 << 20;
+        let smss = near.segment_size();
+        near.sender.written = near.sender.snd_nxt + 100 * smss;
+        near.sender.window.cwnd = near.sender.flight_size() + segments * smss;
+        near.lets_send_buffer_grow(Time::ZERO)
+    };
+    assert_eq!([2, 4].map(|segments| grows(true, segments)), [false, true]);
+    assert_eq!([1, 2].map(|segments| grows(false, segments)), [false, true]);
 }
 
 /// Each waiting block takes the memory overhead of a packet, and so does each burst in flight.
