@@ -90,8 +90,8 @@ fn the_first_burst_of_a_push_decides_on_growth() {
     }
 }
 
-/// An acknowledgment that permits one burst, of two segments, fills the congestion window; the first
-/// of two bursts does not (`tcp_event_new_data_sent`). Without TSO, each segment is a burst.
+/// An acknowledgment that permits one burst, of two segments, fills the congestion window; the
+/// first of two bursts does not (`tcp_event_new_data_sent`). Without TSO, each segment is a burst.
 #[test]
 fn the_first_burst_after_an_acknowledgment_decides_on_growth() {
     let config = (crate::presets::find("linux").expect("a preset").config)();
