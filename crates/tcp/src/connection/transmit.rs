@@ -34,7 +34,7 @@ impl Connection {
             *to = Transmit {
                 segment: *segment,
                 ecn: self.ecn.ecn_field(),
-                position: self.sender.snd_nxt,
+                position: self.sender.ack_position(),
                 retransmission: false,
             };
             return true;

@@ -438,3 +438,24 @@ fn a_timer_takes_no_room_back() {
 fn position(names: &[&str], name: &str) -> usize {
     names.iter().position(|it| *it == name).expect("a registered name")
 }
+
+/// An ACK that was held back lies at the end of the peer's window if data were sent beyond it, like
+/// every other ACK (the rig compares the position of each segment with its sequence number).
+#[test]
+fn a_held_ack_lies_in_the_window() {
+    let mut pair = run(&Case {
+        seed: 18_258_535_171_790_377_826,
+        trouble: Trouble { loss: 0.324_594_233, duplication: 0.0, reordering: 0.150_489_657 },
+        preset: PRESETS.iter().position(|preset| preset.name == "linux").expect("a preset"),
+        detection: 0,
+        spurious: 0,
+        control: 0,
+        mss: 40,
+        buffer: 664,
+        bytes: [2_305, 2_169],
+        reads: u64::MAX,
+        iss: [0, u32::MAX - 30_000],
+        switches: 32,
+    });
+    pair.drive(seconds(3_600.0));
+}
