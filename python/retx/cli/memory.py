@@ -45,9 +45,12 @@ def guard_imports() -> None:
     except ModuleNotFoundError:  # Windows has no such limits
         return
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        # OpenBLAS starts a thread for each core by default, and each thread takes memory. One
-        # thread is sufficient for our small tables.
+        # Each thread of a library takes memory, and by default there is one for each core. One is
+        # sufficient for our small tables. The allocator of polars repeats its attempts to start
+        # threads of its own, and a process that fails to start them may hang.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
+        os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:false")
         sys.meta_path.insert(0, _Room())
 
 
