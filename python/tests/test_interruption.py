@@ -101,8 +101,7 @@ def test_a_million_flows_answer_an_interrupt_at_once(
     """Without waiting until the flows are built, counted or freed.
 
     The interrupt comes after this share of the whole run's CPU time. The main thread waits 50 ms
-    for the run to end, and may take 200 ms of CPU: other work on the machine
-    makes the same code take longer.
+    for the run to end, and may take 50 ms of CPU: how long it waits for a core is not ours.
     """
     path, whole_s = many
     for later in (1.0, 0.8, 0.6):
@@ -117,7 +116,7 @@ def test_a_million_flows_answer_an_interrupt_at_once(
     run.send_signal(signal.SIGINT)
     assert run.stderr is not None
     assert run.stderr.readline() == "interrupted\n"
-    assert cpu_s(of_main) - before < 0.2
+    assert cpu_s(of_main) - before < 0.05
     run.communicate()
     assert run.returncode == 130
 

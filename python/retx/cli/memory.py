@@ -20,7 +20,8 @@ NEEDED_BYTES = {"polars": 1152 << 20, "numpy": 128 << 20, "scipy": 320 << 20}
 """Address space that must be free to import a library. The measured need is 390, 80 and 150 MB,
 with one thread of BLAS; the rest is for memory that threads take later. For each thread of polars,
 glibc may reserve 128 MB; without this memory it aborts the process with messages of its own, or
-hangs. A figure was drawn in each of 16 tries with 1.3 GB in all, but not in each with 1.05 GB.
+hangs. A figure was drawn in each of 16 tries with 1.3 or 1.4 GB in all, but not in each with
+1.05 GB.
 """
 
 
@@ -47,11 +48,9 @@ def guard_imports() -> None:
         return
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         # Each thread of a library takes memory, and by default there is one for each core. One is
-        # sufficient for our small tables. The allocator of polars repeats its attempts to start
-        # threads of its own, and a process that fails to start them may hang.
+        # sufficient for our small tables.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
-        os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:false")
         sys.meta_path.insert(0, _Room())
 
 

@@ -18,7 +18,8 @@ impl Sender {
         self.memory_taken_after(0)
     }
 
-    /// Memory of the bytes written and not acknowledged once a burst of `burst` bytes has left.
+    /// Memory of the bytes written and not acknowledged once a burst of `burst` bytes has left,
+    /// which is not less than before.
     fn memory_taken_after(&self, burst: u64) -> u64 {
         let bytes = self.written - self.snd_una.max(1).min(self.written);
         let bursts = self.board.bursts_in_flight() + u64::from(burst > 0);
@@ -289,7 +290,7 @@ impl Connection {
 
     #[inline(never)]
     fn check_waiting_write(&mut self, now: Time) {
-        let (sender, first) = (&self.sender, self.first_burst(now));
+        let sender = &self.sender;
         // The wanted size is compared before the use of the congestion window, which takes more
         // work to compute.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
@@ -301,9 +302,13 @@ impl Connection {
         } else if self.lets_send_buffer_grow(now) {
             self.expand_send_memory();
         }
-        let taken = self.sender.memory_taken_after(first);
-        if let Some(memory) = &mut self.sender.bursts.memory {
-            memory.wake_writer(now, taken);
+        // The first burst is counted only where the write may continue without it.
+        let before = self.sender.memory_taken();
+        if self.sender.bursts.memory.is_some_and(|memory| !memory.is_crowded(before)) {
+            let taken = self.sender.memory_taken_after(self.first_burst(now));
+            if let Some(memory) = &mut self.sender.bursts.memory {
+                memory.wake_writer(now, taken);
+            }
         }
     }
 
