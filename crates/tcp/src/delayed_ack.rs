@@ -32,6 +32,9 @@ use retx_units::{Duration, Time};
 const QUICK_MAX: u64 = 16;
 /// Shortest delay (TCP_ATO_MIN, TCP_DELACK_MIN).
 const WAIT_MIN: Duration = Duration::from_millis(40);
+/// Least time between two answers to segments without data that are dropped
+/// (sysctl_tcp_invalid_ratelimit).
+const ANSWER_GAP: Duration = Duration::from_millis(500);
 /// Assumed segment size before the first segment (TCP_MSS_DEFAULT), bytes.
 const FIRST_GUESS: u32 = 536;
 /// Smallest segment that may count as full (TCP_MIN_MSS), bytes.
@@ -216,6 +219,18 @@ impl PendingAck {
             linux.interactive = false;
             linux.wait = WAIT_MIN;
         }
+    }
+
+    /// True if a segment that is dropped and has no data may be answered. Linux answers none within
+    /// half a second of the last such answer (`tcp_oow_rate_limited`).
+    pub fn may_answer(&mut self, now: Time) -> bool {
+        self.linux.as_mut().is_none_or(|linux| {
+            let may = linux.answered.is_none_or(|at| now.since(at) >= ANSWER_GAP);
+            if may {
+                linux.answered = Some(now);
+            }
+            may
+        })
     }
 
     /// True if an ACK is due after the application has read: more than a full segment is

@@ -166,21 +166,19 @@ impl Connection {
     /// First check of §3.10.7.4, after PAWS (RFC 7323 §5.3): true if any part of the segment lies
     /// inside the receive window. A segment that fails is answered by an ACK.
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
-        let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
-            // Linux tolerates one tick (`TCP_PAWS_WINDOW`).
-            let slack = i32::from(receiver.pending.is_linux());
             match segment.options.timestamps {
                 // RFC 7323 §3.2: once negotiated, segments without the option should be dropped;
                 // Linux accepts them (`tcp_validate_incoming` asks for `saw_tstamp`).
                 None if !self.sender.loss_detection.as_linux() => return false,
-                Some(it) if (it.value.wrapping_sub(receiver.ts_recent) as i32) < -slack => {
-                    receiver.ack_now = true;
+                Some(it) if self.is_too_old(segment, it.value, position) => {
+                    self.answer_old_timestamp(now, segment, position);
                     return false;
                 }
                 _ => {}
             }
         }
+        let receiver = &mut self.receiver;
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.right_edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
@@ -207,13 +205,7 @@ impl Connection {
                 self.handle_repeated_syn();
             }
         } else if !segment.flags.contains(Flags::RST) {
-            self.receiver.ack_now = true;
-            if end <= next && position > 0 {
-                let right = position + i64::from(segment.payload_bytes);
-                self.receiver.note_duplicate(position as u64, right as u64);
-                let known = self.receiver.advertised_window();
-                self.receiver.pending.on_repeated_data(known);
-            }
+            self.answer_unacceptable(now, segment, position);
             // RFC 9293 §3.10.7.4 restarts TIME-WAIT at a repeated FIN; data before it also show
             // that the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
             if self.state == State::TimeWait && segment.seq_len() > 0 {

@@ -40,6 +40,7 @@ mod testing;
 mod tests;
 mod timeout;
 mod transmit;
+mod unacceptable;
 mod undo;
 mod usage;
 mod validation;

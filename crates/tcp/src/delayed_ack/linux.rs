@@ -28,6 +28,8 @@ pub(super) struct LinuxAckState {
     pub pushed: [bool; 2],
     /// True if this end responds to data (pingpong): ACKs can be piggybacked.
     pub interactive: bool,
+    /// Time of the last answer to a dropped segment without data (last_oow_ack_time).
+    pub answered: Option<Time>,
 }
 
 impl LinuxAckState {
@@ -41,6 +43,7 @@ impl LinuxAckState {
             last_short_size: 0,
             pushed: [false; 2],
             interactive: false,
+            answered: None,
         }
     }
 
