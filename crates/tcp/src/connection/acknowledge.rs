@@ -2,6 +2,7 @@
 //! control.
 
 use super::recover::Progress;
+use super::timeout::ProbeRestart;
 use super::{Connection, Event};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, CongestionControl};
@@ -338,7 +339,8 @@ impl Connection {
                 self.restart_retransmit_timer(now);
             }
         }
-        self.schedule_loss_detection(now, is_new);
+        let restart = if is_new { ProbeRestart::Acknowledged } else { ProbeRestart::None };
+        self.schedule_loss_detection(now, restart);
     }
 
     /// Ends the loss state of a timeout once everything sent before it is acknowledged.

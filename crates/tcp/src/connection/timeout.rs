@@ -9,7 +9,7 @@ use crate::loss_cause::Cause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
 use crate::timers::Timers;
-use retx_units::Time;
+use retx_units::{Duration, Time};
 
 impl Connection {
     /// True if the timers due by `now` only open the pacing gate, for new data or for segments that
@@ -50,7 +50,7 @@ impl Connection {
             let delivered = if begins { sender.window.smss.into() } else { 0 };
             self.react_with_model(now, reaction, Progress::default());
             self.apply_rate_reduction(Progress { delivered, ..Progress::default() }, false);
-            self.schedule_loss_detection(now, false);
+            self.schedule_loss_detection(now, ProbeRestart::None);
         }
         if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
             // RFC 8985 §7.3: after the attempt to probe, the retransmission timer is restarted,
@@ -204,9 +204,8 @@ impl Connection {
         self.timers.set(|rare| &mut rare.persist, deadline);
     }
 
-    /// Sets the timers of loss detection after an acknowledgment or a transmission. The probe timer
-    /// restarts when new data are sent or acknowledged (RFC 8985 §7.2).
-    pub(super) fn schedule_loss_detection(&mut self, now: Time, progress: bool) {
+    /// Sets the timers of loss detection after an acknowledgment or a transmission.
+    pub(super) fn schedule_loss_detection(&mut self, now: Time, restart: ProbeRestart) {
         let sender = &self.sender;
         if !sender.selective || sender.without_times {
             return;
@@ -228,18 +227,40 @@ impl Connection {
             self.deadline(now, reordering.since(now))
         };
         self.timers.set(|rare| &mut rare.reordering, reordering);
-        if progress {
+        if restart != ProbeRestart::None {
             // A probe that pacing has delayed until now is rescheduled, too.
             self.sender.tail_probe_due = false;
         }
         let probe = match wait {
-            // RFC 8985 §7.2: never later than the RTO would fire.
-            Some(wait) if progress => {
-                self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
-            }
-            Some(_) => self.timers.rare.tail_loss_probe,
+            Some(_) if restart == ProbeRestart::None => self.timers.rare.tail_loss_probe,
+            Some(wait) => self.probe_deadline(now, wait, restart),
             None => Time::NEVER,
         };
         self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
     }
+
+    /// Time of a tail loss probe that is due after `wait`: not after the timeout (RFC 8985 §7.2).
+    /// After a transmission Linux counts the timeout from when the first segment in flight was
+    /// sent, not from when the timer was restarted (`tcp_rto_delta_us`).
+    pub(super) fn probe_deadline(&self, now: Time, wait: Duration, restart: ProbeRestart) -> Time {
+        let mut wait = wait + self.pacing_delay(now);
+        if restart == ProbeRestart::Sent && self.sender.loss_detection.as_linux() {
+            let sent = self.sender.board.first_sent().unwrap_or(now);
+            let timeout = (sent + self.rto()).since(now);
+            if !timeout.is_zero() {
+                wait = wait.min(timeout);
+            }
+        }
+        self.deadline(now, wait).min(self.timers.retransmit)
+    }
+}
+
+/// What restarts the timer of the tail loss probe (RFC 8985 §7.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProbeRestart {
+    None,
+    /// New data were acknowledged.
+    Acknowledged,
+    /// New data were sent.
+    Sent,
 }

@@ -1,6 +1,7 @@
 //! Choice of the next segment to send.
 
 use super::sender::Timed;
+use super::timeout::ProbeRestart;
 use super::{Connection, State, Transmit};
 use crate::Push;
 use crate::congestion_control::Sent;
@@ -374,7 +375,8 @@ impl Connection {
             }
             self.timers.retransmit = self.deadline(now, wait);
         }
-        self.schedule_loss_detection(now, !retransmission);
+        let restart = if retransmission { ProbeRestart::None } else { ProbeRestart::Sent };
+        self.schedule_loss_detection(now, restart);
         if !retransmission {
             self.note_idle_window(now, right);
         }

@@ -15,6 +15,7 @@ use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent, call_cubic_directly};
 use crate::connection::outgoing::Outcome;
 use crate::connection::sender::Timed;
+use crate::connection::timeout::ProbeRestart;
 use crate::connection::{PlainTransmit, Transmit};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
@@ -192,7 +193,7 @@ impl Connection {
         sender.grow(ack, false);
         self.update_model_in_order(ack, taken);
         self.restart_retransmit_timer(now);
-        self.schedule_probe(now, ack.srtt);
+        self.schedule_probe(now, ack.srtt, ProbeRestart::Acknowledged);
     }
 
     /// Evaluates the RTT sample of an acknowledgment as [`Connection::sample_rtt`] does.
@@ -220,7 +221,7 @@ impl Connection {
 
     /// Schedules the tail loss probe after new data were acknowledged or sent.
     #[inline(always)]
-    fn schedule_probe(&mut self, now: Time, srtt: Option<Duration>) {
+    fn schedule_probe(&mut self, now: Time, srtt: Option<Duration>, restart: ProbeRestart) {
         let sender = &self.sender;
         if sender.without_times {
             return;
@@ -230,9 +231,7 @@ impl Connection {
         // If the retransmission timer would expire before the probe, the probe is due at that time,
         // and the retransmission timer acts in place of the probe (RFC 8985 §7.2).
         let wait = if segments == 0 { None } else { sender.loss_detection.probe_timeout(&flight) };
-        let probe = wait.map_or(Time::NEVER, |wait| {
-            self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
-        });
+        let probe = wait.map_or(Time::NEVER, |wait| self.probe_deadline(now, wait, restart));
         self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
     }
 
@@ -357,13 +356,13 @@ impl Connection {
             // In a recovery no probe is scheduled, and another segment sent at this instant has set
             // the reordering timer.
             if !(is_not_first && self.sender.loss_detection.in_recovery()) {
-                self.schedule_loss_detection(now, true);
+                self.schedule_loss_detection(now, ProbeRestart::Sent);
             }
             self.timers.set(|rare| &mut rare.persist, Time::NEVER);
         } else {
             self.note_flight(flight_size, true);
             if !is_scheduled {
-                self.schedule_probe(now, self.sender.estimator.srtt());
+                self.schedule_probe(now, self.sender.estimator.srtt(), ProbeRestart::Sent);
             }
         }
         self.note_idle_window(now, right);
