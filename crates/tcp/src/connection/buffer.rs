@@ -146,11 +146,25 @@ impl Connection {
             return 0;
         }
         self.sender.clear_msg_more();
+        if bytes > 0 && self.receiver.ack_now {
+            self.send_ack_first();
+        }
         if let Some(memory) = &self.sender.bursts.memory {
             // Most calls follow an acknowledgment while an earlier write still waits.
             return if memory.write_blocked { 0 } else { self.write_into_memory(now, bytes) };
         }
         self.sender.write(bytes, self.parameters.send_buffer)
+    }
+
+    /// Called before the application writes or closes while an acknowledgment is due: in Linux it
+    /// has already been sent when the application runs (`__tcp_ack_snd_check`). Unsent data would
+    /// have been sent with it.
+    #[cold]
+    pub(super) fn send_ack_first(&mut self) {
+        if self.receiver.pending.is_linux() && self.sender.snd_nxt == self.sender.write_seq() {
+            self.receiver.acks_first = true;
+            self.recompute_fast_paths();
+        }
     }
 
     /// State of the write queue after all data have been sent that the windows, pacing and deferral

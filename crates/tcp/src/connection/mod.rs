@@ -257,7 +257,12 @@ impl Connection {
         match self.state {
             State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
             // The handshake continues, and the FIN waits for it.
-            _ => self.sender.fin_queued = true,
+            _ => {
+                if self.receiver.ack_now {
+                    self.send_ack_first();
+                }
+                self.sender.fin_queued = true;
+            }
         }
         self.recompute_fast_paths();
     }
