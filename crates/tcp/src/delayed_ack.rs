@@ -221,6 +221,18 @@ impl PendingAck {
         }
     }
 
+    /// Makes the due ACK precede data that are written from now on.
+    pub fn send_first(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.goes_first = true;
+        }
+    }
+
+    /// True if the due ACK precedes data.
+    pub fn goes_first(&self) -> bool {
+        self.linux.as_ref().is_some_and(|linux| linux.goes_first)
+    }
+
     /// True if a segment that is dropped and has no data may be answered. Linux answers none within
     /// half a second of the last such answer (`tcp_oow_rate_limited`).
     pub fn may_answer(&mut self, now: Time) -> bool {

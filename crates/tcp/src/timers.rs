@@ -24,6 +24,8 @@ pub(crate) struct Rare {
     pub reordering: Time,
     /// Tail loss probe (RFC 8985 §7.2).
     pub tail_loss_probe: Time,
+    /// True if an acknowledgment has set the deadline of the tail loss probe, not data sent since.
+    pub probe_follows_ack: bool,
     /// Opening of the pacing gate.
     pub pacing: Time,
     /// Acknowledgment of several segments beyond a gap.
@@ -45,6 +47,7 @@ impl LazyDefault for Rare {
         persist: Time::NEVER,
         reordering: Time::NEVER,
         tail_loss_probe: Time::NEVER,
+        probe_follows_ack: false,
         pacing: Time::NEVER,
         compressed_ack: Time::NEVER,
         time_wait: Time::NEVER,

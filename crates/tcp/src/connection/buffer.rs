@@ -156,13 +156,16 @@ impl Connection {
         self.sender.write(bytes, self.parameters.send_buffer)
     }
 
-    /// Called before the application writes or closes while an acknowledgment is due: in Linux it
-    /// has already been sent when the application runs (`__tcp_ack_snd_check`). Unsent data would
-    /// have been sent with it.
+    /// Called before the application writes or closes. In Linux a due acknowledgment has been sent
+    /// before the application runs (`__tcp_ack_snd_check`), with unsent data if there were any.
     #[cold]
     pub(super) fn send_ack_first(&mut self) {
-        if self.receiver.pending.is_linux() && self.sender.snd_nxt == self.sender.write_seq() {
-            self.receiver.acks_first = true;
+        let receiver = &self.receiver;
+        if !receiver.ack_now || !receiver.pending.is_linux() {
+            return;
+        }
+        if self.sender.snd_nxt == self.sender.write_seq() {
+            self.receiver.pending.send_first();
             self.recompute_fast_paths();
         }
     }

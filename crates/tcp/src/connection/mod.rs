@@ -258,9 +258,7 @@ impl Connection {
             State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
             // The handshake continues, and the FIN waits for it.
             _ => {
-                if self.receiver.ack_now {
-                    self.send_ack_first();
-                }
+                self.send_ack_first();
                 self.sender.fin_queued = true;
             }
         }
@@ -314,12 +312,6 @@ impl Connection {
     /// First unacknowledged position (`SND.UNA`).
     pub fn snd_una(&self) -> u64 {
         self.sender.snd_una
-    }
-
-    /// Start of the segment that a tail loss probe has retransmitted, until it is known whether the
-    /// probe has repaired a loss.
-    pub fn open_probe(&self) -> Option<u64> {
-        self.sender.loss_detection.open_probe()
     }
 
     /// Position after the last byte ever sent.

@@ -57,8 +57,6 @@ pub(crate) struct Receiver {
     pub advertised_field: u16,
     /// True if an acknowledgment is due now.
     pub ack_now: bool,
-    /// True if this acknowledgment is sent before data that were written since it is due.
-    pub acks_first: bool,
     /// True if the timestamp of the last segment is echoed again when this segment is repeated.
     echoes_last_again: bool,
     /// Shift of our window field.
@@ -107,7 +105,6 @@ impl Receiver {
             pending: PendingAck::new(&config.delayed_ack),
             compression: Lazy::NONE,
             ack_now: false,
-            acks_first: false,
             echoes_last_again: timestamps::echoes_last_again(config),
             scaling: false,
             sack: false,
@@ -116,6 +113,11 @@ impl Receiver {
             advertised_at: 0,
             advertised_field: 0,
         }
+    }
+
+    /// True if a due acknowledgment precedes data.
+    pub fn ack_goes_first(&self) -> bool {
+        self.ack_now && self.pending.goes_first()
     }
 
     /// Bytes received in order and not read yet. A FIN occupies a position, but is not a byte to

@@ -56,6 +56,12 @@ impl Connection {
         Chunk { position, length: most, fin: false }
     }
 
+    /// Start of the segment that a tail loss probe has retransmitted, until it is known whether the
+    /// probe has repaired a loss.
+    pub fn open_probe(&self) -> Option<u64> {
+        self.sender.loss_detection.open_probe()
+    }
+
     /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer's window
     /// permits them, otherwise the last segment again. Restarts the retransmission timer.
     pub(super) fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {

@@ -242,7 +242,13 @@ impl Connection {
     /// Time of a tail loss probe that is due after `wait`: not after the timeout (RFC 8985 §7.2).
     /// After a transmission Linux counts the timeout from when the first segment in flight was
     /// sent, not from when the timer was restarted (`tcp_rto_delta_us`).
-    pub(super) fn probe_deadline(&self, now: Time, wait: Duration, restart: ProbeRestart) -> Time {
+    pub(super) fn probe_deadline(
+        &mut self,
+        now: Time,
+        wait: Duration,
+        restart: ProbeRestart,
+    ) -> Time {
+        self.timers.rare.probe_follows_ack = restart == ProbeRestart::Acknowledged;
         let mut wait = wait + self.pacing_delay(now);
         if restart == ProbeRestart::Sent && self.sender.loss_detection.as_linux() {
             let sent = self.sender.board.first_sent().unwrap_or(now);
@@ -255,7 +261,7 @@ impl Connection {
     }
 }
 
-/// What restarts the timer of the tail loss probe (RFC 8985 §7.2).
+/// Event that restarts the timer of the tail loss probe (RFC 8985 §7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeRestart {
     None,

@@ -50,7 +50,7 @@ impl Connection {
                 return due;
             }
             State::TimeWait | State::FinWait2 if !self.sender.keepalive_due() => {}
-            _ if self.sender.is_quiescent() || std::mem::take(&mut self.receiver.acks_first) => {}
+            _ if self.sender.is_quiescent() || self.receiver.ack_goes_first() => {}
             _ => {
                 if self.send_data(now, to) {
                     return true;

@@ -28,6 +28,8 @@ pub(super) struct LinuxAckState {
     pub pushed: [bool; 2],
     /// True if this end responds to data (pingpong): ACKs can be piggybacked.
     pub interactive: bool,
+    /// True if the due ACK is sent before data that have been written since it is due.
+    pub goes_first: bool,
     /// Time of the last answer to a dropped segment without data (last_oow_ack_time).
     pub answered: Option<Time>,
 }
@@ -43,6 +45,7 @@ impl LinuxAckState {
             last_short_size: 0,
             pushed: [false; 2],
             interactive: false,
+            goes_first: false,
             answered: None,
         }
     }
@@ -136,6 +139,7 @@ impl LinuxAckState {
 
     #[inline(never)]
     pub fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
+        self.goes_first = false;
         if waited && self.quick_acks > 0 {
             self.quick_acks -= 1;
             if self.quick_acks == 0 {

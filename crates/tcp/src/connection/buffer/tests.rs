@@ -1,6 +1,7 @@
 use super::*;
 use crate::Config;
-use crate::connection::testing::{config, open};
+use crate::connection::testing::{at, config, open, pass, sent_by};
+use crate::connection::{State, Transmit};
 use retx_units::SeqNr;
 
 /// `tcp_cwnd_validate`: the send buffer is the limit if all written data have been sent
@@ -183,4 +184,34 @@ fn a_closed_direction_takes_no_data() {
     assert_eq!((taken(State::Established, false), taken(State::Established, true)), (10, 0));
     assert_eq!([State::Closed, State::TimeWait].map(|state| taken(state, false)), [0, 0]);
     assert_eq!([State::CloseWait, State::SynSent].map(|state| taken(state, false)), [10, 10]);
+}
+
+/// `__tcp_ack_snd_check`: Linux acknowledges a request before the application answers it or closes
+/// the connection. Data that were waiting for the acknowledged window carry the acknowledgment.
+#[test]
+fn a_due_acknowledgment_goes_before_the_answer() {
+    let lengths = |preset: &str, acts: &dyn Fn(&mut Connection)| {
+        let [mut near, mut far] = open(&config(preset));
+        near.write(at(40), 2_000);
+        pass(at(40), &mut near, at(50), &mut far);
+        far.read(u64::MAX);
+        acts(&mut far);
+        let lengths = |sent: Vec<Transmit>| {
+            sent.iter().map(|it| it.segment.payload_bytes).collect::<Vec<_>>()
+        };
+        (lengths(sent_by(&mut far, at(50))), far.state())
+    };
+    let answers = |far: &mut Connection| assert_eq!(far.write(at(50), 900), 900);
+    assert_eq!(lengths("linux", &answers), (vec![0, 900], State::Established));
+    assert_eq!(lengths("sack", &answers), (vec![900], State::Established));
+    let closes = |far: &mut Connection| far.close();
+    assert_eq!(lengths("linux", &closes), (vec![0, 0], State::FinWait1));
+    assert_eq!(lengths("sack", &closes), (vec![0], State::FinWait1));
+    let waited = |far: &mut Connection| {
+        far.receiver.ack_now = false;
+        far.write(at(50), 900);
+        far.receiver.ack_now = true;
+        far.write(at(50), 900);
+    };
+    assert_eq!(lengths("linux", &waited), (vec![988, 812], State::Established));
 }

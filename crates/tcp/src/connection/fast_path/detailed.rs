@@ -336,11 +336,12 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
-        // A probe scheduled for another segment of this instant keeps its time, unless data are
-        // paced. A lone segment has another timeout, which allows for a delayed ACK.
+        // A probe scheduled for another segment sent at this instant keeps its time, unless data
+        // are paced. A lone segment has another timeout, which allows for a delayed ACK.
         let is_not_first = sender.last_sent == now;
         let stays = is_not_first && sender.board.segments() > 2;
-        let is_scheduled = stays && sender.pacer.is_none();
+        let stays = stays && sender.pacer.is_none();
+        let is_scheduled = stays && !self.timers.rare.probe_follows_ack;
         sender.last_sent = now;
         let flight_size = right - sender.snd_una;
         if self.fast_paths.observed {

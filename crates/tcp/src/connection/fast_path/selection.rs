@@ -97,7 +97,7 @@ impl Connection {
         self.fast_paths.receiving = Receiving::General;
         self.fast_paths.sending = Sending::General;
         let established = self.state == State::Established && self.reply.is_none();
-        let established = established && !self.receiver.acks_first;
+        let established = established && !self.receiver.ack_goes_first();
         if !established || !self.parameters.use_fast_paths {
             return;
         }
