@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from retx.study import Cell, Column, Measured, Table, Verdict
+from retx.study import Cell, Column, Measured, Table, Verdict, by_case
 
 from .recovery import rwnd_least
-from .switches import LOSSES, LOST, RESENT, SMALL_WINDOW, cost, refilled
+from .switches import DELIVERED, LOSSES, LOST, RESENT, SMALL_WINDOW, cost, refilled
 from .values import POSITIONS
 
 EXACT_S = 0.3
@@ -53,15 +53,7 @@ def open_parameters(measured: Measured) -> Table:
 def dropping(measured: Measured) -> Table:
     """Table of the segments dropped at 1 %, by kind of dropping, window and start."""
     cases = measured.study.experiments["dropping"].cases
-    rows: list[dict[str, Cell]] = [
-        {
-            "case": case.label,
-            "resent": measured.estimate("dropping", name),
-            "lost": measured.estimate("dropping", name, LOST),
-            "small": measured.estimate("dropping", name, SMALL_WINDOW),
-        }
-        for name, case in cases.items()
-    ]
+    quantities = {"resent": RESENT, "lost": LOST, "small": SMALL_WINDOW}
     columns = [
         Column("case", "case"),
         Column("resent", "retransmissions"),
@@ -72,7 +64,7 @@ def dropping(measured: Measured) -> Table:
         "dropping",
         "Dropped packets at 1 %, one setting changed at a time",
         columns,
-        rows,
+        by_case(measured, "dropping", quantities),
         note="The paper's run has 62 retransmissions. Last column: share lost of the segments "
         "sent with fewer than six in flight, divided by that of the others; a window of 3 "
         "MSS never has six.",
@@ -183,14 +175,6 @@ def late_reader(measured: Measured) -> Table:
 def bit_errors(measured: Measured) -> Table:
     """Table of bit error rates; all segments are lost if BER × L is one."""
     cases = measured.study.experiments["bit_errors"].cases
-    rows: list[dict[str, Cell]] = [
-        {
-            "case": case.label,
-            "lost": measured.estimate("bit_errors", name, LOST),
-            "delivered": measured.estimate("bit_errors", name),
-        }
-        for name, case in cases.items()
-    ]
     columns = [
         Column("case", "bit errors"),
         Column("lost", "share of data packets lost"),
@@ -200,7 +184,7 @@ def bit_errors(measured: Measured) -> Table:
         "bit_errors",
         "A bit error rate at which BER × L is one",
         columns,
-        rows,
+        by_case(measured, "bit_errors", {"lost": LOST, "delivered": DELIVERED}),
         note="Downloads that end after 2700 s at the latest. If every packet of the server is "
         "lost, no connection opens.",
         commands=[measured.command("bit_errors", name) for name in cases],

@@ -7,6 +7,7 @@ from retx.study import Measured, Named
 from .recovery import Refill, refill, rwnd_least
 
 RESENT = "flow.download.segments_retransmitted"
+DELIVERED = "flow.download.bytes_delivered"
 LOST = "lost"
 SMALL_WINDOW = "lost_small_window_times"
 
