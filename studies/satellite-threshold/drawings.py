@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,26 +123,9 @@ def _windows(measured: Measured, case: str, number: str, title: str) -> Figure:
 
 def _curves(measured: Measured, count: int, number: str) -> Figure:
     """Throughput against the threshold, for three readings of the rule."""
-    runs = Runs(measured, "threshold")
-    figure = style.Figure(figsize=(5.2, 5.2), layout="constrained")
-    panels = figure.subplots(3, 1, sharex=True, sharey=True)
-    ticks = ticks_of(measured, "threshold")
-    for axes, (reading, label) in zip(panels, READINGS.items(), strict=True):
-        for ber in RATES:
-            found = [
-                runs.estimate(reading, "throughput", count, ber, f"{tick}0 ms") for tick in ticks
-            ]
-            look = {"color": COLOURS[ber], "marker": MARKS[ber], "lw": 1.1}
-            _band(axes, ticks, found, label=f"BER {rate(ber)}", **look)
-        axes.set_title(label, fontsize=9, loc="left")
-        axes.set_ylabel("kbit/s")
-        axes.set_ylim(bottom=0)
-    panels[2].set_xlabel("threshold (ticks of 10 ms)")
-    panels[2].set_xticks(ticks)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return Figure(
         f"figure_{number}",
-        figure,
+        _against_threshold(measured, "threshold", READINGS, count),
         f"Throughput against the threshold, {WORDS[count]} (the paper's figure {number}); means "
         "with 95 % confidence intervals. The base RTT is 51 ticks: there the rule does nothing.",
         f"Throughput against the threshold at three bit error rates, {WORDS[count]}.",
@@ -151,29 +134,35 @@ def _curves(measured: Measured, count: int, number: str) -> Figure:
 
 def _short(measured: Measured) -> Figure:
     """The paper's figure 8."""
-    runs = Runs(measured, "short")
     cases = measured.study.experiments["short"].cases
+    return Figure(
+        "figure_8",
+        _against_threshold(measured, "short", {case: it.label for case, it in cases.items()}),
+        "Throughput against the threshold at a round trip of 50 ms (the paper's figure 8); means "
+        "with 95 % confidence intervals. The base RTT is 6 ticks.",
+        "Throughput against the threshold at a round trip of 50 ms.",
+    )
+
+
+def _against_threshold(
+    measured: Measured, experiment: str, labels: Mapping[str, str], *at: int
+) -> style.Figure:
+    """Throughput against the threshold, with a panel for each case."""
+    runs, ticks = Runs(measured, experiment), ticks_of(measured, experiment)
     figure = style.Figure(figsize=(5.2, 5.2), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True, sharey=True)
-    ticks = ticks_of(measured, "short")
-    for axes, (case, what) in zip(panels, cases.items(), strict=True):
+    for axes, (case, label) in zip(panels, labels.items(), strict=True):
         for ber in RATES:
-            found = [runs.estimate(case, "throughput", ber, f"{tick}0 ms") for tick in ticks]
+            found = [runs.estimate(case, "throughput", *at, ber, f"{tick}0 ms") for tick in ticks]
             look = {"color": COLOURS[ber], "marker": MARKS[ber], "lw": 1.1}
             _band(axes, ticks, found, label=f"BER {rate(ber)}", **look)
-        axes.set_title(what.label, fontsize=9, loc="left")
+        axes.set_title(label, fontsize=9, loc="left")
         axes.set_ylabel("kbit/s")
         axes.set_ylim(bottom=0)
     panels[2].set_xlabel("threshold (ticks of 10 ms)")
     panels[2].set_xticks(ticks)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
-    return Figure(
-        "figure_8",
-        figure,
-        "Throughput against the threshold at a round trip of 50 ms (the paper's figure 8); means "
-        "with 95 % confidence intervals. The base RTT is 6 ticks.",
-        "Throughput against the threshold at a round trip of 50 ms.",
-    )
+    return figure
 
 
 def _tcps(measured: Measured) -> Figure:
