@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import atan, sqrt
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from retx.explaining.remedies import remedies
 from retx.explaining.search import Plan, Search, _apart
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front
-from retx.explaining.students_t import share_within, two_sided
+from retx.explaining.students_t import _within, two_sided
 from retx.explaining.trial import Trial
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -35,7 +36,7 @@ def test_quantiles_are_those_of_scipy(freedom: int) -> None:
     for level in (0.5, 0.9, 0.95, 0.99):
         t = two_sided(freedom, level)
         assert t == pytest.approx(stdtrit(freedom, 0.5 + level / 2), rel=1e-12)
-        assert share_within(freedom, t) == pytest.approx(level, rel=1e-12)
+        assert _within(freedom, atan(t / sqrt(freedom))) == pytest.approx(level, rel=1e-12)
 
 
 def test_changes_are_told_apart_by_the_draws_of_both() -> None:

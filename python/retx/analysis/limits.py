@@ -46,6 +46,8 @@ PHRASES = {
     "unknown": "by something unknown",
 }
 """Phrase for each key that completes a sentence such as "limited 63 % …"."""
+LEAST, MOST = 0.01, 5
+"""Smallest share that a sentence lists, and maximum number of its parts."""
 
 
 def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
@@ -103,22 +105,15 @@ def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(of_life.items(), key=lambda item: -item[1])
 
 
-def sentence(
-    of_life: Mapping[str, float],
-    least: float = 0.01,
-    most: int = 5,
-    phrases: Mapping[str, str] | None = None,
-) -> str:
+def sentence(of_life: Mapping[str, float], phrases: Mapping[str, str] | None = None) -> str:
     """`limited 63 % by the receiver's window, 21 % by slow start`; "" if nothing limited the flow.
 
     Args:
         of_life: Shares by key.
-        least: Smallest share that is listed.
-        most: Maximum number of parts.
         phrases: Phrases for some keys, instead of those in `PHRASES`.
     """
     words = PHRASES | dict(phrases or {})
-    shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]
+    shown = [(key, share) for key, share in ranked(of_life) if share >= LEAST][:MOST]
     parts = [f"{per_cent(share)} {words.get(key, f'by {key}')}" for key, share in shown]
     return f"limited {', '.join(parts)}" if parts else ""
 

@@ -8,7 +8,7 @@ For whole degrees of freedom the distribution is a finite sum (Abramowitz & Steg
 from __future__ import annotations
 
 from functools import cache
-from math import atan, cos, pi, sin, sqrt, tan
+from math import cos, pi, sin, sqrt, tan
 
 STEPS = 60
 """Number of bisections, starting from a right angle, after which only rounding errors remain."""
@@ -30,11 +30,6 @@ def two_sided(freedom: int, level: float) -> float:
         else:
             high = middle
     return sqrt(freedom) * tan((low + high) / 2)
-
-
-def share_within(freedom: int, t: float) -> float:
-    """Share of the distribution between −t and t."""
-    return _within(freedom, atan(t / sqrt(freedom)))
 
 
 def _within(freedom: int, angle: float) -> float:

@@ -27,7 +27,6 @@ class Packets:
 class Counts:
     """Packets counted in intervals."""
 
-    starts_s: Numbers
     seconds: Numbers
     packets: Numbers
     lost: Numbers

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,26 +114,14 @@ class Check:
         }
 
 
-def check(
-    fit: CaptureFit,
-    simulations: int = SIMULATIONS,
-    *,
-    replay: bool = False,
-    progress: Callable[[float], None] | None = None,
-) -> Check:
+def check(fit: CaptureFit, simulations: int = SIMULATIONS, *, replay: bool = False) -> Check:
     """Simulates a fit, and compares it with its capture."""
     text = fit.toml(replay=replay)
     at = AT.get(fit.flow["place"], AT_SENDER)
-    done = 0
 
     def one(number: int) -> dict[str, Any]:
-        nonlocal done
         with tempfile.TemporaryDirectory(prefix="retx-fit-") as folder:
-            found = simulated(text, draws(fit, number, replay=replay), number, (Path(folder), at))
-        done += 1
-        if progress:
-            progress(done / simulations)
-        return found
+            return simulated(text, draws(fit, number, replay=replay), number, (Path(folder), at))
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, simulations)) as pool:
         found = all_done(pool, one, range(simulations))

@@ -96,7 +96,7 @@ def _counts(rows: list[dict[str, Any]]) -> Counts:
     packets, lost = column("packets"), column("lost_packets")
     # iperf3 subtracts a late packet from the losses, which can make the count of an interval
     # negative.
-    return Counts(column("start"), column("seconds"), packets, np.clip(lost, 0, packets))
+    return Counts(column("seconds"), packets, np.clip(lost, 0, packets))
 
 
 def _tcp(report: dict[str, Any], name: str) -> Series:
@@ -110,7 +110,7 @@ def _tcp(report: dict[str, Any], name: str) -> Series:
     mss = float(report["start"].get("tcp_mss_default") or 1448)
     segments = np.array([float(row.get("bytes", 0)) / mss for row in rows])
     resent = np.array([float(row.get("retransmits", np.nan)) for row in rows])
-    counts = Counts(starts, np.array([float(row["seconds"]) for row in rows]), segments, resent)
+    counts = Counts(np.array([float(row["seconds"]) for row in rows]), segments, resent)
     findings = [
         f"iperf3 counts payload, {mss:g} bytes of each frame of {mss + OVERHEAD_BYTES:g} on the "
         "link: the rates here are the link's"

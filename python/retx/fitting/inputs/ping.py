@@ -69,7 +69,6 @@ class _Log:
     bytes: int = 64
     is_ipv6: bool = False
     last: int = -1
-    first_wins: bool = True
     sent: int | None = None
     stamped: bool = False
 
