@@ -33,6 +33,18 @@ impl Agenda {
         self.queue.take_first()
     }
 
+    /// Targets of the events that follow soon, in order; see [`EventQueue::upcoming`].
+    #[inline(always)]
+    pub fn upcoming(&self) -> impl Iterator<Item = Target> {
+        self.queue.upcoming()
+    }
+
+    /// Prefetches the place of a target's next event.
+    #[inline(always)]
+    pub fn prefetch(&self, target: Target) {
+        self.queue.prefetch(target);
+    }
+
     /// Time of the next wake-up, as returned by `take_first`.
     pub fn next_time(&mut self) -> Time {
         while let Some((time, target)) = self.queue.first() {

@@ -60,6 +60,8 @@ pub struct Engine<'a> {
     /// it.
     places: Vec<u32>,
     lanes: Lanes,
+    /// True if the caches cannot hold the state of the pipes that have events.
+    fetches_upcoming: bool,
     funnels: Funnels,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
@@ -200,6 +202,7 @@ impl<'a> Engine<'a> {
             owners,
             uses_fast_paths,
             packets: Packets::default(),
+            fetches_upcoming: uses_fast_paths && fast_path::exceed_caches(&pipes),
             places,
             routes,
             lanes,

@@ -178,6 +178,18 @@ impl EventQueue {
         self.wheel.first()
     }
 
+    /// Targets of the events that follow soon, in order; see [`Wheel::upcoming`].
+    #[inline(always)]
+    pub fn upcoming(&self) -> impl Iterator<Item = Target> {
+        self.wheel.upcoming()
+    }
+
+    /// Prefetches the place of a target's next event.
+    #[inline(always)]
+    pub fn prefetch(&self, target: Target) {
+        self.wheel.nodes.prefetch(target);
+    }
+
     /// Chooses the slot width from the measurements of this period.
     #[cold]
     #[inline(never)]

@@ -314,6 +314,12 @@ impl Packets {
         prefetch_index(&self.slots, id as usize);
     }
 
+    /// Prefetches the position of a packet on its route.
+    #[inline]
+    pub fn prefetch_hop(&self, id: u32) {
+        prefetch_index(&self.tracking, id as usize);
+    }
+
     /// Packet with this index.
     #[inline(always)]
     pub fn get(&self, id: u32) -> PacketRef<'_> {

@@ -166,6 +166,18 @@ impl DelayLine {
         self.delivered.prefetch(self.delivered.len() as u32);
     }
 
+    /// Prefetches the slot of the first packet.
+    #[inline]
+    pub fn prefetch_front(&self) {
+        self.delivered.prefetch(0);
+    }
+
+    /// Id of the first packet that arrives at the far end.
+    #[inline]
+    pub fn front(&self) -> Option<u32> {
+        self.delivered.front().map(|(_, plain)| plain.id)
+    }
+
     /// Departure time of the first packet.
     #[inline]
     pub const fn next(&self) -> Time {

@@ -17,6 +17,25 @@ impl Pipe {
         self.transmitter.prefetch_waiting();
     }
 
+    /// Prefetches the state needed when a packet leaves, and when one arrives and queues up.
+    #[inline]
+    pub fn prefetch_whole(&self) {
+        self.prefetch_for_several();
+        prefetch_index(std::slice::from_ref(&self.delay_line), 0);
+    }
+
+    /// Prefetches the slot of the packet that leaves next.
+    #[inline]
+    pub fn prefetch_front(&self) {
+        self.delay_line.prefetch_front();
+    }
+
+    /// Id of the packet that leaves next, if it is a plain one.
+    #[inline]
+    pub fn front(&self) -> Option<u32> {
+        self.delay_line.front()
+    }
+
     /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe passes
     /// its packets to a merge queue of the engine, otherwise in the delay line.
     #[inline]

@@ -127,6 +127,10 @@ impl Engine<'_> {
         match self.places.get(from as usize) {
             // The position follows from the pipe, without a read of the packet.
             Some(&place) if place != ANY => EnteringPacket { packet, hop: place + 1 },
+            // A plain pipe knows the length of the packet, so its header is not read.
+            _ if packet.bytes != 0 => {
+                EnteringPacket { packet, hop: self.packets.hop(packet.id) + 1 }
+            }
             _ => {
                 let entering = self.entering_stored(packet.id);
                 EnteringPacket { hop: entering.hop + 1, ..entering }

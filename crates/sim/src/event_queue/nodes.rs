@@ -3,6 +3,7 @@
 //! targets.
 
 use super::Target;
+use prefetch_index::prefetch_index;
 use retx_units::Time;
 
 /// Index of a node. A list is identified by the node of its first event.
@@ -178,6 +179,25 @@ impl EventNodes {
             to.push(event);
             rest = next;
         }
+    }
+
+    /// Node after this one in its list.
+    #[inline(always)]
+    pub fn after(&self, node: NodeIndex) -> Option<NodeIndex> {
+        let next = self.nodes[node as usize].next;
+        if next == NONE { None } else { Some(next) }
+    }
+
+    /// Target of the event in this node; [`Target::MAX`] if it is in an additional node.
+    #[inline(always)]
+    pub const fn usual_target(&self, node: NodeIndex) -> Target {
+        if node < self.targets { node } else { Target::MAX }
+    }
+
+    /// Prefetches the node of a target.
+    #[inline(always)]
+    pub fn prefetch(&self, target: Target) {
+        prefetch_index(&self.nodes, target as usize);
     }
 
     /// Events of a list, in its order.

@@ -48,6 +48,11 @@ impl Pair {
         let first = self.queue.first().map(|(time, target)| (time.as_nanos(), target));
         assert_eq!(first, self.sorted.first().map(|(time, n)| (*time, n % TARGETS)));
         assert_eq!(self.queue.is_empty(), self.sorted.is_empty());
+        let upcoming: Vec<Target> = self.queue.upcoming().collect();
+        assert!(upcoming.len() <= self.sorted.len());
+        for (target, (_, number)) in upcoming.into_iter().zip(&self.sorted) {
+            assert!(target == Target::MAX || target == number % TARGETS);
+        }
     }
 
     fn empty(&mut self) {
@@ -206,4 +211,17 @@ fn a_crowd_makes_slots_narrower() {
     // An insertion passes at most the other events of its slot, which has room for 32 ns.
     assert!(passed < 32 * 100_000, "{passed} events passed");
     pair.empty();
+}
+
+#[test]
+fn upcoming_events_are_those_of_two_words() {
+    // The initial width is 2^14 ns, so a word of the bitmap stands for 2^20 ns.
+    let mut queue = EventQueue::new(TARGETS);
+    for (target, time) in [(7, 1_200_000), (3, 20), (5, 30_000), (3, 40_000), (9, 3_000_000)] {
+        queue.push(Time::from_nanos(time), target);
+    }
+    queue.push(Time::from_nanos(20), 4);
+    let upcoming: Vec<Target> = queue.upcoming().collect();
+    // The second event of target 3 is in an additional node; that of target 9 is too far ahead.
+    assert_eq!(upcoming, [3, 4, 5, Target::MAX, 7]);
 }

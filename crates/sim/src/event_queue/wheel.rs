@@ -207,6 +207,31 @@ impl Wheel {
         }
     }
 
+    /// Targets of the next events in the current word and the one after it, in order. For the few
+    /// events in additional nodes, the target is [`Target::MAX`].
+    #[inline(always)]
+    pub fn upcoming(&self) -> impl Iterator<Item = Target> {
+        let (mut word, mut bits) = (self.word, self.slots.bits_of_word(self.word));
+        let mut next: Option<NodeIndex> = None;
+        std::iter::from_fn(move || {
+            let node = match next {
+                Some(node) => node,
+                None => {
+                    if bits == 0 && word == self.word && self.span > 1 {
+                        word += 1;
+                        bits = self.slots.bits_of_word(word);
+                    }
+                    // Before the multiplication, since a word after the end of time has no slots.
+                    let first = NonZeroU64::new(bits)?.trailing_zeros();
+                    bits &= bits - 1;
+                    self.slots.existing(word * 64 + u64::from(first))
+                }
+            };
+            next = self.nodes.after(node);
+            Some(self.nodes.usual_target(node))
+        })
+    }
+
     /// Advances from an empty word to the next word with events; returns its bits.
     #[inline(never)]
     fn next_word(&mut self) -> Option<NonZeroU64> {

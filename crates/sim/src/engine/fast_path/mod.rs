@@ -28,6 +28,9 @@
 //!   the flow is the same as before. This saves 2.5 % of all instructions.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.
+//! - [`fetching`]: in networks of many shared pipes, such as a fat tree, each hop is an event of its
+//!   own. The state of the next events in the queue is prefetched. It only reads, and assumes
+//!   nothing.
 //!
 //! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
 //! delivered segment of a dumbbell, including the start and the end of the run. They were measured
@@ -54,11 +57,13 @@
 
 mod ahead;
 mod calendar;
+mod fetching;
 mod funnel;
 mod funnels;
 mod hops;
 mod lanes;
 
 pub(super) use ahead::find_followers;
+pub(super) use fetching::exceed_caches;
 pub(super) use funnels::Funnels;
 pub(super) use lanes::Lanes;

@@ -1,0 +1,77 @@
+//! Prefetching in networks of many shared pipes, for example a fat tree.
+//!
+//! There each hop of a packet is an event of a pipe of its own, and the state of all pipes and
+//! packets exceeds the caches. The event queue shows which events come next. Once in a few events,
+//! the state of later ones is therefore prefetched in stages: each stage follows a pointer that an
+//! earlier stage has prefetched. Events that are inserted meanwhile shift the later ones, so a
+//! stage may miss a few of them; they only take longer.
+
+use crate::engine::Engine;
+use crate::engine::routes::{HOST_ENTRY, destination_of_entry, pipe_of_entry};
+use crate::event_queue::Target;
+use crate::plan::Side;
+use retx_link::Pipe;
+
+/// Number of pipes with events of their own above which their state is assumed to exceed a
+/// processor's L2 cache.
+const MANY: usize = 1000;
+
+/// Number of events for which a call prefetches; the next call follows after as many events.
+const ROUND: usize = 4;
+
+/// Distances of the stages, in events; they and [`ROUND`] were chosen by measurement.
+const PIPE: usize = 12;
+const FRONT: usize = 9;
+const PACKET: usize = 6;
+const NEXT: usize = 3;
+
+/// True if the caches cannot hold the state of the pipes that have events.
+pub(in crate::engine) fn exceed_caches(pipes: &[Pipe]) -> bool {
+    let has_events = |pipe: &&Pipe| !pipe.follows() && pipe.sink().is_none();
+    pipes.iter().filter(has_events).count() > MANY
+}
+
+impl Engine<'_> {
+    /// True if [`Self::fetch_upcoming`] is to be called in this event.
+    #[inline(always)]
+    pub(in crate::engine) const fn fetches_now(&self) -> bool {
+        self.fetches_upcoming && self.events.is_multiple_of(ROUND as u64)
+    }
+
+    /// Prefetches the state that the next events of pipes will need.
+    #[inline(never)]
+    pub(in crate::engine) fn fetch_upcoming(&self) {
+        let mut upcoming = [Target::MAX; PIPE + ROUND];
+        for (place, target) in upcoming.iter_mut().zip(self.agenda.upcoming()) {
+            *place = target;
+        }
+        let at = |distance: usize| {
+            let targets = upcoming[distance..distance + ROUND].iter();
+            targets.filter_map(|target| self.pipes.get(*target as usize))
+        };
+        at(PIPE).for_each(Pipe::prefetch_whole);
+        at(FRONT).for_each(Pipe::prefetch_front);
+        at(PACKET).filter_map(Pipe::front).for_each(|id| self.packets.prefetch_hop(id));
+        at(NEXT).filter_map(Pipe::front).for_each(|id| self.fetch_next_hop(id));
+    }
+
+    /// Prefetches the pipe that a packet enters next, or what its arrival at a host needs.
+    #[inline(always)]
+    fn fetch_next_hop(&self, id: u32) {
+        let Some(&word) = self.routes.get(self.packets.hop(id) as usize + 1) else { return };
+        let next = pipe_of_entry(word);
+        if let Some(pipe) = self.pipes.get(next as usize) {
+            pipe.prefetch_whole();
+            self.agenda.prefetch(next);
+            return;
+        }
+        self.packets.prefetch(id);
+        let stored = || self.packets.get(id).destination;
+        let to = destination_of_entry(word).or_else(|| (word == HOST_ENTRY).then(stored));
+        if let Some(to) = to
+            && let Some(flow) = self.flows.get((to >> 1) as usize)
+        {
+            flow.prefetch(if to & 1 == 0 { Side::Sender } else { Side::Receiver });
+        }
+    }
+}
