@@ -137,11 +137,11 @@ fn hundreds_of_flows_are_as_in_the_reference() {
 #[test]
 fn networks_of_many_shared_pipes_are_as_in_the_reference() {
     const LEAVES: u32 = 24;
-    const SPINES: u32 = 20;
+    const SPINES: u32 = 40;
     let mut links = 0;
     let mut delay = || {
         links += 1;
-        1000 + links * links * 7919 % 3989
+        1000 + links * links % 3989 * 7919 % 3989
     };
     let mut text =
         "duration = \"1 s\"\n[tcp.peer]\nlike = \"sack\"\nmin_rto = \"10 ms\"\n".to_owned();
