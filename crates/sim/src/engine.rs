@@ -226,12 +226,12 @@ impl<'a> Engine<'a> {
             arriving: UnpackedSegment::default(),
             external: None,
         };
-        engine.start_queue_histories();
         engine.first_events();
         Ok(engine)
     }
 
     fn first_events(&mut self) {
+        self.start_queue_histories();
         // Events at the same time are handled in the order of insertion. The end of the run is
         // inserted first, so it precedes all other events at its time, which are not handled.
         self.agenda.wake(self.owners.target(Owner::End), self.plan.end);

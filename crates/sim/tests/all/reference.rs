@@ -131,8 +131,8 @@ fn hundreds_of_flows_are_as_in_the_reference() {
     check_recorded(&plan(&text), "flows", Recorded::Nothing);
 }
 
-/// In a network of more than a thousand shared pipes, the state of the next events is prefetched.
-/// Here some pipes also lose or duplicate packets. All delays differ, since the engine's order of
+/// A network of more than a thousand shared pipes, in which the state of the next events is
+/// prefetched. Some pipes also lose or duplicate packets. All delays differ, since the engine's order of
 /// packets that reach a shared pipe in the same nanosecond is not that of a reference run.
 #[test]
 fn networks_of_many_shared_pipes_are_as_in_the_reference() {
