@@ -132,7 +132,7 @@ fn hundreds_of_flows_are_as_in_the_reference() {
 }
 
 /// A network of more than a thousand shared pipes, in which the state of the next events is
-/// prefetched. Some pipes also lose or duplicate packets. All delays differ, since the engine's order of
+/// prefetched. Some pipes lose or duplicate packets. All delays differ, since the engine's order of
 /// packets that reach a shared pipe in the same nanosecond is not that of a reference run.
 #[test]
 fn networks_of_many_shared_pipes_are_as_in_the_reference() {
