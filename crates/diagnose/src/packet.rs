@@ -75,9 +75,6 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks of the segment.
     pub sack: SackBlocks,
-    /// True if the packet has an option of Multipath TCP. Duplicate ACKs may then concern another
-    /// subflow.
-    pub multipath: bool,
     /// True if the capture truncated the options.
     pub is_truncated: bool,
 }

@@ -225,14 +225,6 @@ impl JsonSchema for Files {
 }
 
 impl Ftp {
-    /// Number of files.
-    pub fn file_count(&self) -> u32 {
-        match &self.files {
-            Files::Count(count) => *count,
-            Files::Sizes(sizes) => sizes.len() as u32,
-        }
-    }
-
     /// Size of a file in bytes, by its number from 0; `None` after the last.
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match &self.files {

@@ -58,11 +58,6 @@ impl ScenarioError {
         }
     }
 
-    /// Error about a file that is not UTF-8.
-    pub fn not_text(file: &str) -> Self {
-        Self::without_position(file, "not a text: a scenario is a TOML file in UTF-8")
-    }
-
     pub(crate) fn too_large(file: &str, bytes: usize) -> Self {
         let max = crate::TEXT_MAX_BYTES;
         Self::without_position(file, &format!("{bytes} bytes: a scenario has at most {max}"))

@@ -36,7 +36,7 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Relays at nodes.
     pub relays: Vec<Relay>,
-    /// Flows as written, before `count` is expanded; see [`Scenario::expanded_flows`].
+    /// Flows as written, before `count` is expanded; see [`Flow::expanded`].
     pub flows: Vec<Flow>,
     /// The `[sweep]` table as written, if any.
     pub sweep: Option<Map<String, Value>>,
@@ -291,11 +291,6 @@ impl ExpandedFlow<'_> {
 }
 
 impl Scenario {
-    /// Every flow in the order of the file, after expanding `count`.
-    pub fn expanded_flows(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
-        self.flows.iter().flat_map(Flow::expanded)
-    }
-
     /// Number of flows after expanding `count`.
     pub fn flow_count(&self) -> u32 {
         self.flows.iter().map(|flow| flow.count).sum()

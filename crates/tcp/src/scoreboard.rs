@@ -279,11 +279,6 @@ impl Scoreboard {
         self.sacked.end()
     }
 
-    /// True if all of `left` … `right` − 1 has been selectively acknowledged.
-    pub fn is_sacked(&self, left: u64, right: u64) -> bool {
-        self.sacked.contains(left, right)
-    }
-
     /// Index of the segment that begins at `start`.
     fn index_at(&self, start: u64) -> Option<usize> {
         self.search_record_at(start).map(|(index, _)| index)

@@ -154,40 +154,54 @@ impl<T: ?Sized> Instance<T> {
     pub(crate) fn running_instance_mut(&mut self) -> Option<&mut T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref_mut() }
     }
+}
 
-    /// Handles transmitted data: returns the instance, and the transmissions to report to it, in
-    /// order.
-    pub(crate) fn prepare_sent(&mut self, sent: &Sent) -> Option<(&mut T, [Option<Sent>; 2])> {
+impl<T: ?Sized + UserCode> Instance<T> {
+    /// Reports transmitted data to the instance, which the first data create.
+    pub(crate) fn on_sent(&mut self, sent: &Sent) {
         if self.running.is_none() {
             if sent.position == 0 || (sent.bytes == 1 && self.early.is_none()) {
                 self.early = Some(*sent).filter(|sent| sent.position > 0);
-                return None;
+                return;
             }
             if self.faults.first().is_none() {
                 self.running = self.program.start(&self.faults);
             }
         }
         let early = self.early.take();
-        Some((self.running_instance_mut()?, [early, Some(*sent)]))
+        if let Some(running) = self.running_instance_mut() {
+            early.iter().chain([sent]).for_each(|sent| running.report_sent(sent));
+        }
     }
 
-    /// Handles an acknowledgment or a loss: returns the instance, and a transmission that has not
-    /// been reported to it yet.
-    pub(crate) fn prepare_event(&mut self) -> Option<(&mut T, Option<Sent>)> {
+    /// Instance for an acknowledgment of data or a loss, after it has been told of data sent before
+    /// it was created.
+    pub(crate) fn caught_up(&mut self) -> Option<&mut T> {
         let early = self.early.take();
         if early.is_some() && self.faults.first().is_none() {
             self.running = self.program.start(&self.faults);
         }
-        Some((self.running_instance_mut()?, early))
+        let running = self.running_instance_mut()?;
+        early.iter().for_each(|sent| running.report_sent(sent));
+        Some(running)
+    }
+
+    /// Instance for any acknowledgment. That of a FIN alone must not create it.
+    pub(crate) fn on_ack(&mut self, bytes_acked: u64) -> Option<&mut T> {
+        if bytes_acked > 0 { self.caught_up() } else { self.running_instance_mut() }
     }
 }
 
-/// Copying of trait objects.
-pub(crate) trait CloneBox {
+/// What every kind of user code can do.
+pub(crate) trait UserCode {
+    /// Copy in the same state; `None` after a fault.
     fn copied(&self) -> Option<Box<Self>>;
+
+    /// Reports transmitted data.
+    fn report_sent(&mut self, sent: &Sent);
 }
 
-impl<T: ?Sized + CloneBox> Clone for Instance<T> {
+impl<T: ?Sized + UserCode> Clone for Instance<T> {
     fn clone(&self) -> Self {
         Self {
             program: Arc::clone(&self.program),

@@ -154,8 +154,9 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
 /// - `enum Config`, whose variants are named like the modules, with `NAMES`, `name()` and
 ///   `schemas()`;
 /// - `enum State`, the running form of a choice: its state during a run;
-/// - local macros that match over the list: `dispatch!` over the running forms, `dispatch_config!`
-///   over the configurations, and `dispatch_pair!` over two running forms.
+/// - local macros that match over the list: `dispatch!` over the running forms, `forward!` for
+///   whole methods of them, `dispatch_config!` over the configurations, and `dispatch_pair!` over
+///   two running forms.
 ///
 /// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module. The
 /// first token is a literal `$`, which the macro needs to write the local macros. If a word is
@@ -255,6 +256,35 @@ macro_rules! registry {
         macro_rules! dispatch {
             ($dollar state:expr, $dollar it:ident => $dollar call:expr) => {
                 match $dollar state { $(State::$word($dollar it) => $dollar call,)+ }
+            };
+        }
+
+        /// `forward! { fn method(&self, argument: Type) -> Type; … }` in an implementation for the
+        /// running form: each method calls that of the chosen module.
+        #[allow(unused_macros)]
+        macro_rules! forward {
+            () => {};
+            ($dollar(#[$dollar attribute:meta])*
+             fn $dollar name:ident(&mut $dollar this:ident
+                                   $dollar(, $dollar argument:ident: $dollar type:ty)*)
+             $dollar(-> $dollar result:ty)?; $dollar($dollar rest:tt)*) => {
+                $dollar(#[$dollar attribute])*
+                fn $dollar name(&mut $dollar this $dollar(, $dollar argument: $dollar type)*)
+                $dollar(-> $dollar result)? {
+                    dispatch!($dollar this, it => it.$dollar name($dollar($dollar argument),*))
+                }
+                forward! { $dollar($dollar rest)* }
+            };
+            ($dollar(#[$dollar attribute:meta])*
+             fn $dollar name:ident(&$dollar this:ident
+                                   $dollar(, $dollar argument:ident: $dollar type:ty)*)
+             $dollar(-> $dollar result:ty)?; $dollar($dollar rest:tt)*) => {
+                $dollar(#[$dollar attribute])*
+                fn $dollar name(&$dollar this $dollar(, $dollar argument: $dollar type)*)
+                $dollar(-> $dollar result)? {
+                    dispatch!($dollar this, it => it.$dollar name($dollar($dollar argument),*))
+                }
+                forward! { $dollar($dollar rest)* }
             };
         }
 

@@ -44,8 +44,6 @@ const ECHOES_MAX: usize = 256;
 #[derive(Debug, Default)]
 struct Loop {
     least_ns: Option<i64>,
-    /// The newest sample, from the echo of a timestamp; none before the first.
-    recent_ns: Option<i64>,
     /// Timestamp values that this endpoint has not echoed yet, each with the time of its first
     /// packet.
     values: VecDeque<(u32, i64)>,
@@ -80,7 +78,6 @@ impl Loop {
             self.values.pop_front();
             if value == echo {
                 self.sample(time_ns - sent_ns);
-                self.recent_ns = Some(time_ns - sent_ns);
             }
         }
     }

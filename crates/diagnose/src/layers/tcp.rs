@@ -73,7 +73,6 @@ fn option(kind: u8, value: &[u8], options: &mut Options) {
             }
         }
         (8, 8) => options.timestamps = Some((number(0), number(4))),
-        (30, _) => options.multipath = true,
         _ => {}
     }
 }

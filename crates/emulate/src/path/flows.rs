@@ -221,7 +221,7 @@ impl Flows {
         let Some(flow) = self.flow(packet) else { return };
         match packet.content {
             Content::Segment(copy) => {
-                let found = flow.observed.on_dropped(copy, cause, tables);
+                let found = flow.observed.record.on_dropped(copy, cause, tables);
                 necessary.extend(found.into_iter().map(|number| (packet.flow, number)));
             }
             Content::Ack(ack) => flow.observed.record.on_ack_dropped(ack.cumulative),

@@ -11,8 +11,7 @@ mod round_trips;
 
 use super::transitions::{Finding, Query, TransitionDetector};
 use crate::socket_state::SocketState;
-use retx_record::flow::{FlowRecord, NecessaryRetransmissions, SentSegment};
-use retx_record::reason::Cause;
+use retx_record::flow::{FlowRecord, SentSegment};
 use retx_record::tables::Tables;
 use retx_record::truth::{ArrivedData, SegmentCopy};
 use retx_sim::Transmission;
@@ -171,17 +170,6 @@ impl ObservedFlow {
         self.open.received.0.first_gap(0, position).is_none()
     }
 
-    /// Records the drop of a segment of which no copy has arrived or can still arrive.
-    #[must_use]
-    pub fn on_dropped(
-        &mut self,
-        copy: SegmentCopy,
-        cause: Cause,
-        tables: &mut Tables,
-    ) -> NecessaryRetransmissions {
-        self.record.on_dropped(copy, cause, tables)
-    }
-
     /// Records that an acknowledgment has reached the sender. The sender has sent up to `snd_max`,
     /// and `state` is the state of its socket after the acknowledgment.
     pub fn on_acknowledged(
@@ -234,6 +222,7 @@ impl ObservedFlow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use retx_record::reason::Cause;
 
     fn linux() -> retx_tcp::Config {
         (retx_tcp::presets::find("linux").expect("it is one").config)()
@@ -271,7 +260,7 @@ mod tests {
         }
 
         fn dropped(&mut self, copy: SegmentCopy, cause: Cause) -> Vec<u64> {
-            self.0.on_dropped(copy, cause, &mut self.1)
+            self.0.record.on_dropped(copy, cause, &mut self.1)
         }
     }
 

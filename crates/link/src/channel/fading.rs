@@ -151,10 +151,6 @@ impl Model for Config {
         let density = |x: f64| libm::exp(-x) * (1.0 - uneven * (1.0 - 2.0 * x + 0.5 * x * x));
         Some(self.error_integral((self.modulation(), bytes), density, ALL))
     }
-
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
 }
 
 /// Running channel: its parameters, and the random process of the received power.

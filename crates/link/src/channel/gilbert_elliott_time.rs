@@ -162,10 +162,6 @@ impl Model for Config {
     fn loss_rate(&self, _: u32) -> Option<f64> {
         Some(self.chain().loss_rate())
     }
-
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
 }
 
 /// Mean number of instants per span at which the chain forgets its state; about one span in 3000

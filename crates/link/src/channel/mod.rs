@@ -91,7 +91,9 @@ pub trait Model {
 
     /// Mean number of consecutive losses; `None` if there is no closed form, or if it depends on
     /// the times between frames.
-    fn mean_burst(&self, bytes: u32) -> Option<f64>;
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
 
     /// Rate of the link over time; `None` unless the model determines it.
     fn rates(&self) -> Option<Rates> {
@@ -110,13 +112,10 @@ pub trait Model {
 }
 
 impl Channel for State {
-    #[inline]
-    fn fate(&mut self, now: Time, frame: &Frame, stream: &mut RandomStream) -> Fate {
-        dispatch!(self, it => it.fate(now, frame, stream))
-    }
-
-    fn tune(&mut self, rate: Rate) {
-        dispatch!(self, it => it.tune(rate));
+    forward! {
+        #[inline]
+        fn fate(&mut self, now: Time, frame: &Frame, stream: &mut RandomStream) -> Fate;
+        fn tune(&mut self, rate: Rate);
     }
 
     fn adopt(&mut self, new: Self) {

@@ -155,10 +155,6 @@ impl Model for Config {
         };
         Some(down / of.as_secs_f64())
     }
-
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
 }
 
 /// Running channel: the outages of the current span of time.

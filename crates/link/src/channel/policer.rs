@@ -53,10 +53,6 @@ impl Model for Config {
     fn loss_rate(&self, _: u32) -> Option<f64> {
         None
     }
-
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
 }
 
 /// Running policer: its parameters, and the tokens in the bucket at the time `at`.

@@ -66,10 +66,6 @@ impl Model for Config {
         Some(0.0)
     }
 
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
-
     fn only_loses(&self) -> bool {
         false
     }

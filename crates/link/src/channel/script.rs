@@ -84,10 +84,6 @@ impl Model for Config {
     fn loss_rate(&self, _: u32) -> Option<f64> {
         None
     }
-
-    fn mean_burst(&self, _: u32) -> Option<f64> {
-        None
-    }
 }
 
 impl Channel for State {

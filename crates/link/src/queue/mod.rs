@@ -103,15 +103,9 @@ pub trait Queue {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool {
-        dispatch!(self, it => it.enqueue(now, packet, actions))
-    }
-
-    fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting> {
-        dispatch!(self, it => it.dequeue(now, actions))
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        dispatch!(self, it => it.occupancy())
+    forward! {
+        fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool;
+        fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting>;
+        fn occupancy(&self) -> Occupancy;
     }
 }

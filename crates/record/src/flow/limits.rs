@@ -348,11 +348,6 @@ impl Limits {
         }
     }
 
-    /// Disables the accounting, for flows whose limits are unknown.
-    pub const fn disable(&mut self) {
-        self.is_over = true;
-    }
-
     /// Ends the life of the flow.
     pub fn end_life(&mut self, now: Time) {
         self.close(now, now);

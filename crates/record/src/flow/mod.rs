@@ -83,13 +83,6 @@ impl FlowRecord {
         }
     }
 
-    /// Creates the record of a flow whose limits are unknown.
-    pub fn without_limits(flow: u32) -> Self {
-        let mut record = Self::new(flow);
-        record.counters.limited_by.disable();
-        record
-    }
-
     /// Enables the recording of limits over time; must be called before the flow begins.
     pub fn record_limit_history(&mut self) {
         self.counters.limited_by.record_limit_history();

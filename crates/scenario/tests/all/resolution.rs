@@ -2,7 +2,8 @@
 
 use retx_link::{channel, queue};
 use retx_scenario::{
-    App, Direction, Files, Hop, Initiator, SampleInterval, Scenario, Source, Stop, from_json, parse,
+    App, Direction, Files, Flow, Hop, Initiator, SampleInterval, Scenario, Source, Stop, from_json,
+    parse,
 };
 use retx_tcp::{Size, presets};
 use retx_units::{Duration, Rate};
@@ -333,7 +334,9 @@ fn counted_flows_expand() {
     );
     let scenario = read(&(text.clone() + &FLOW.replace("\"f\"", "\"g\"")));
     let expanded: Vec<(String, u64)> = scenario
-        .expanded_flows()
+        .flows
+        .iter()
+        .flat_map(Flow::expanded)
         .map(|flow| (flow.name(), flow.start.as_nanos() / 1_000_000))
         .collect();
     let expected = [("f.0", 1000), ("f.1", 1100), ("f.2", 1200), ("g", 0)];
@@ -349,7 +352,7 @@ fn ftp_lists_or_counts_its_files() {
         ftp
     };
     let counted = app("{ kind = \"ftp\", files = 2, bytes = 9, pause = \"1 s\" }");
-    assert_eq!((counted.file_count(), counted.pause), (2, Duration::from_secs(1)));
+    assert_eq!((&counted.files, counted.pause), (&Files::Count(2), Duration::from_secs(1)));
     assert_eq!([0, 1, 2].map(|number| counted.file_bytes(number)), [Some(9), Some(9), None]);
     let listed = app("{ kind = \"ftp\", files = [5, 0] }");
     assert_eq!(listed.files, Files::Sizes(vec![5, 0]));

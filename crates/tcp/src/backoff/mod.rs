@@ -65,19 +65,10 @@ pub trait Backoff {
 }
 
 impl Backoff for State {
-    fn on_timeout(&mut self, timeout: &Timeout) {
-        dispatch!(self, it => it.on_timeout(timeout));
-    }
-
-    fn on_ack(&mut self, ack: &Ack) {
-        dispatch!(self, it => it.on_ack(ack));
-    }
-
-    fn reset(&mut self) {
-        dispatch!(self, it => it.reset());
-    }
-
-    fn exponent(&self) -> u32 {
-        dispatch!(self, it => it.exponent())
+    forward! {
+        fn on_timeout(&mut self, timeout: &Timeout);
+        fn on_ack(&mut self, ack: &Ack);
+        fn reset(&mut self);
+        fn exponent(&self) -> u32;
     }
 }

@@ -164,16 +164,7 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.cwnd_limited {
-            return;
-        }
-        let mut acked = segments::delivered_segments(window, ack);
-        if window.in_slow_start() {
-            acked = segments::grow_in_slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
-        }
+        let Some(acked) = segments::slow_start(window, ack) else { return };
         self.compute(segments::cwnd_segments(window), jiffies::from_time(ack.now));
         self.segments.grow_additively(window, self.per, acked);
     }
@@ -185,10 +176,8 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let ssthresh = self.ssthresh(segments::cwnd_segments(window)).max(2);
-        if !self.segments.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
-        }
+        let ssthresh = self.ssthresh(segments::cwnd_segments(window));
+        self.segments.reduce_at_timeout(window, loss, repeated, ssthresh);
         self.samples.on_reduction(loss);
         // `bictcp_reset`: after a timeout the path counts as unknown.
         (self.per, self.last_max, self.computed, self.per_ack) = (0, 0, None, 2 * RATIO_ONE);

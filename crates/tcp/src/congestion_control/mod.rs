@@ -243,116 +243,35 @@ pub trait CongestionControl {
 }
 
 impl CongestionControl for State {
-    fn observes(&self) -> bool {
-        dispatch!(self, it => it.observes())
-    }
-
-    fn observe(&mut self, ack: &Ack, smss: u32) {
-        dispatch!(self, it => it.observe(ack, smss));
-    }
-
-    fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
-        dispatch!(self, it => it.on_segments_acked(window, ack, rtt));
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        dispatch!(self, it => it.on_sent(sent));
-    }
-
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        dispatch!(self, it => it.on_ack(window, ack));
-    }
-
-    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        dispatch!(self, it => it.on_loss(window, loss));
-    }
-
-    fn needs_ecn(&self) -> bool {
-        dispatch!(self, it => it.needs_ecn())
-    }
-
-    fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool) {
-        dispatch!(self, it => it.observe_echo(ack, smss, echo));
-    }
-
-    fn on_echo(&mut self, window: &mut Window, loss: &Loss) {
-        dispatch!(self, it => it.on_echo(window, loss));
-    }
-
-    fn on_loss_during_reduction(&mut self, window: &mut Window, loss: &Loss) {
-        dispatch!(self, it => it.on_loss_during_reduction(window, loss));
-    }
-
-    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        dispatch!(self, it => it.on_timeout(window, loss, repeated));
-    }
-
-    fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
-        dispatch!(self, it => it.on_recovery_end(window, now));
-    }
-
-    fn takes_fast_paths(&self) -> bool {
-        dispatch!(self, it => it.takes_fast_paths())
-    }
-
-    fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
-        dispatch!(self, it => it.observe_timestamps(received, clock));
-    }
-
-    fn asks_for_reduction(&mut self) -> bool {
-        dispatch!(self, it => it.asks_for_reduction())
-    }
-
-    fn on_reduction_end(&mut self) {
-        dispatch!(self, it => it.on_reduction_end());
-    }
-
-    fn on_idle_restart(&mut self, window: &Window) {
-        dispatch!(self, it => it.on_idle_restart(window));
-    }
-
-    fn on_undo(&mut self, window: &mut Window) {
-        dispatch!(self, it => it.on_undo(window));
-    }
-
-    fn on_connected(&mut self, window: &mut Window, start: &Start) {
-        dispatch!(self, it => it.on_connected(window, start));
-    }
-
-    fn models_path(&self) -> bool {
-        dispatch!(self, it => it.models_path())
-    }
-
-    fn on_app_limited(&mut self, flight: u64) {
-        dispatch!(self, it => it.on_app_limited(flight));
-    }
-
-    fn on_restart(&mut self, window: &mut Window, now: Time) {
-        dispatch!(self, it => it.on_restart(window, now));
-    }
-
-    fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
-        dispatch!(self, it => it.on_delivery(window, delivery));
-    }
-
-    fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
-        dispatch!(self, it => it.pacing_rate(window, srtt))
-    }
-
-    fn bandwidth_delay_bytes(&self) -> Option<u64> {
-        dispatch!(self, it => it.bandwidth_delay_bytes())
-    }
-
-    fn is_overdue(&self, now: Time) -> bool {
-        dispatch!(self, it => it.is_overdue(now))
-    }
-
-    fn repeats_window(&self) -> bool {
-        dispatch!(self, it => it.repeats_window())
-    }
-
-    fn holds_rto(&self) -> bool {
-        dispatch!(self, it => it.holds_rto())
+    forward! {
+        fn observes(&self) -> bool;
+        fn observe(&mut self, ack: &Ack, smss: u32);
+        fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>);
+        fn on_sent(&mut self, sent: &Sent);
+        fn on_ack(&mut self, window: &mut Window, ack: &Ack);
+        fn on_loss(&mut self, window: &mut Window, loss: &Loss);
+        fn needs_ecn(&self) -> bool;
+        fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool);
+        fn on_echo(&mut self, window: &mut Window, loss: &Loss);
+        fn on_loss_during_reduction(&mut self, window: &mut Window, loss: &Loss);
+        fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool);
+        fn on_recovery_end(&mut self, window: &mut Window, now: Time);
+        fn takes_fast_paths(&self) -> bool;
+        fn observe_timestamps(&mut self, received: Timestamps, clock: u32);
+        fn asks_for_reduction(&mut self) -> bool;
+        fn on_reduction_end(&mut self);
+        fn on_idle_restart(&mut self, window: &Window);
+        fn on_undo(&mut self, window: &mut Window);
+        fn on_connected(&mut self, window: &mut Window, start: &Start);
+        fn models_path(&self) -> bool;
+        fn on_app_limited(&mut self, flight: u64);
+        fn on_restart(&mut self, window: &mut Window, now: Time);
+        fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery);
+        fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate>;
+        fn bandwidth_delay_bytes(&self) -> Option<u64>;
+        fn is_overdue(&self, now: Time) -> bool;
+        fn repeats_window(&self) -> bool;
+        fn holds_rto(&self) -> bool;
     }
 }
 

@@ -318,16 +318,10 @@ impl CongestionControl for State {
         if let Some(sample) = self.latest.take() {
             self.on_sample(window, ack, sample);
         }
-        if !ack.cwnd_limited || !self.may_grow {
+        if !self.may_grow {
             return;
         }
-        let mut acked = segments::delivered_segments(window, ack);
-        if window.in_slow_start() {
-            acked = segments::grow_in_slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
-        }
+        let Some(acked) = segments::slow_start(window, ack) else { return };
         let cwnd = segments::cwnd_segments(window);
         let per = if self.slowness > 0 { cwnd << self.slowness } else { cwnd.max(4) };
         self.segments.grow_additively(window, per, acked);
@@ -340,10 +334,8 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let cwnd = segments::cwnd_segments(window);
-        if !self.segments.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments::segments_to_bytes(window, Self::ssthresh(cwnd).max(2));
-        }
+        let ssthresh = Self::ssthresh(segments::cwnd_segments(window));
+        self.segments.reduce_at_timeout(window, loss, repeated, ssthresh);
         self.stop_growth(loss);
         self.slowness = (self.slowness + 1).min(SLOWEST);
     }

@@ -7,7 +7,7 @@
 //! ssthresh is at least 2 SMSS (RFC 5681 eq. 4).
 
 use super::{Ack, CongestionControl, Loss, Sent, Window};
-use crate::user::{CloneBox, Instance, Loaded};
+use crate::user::{Instance, Loaded, UserCode};
 use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,13 @@ pub trait UserControl: CongestionControl + Debug + Send + Sync {
     fn copy(&self) -> Option<Box<dyn UserControl>>;
 }
 
-impl CloneBox for dyn UserControl {
+impl UserCode for dyn UserControl {
     fn copied(&self) -> Option<Box<Self>> {
         self.copy()
+    }
+
+    fn report_sent(&mut self, sent: &Sent) {
+        self.on_sent(sent);
     }
 }
 
@@ -67,66 +71,49 @@ impl State {
         self.hold(window);
         window.ssthresh = window.ssthresh.max(2 * u64::from(window.smss));
     }
-
-    /// Returns the instance, after reporting to it any data sent before it was created.
-    fn caught_up(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
-        let (running, early) = self.instance.prepare_event()?;
-        if let Some(sent) = early {
-            running.on_sent(&sent);
-        }
-        Some(running)
-    }
 }
 
 impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        // The acknowledgment of a FIN alone must not create an instance.
-        let instance = if ack.bytes_acked > 0 {
-            self.caught_up()
-        } else {
-            self.instance.running_instance_mut()
-        };
-        if let Some(running) = instance {
+        if let Some(running) = self.instance.on_ack(ack.bytes_acked) {
             running.observe(ack, smss);
         }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        if let Some((running, sent)) = self.instance.prepare_sent(sent) {
-            sent.iter().flatten().for_each(|sent| running.on_sent(sent));
-        }
+        self.instance.on_sent(sent);
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if let Some(running) = self.caught_up() {
+        if let Some(running) = self.instance.caught_up() {
             running.on_ack(window, ack);
             self.hold(window);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        if let Some(running) = self.caught_up() {
+        if let Some(running) = self.instance.caught_up() {
             running.on_loss(window, loss);
             self.hold_after_loss(window);
         }
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        if let Some(running) = self.caught_up() {
+        if let Some(running) = self.instance.caught_up() {
             running.on_timeout(window, loss, repeated);
             self.hold_after_loss(window);
         }
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
-        if let Some(running) = self.caught_up() {
+        if let Some(running) = self.instance.caught_up() {
             running.on_recovery_end(window, now);
             self.hold(window);
         }
     }
 
     fn on_undo(&mut self, window: &mut Window) {
-        if let Some(running) = self.caught_up() {
+        if let Some(running) = self.instance.caught_up() {
             running.on_undo(window);
             self.hold(window);
         }

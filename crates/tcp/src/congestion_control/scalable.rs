@@ -48,16 +48,7 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.cwnd_limited {
-            return;
-        }
-        let mut acked = segments::delivered_segments(window, ack);
-        if window.in_slow_start() {
-            acked = segments::grow_in_slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
-        }
+        let Some(acked) = segments::slow_start(window, ack) else { return };
         // A large window grows by one segment per hundred acknowledged, a small one like Reno's.
         self.segments.grow_additively(window, segments::cwnd_segments(window).min(PER_MOST), acked);
     }
@@ -68,10 +59,8 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let ssthresh = ssthresh(window).max(2);
-        if !self.segments.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
-        }
+        let ssthresh = ssthresh(window);
+        self.segments.reduce_at_timeout(window, loss, repeated, ssthresh);
     }
 
     fn on_undo(&mut self, _: &mut Window) {

@@ -35,6 +35,19 @@ pub(crate) fn grow_in_slow_start(window: &mut Window, acked: u64) -> u64 {
     acked.saturating_sub((window.cwnd - before).div_ceil(window.smss.into()))
 }
 
+/// Grows the window in slow start, if the window limits the sender. Returns the segments that count
+/// for congestion avoidance; `None` if there is nothing more to do.
+pub(crate) fn slow_start(window: &mut Window, ack: &Ack) -> Option<u64> {
+    if !ack.cwnd_limited {
+        return None;
+    }
+    let acked = delivered_segments(window, ack);
+    if !window.in_slow_start() {
+        return Some(acked);
+    }
+    Some(grow_in_slow_start(window, acked)).filter(|rest| *rest > 0)
+}
+
 impl SegmentCounter {
     /// Adds one segment to the window for every `per` segments acknowledged.
     pub fn grow_additively(&mut self, window: &mut Window, per: u64, acked: u64) {
@@ -53,17 +66,9 @@ impl SegmentCounter {
 
     /// Grows the window as Reno does, but only while the window limits the sender.
     pub fn grow_like_reno(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.cwnd_limited {
-            return;
+        if let Some(acked) = slow_start(window, ack) {
+            self.grow_additively(window, cwnd_segments(window), acked);
         }
-        let mut acked = delivered_segments(window, ack);
-        if window.in_slow_start() {
-            acked = grow_in_slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
-        }
-        self.grow_additively(window, cwnd_segments(window), acked);
     }
 
     /// Handles a loss detected by duplicate or selective ACKs: `ssthresh`, given in segments, is at
@@ -96,9 +101,20 @@ impl SegmentCounter {
 
     /// Handles a timeout as Reno does: `ssthresh` is half the window, unless it is kept.
     pub fn halve_at_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let half = (cwnd_segments(window) / 2).max(2);
+        self.reduce_at_timeout(window, loss, repeated, cwnd_segments(window) / 2);
+    }
+
+    /// Handles a timeout. Unless it is kept, `ssthresh` becomes the given number of segments, and
+    /// at least 2.
+    pub fn reduce_at_timeout(
+        &mut self,
+        window: &mut Window,
+        loss: &Loss,
+        repeated: bool,
+        ssthresh: u64,
+    ) {
         if !self.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments_to_bytes(window, half);
+            window.ssthresh = segments_to_bytes(window, ssthresh.max(2));
         }
     }
 }

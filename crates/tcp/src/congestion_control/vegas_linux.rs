@@ -163,10 +163,7 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let half = (segments::cwnd_segments(window) / 2).max(2);
-        if !self.segments.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments::segments_to_bytes(window, half);
-        }
+        self.segments.halve_at_timeout(window, loss, repeated);
         self.enabled = false;
     }
 

@@ -145,10 +145,8 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let ssthresh = self.ssthresh(window).max(2);
-        if !self.segments.on_timeout(window, loss, repeated) {
-            window.ssthresh = segments::segments_to_bytes(window, ssthresh);
-        }
+        let ssthresh = self.ssthresh(window);
+        self.segments.reduce_at_timeout(window, loss, repeated, ssthresh);
         self.least = None;
     }
 

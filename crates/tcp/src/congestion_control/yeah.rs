@@ -117,13 +117,7 @@ impl State {
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        let mut acked = segments::delivered_segments(window, ack);
-        if window.in_slow_start() {
-            acked = segments::grow_in_slow_start(window, acked);
-            if acked == 0 {
-                return;
-            }
-        }
+        let Some(acked) = segments::slow_start(window, ack) else { return };
         let cwnd = segments::cwnd_segments(window);
         let per = if self.slow_rounds == 0 { cwnd.min(PER_MOST) } else { cwnd };
         self.segments.grow_additively(window, per, acked);

@@ -245,11 +245,6 @@ impl Connection {
         self.handle_fast(now, segment, timestamps)
     }
 
-    /// True if both ends use ECN.
-    pub const fn uses_ecn(&self) -> bool {
-        self.ecn.enabled
-    }
-
     /// Passes an acknowledgment to the congestion control, if both ends use ECN.
     #[inline]
     pub(super) fn observe_echo(&mut self, ack: &Ack) {

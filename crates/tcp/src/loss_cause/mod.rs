@@ -97,15 +97,9 @@ pub trait LossCause {
 }
 
 impl LossCause for State {
-    fn on_sent(&mut self, sent: &Sent) {
-        dispatch!(self, it => it.on_sent(sent));
-    }
-
-    fn on_ack(&mut self, ack: &Ack, window: &Window) {
-        dispatch!(self, it => it.on_ack(ack, window));
-    }
-
-    fn cause(&mut self, loss: &Loss) -> Cause {
-        dispatch!(self, it => it.cause(loss))
+    forward! {
+        fn on_sent(&mut self, sent: &Sent);
+        fn on_ack(&mut self, ack: &Ack, window: &Window);
+        fn cause(&mut self, loss: &Loss) -> Cause;
     }
 }

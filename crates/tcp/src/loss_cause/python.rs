@@ -6,7 +6,7 @@
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Sent, Window};
-use crate::user::{CloneBox, Instance, Loaded};
+use crate::user::{Instance, Loaded, UserCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,9 +18,13 @@ pub trait UserCause: LossCause + Debug + Send + Sync {
     fn copy(&self) -> Option<Box<dyn UserCause>>;
 }
 
-impl CloneBox for dyn UserCause {
+impl UserCode for dyn UserCause {
     fn copied(&self) -> Option<Box<Self>> {
         self.copy()
+    }
+
+    fn report_sent(&mut self, sent: &Sent) {
+        self.on_sent(sent);
     }
 }
 
@@ -51,38 +55,21 @@ impl State {
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { instance: Instance::new(&config.program) }
     }
-
-    /// Returns the instance, after reporting to it any data sent before it was created.
-    fn caught_up(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
-        let (running, early) = self.instance.prepare_event()?;
-        if let Some(sent) = early {
-            running.on_sent(&sent);
-        }
-        Some(running)
-    }
 }
 
 impl LossCause for State {
     fn on_sent(&mut self, sent: &Sent) {
-        if let Some((running, sent)) = self.instance.prepare_sent(sent) {
-            sent.iter().flatten().for_each(|sent| running.on_sent(sent));
-        }
+        self.instance.on_sent(sent);
     }
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) {
-        // The acknowledgment of a FIN alone must not create an instance.
-        let instance = if ack.bytes_acked > 0 {
-            self.caught_up()
-        } else {
-            self.instance.running_instance_mut()
-        };
-        if let Some(running) = instance {
+        if let Some(running) = self.instance.on_ack(ack.bytes_acked) {
             running.on_ack(ack, window);
         }
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        self.caught_up().map_or(Cause::Congestion, |running| running.cause(loss))
+        self.instance.caught_up().map_or(Cause::Congestion, |running| running.cause(loss))
     }
 }
 

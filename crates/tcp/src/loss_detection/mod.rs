@@ -253,101 +253,33 @@ pub trait LossDetection {
 }
 
 impl LossDetection for State {
-    fn is_selective(&self) -> bool {
-        dispatch!(self, it => it.is_selective())
-    }
-
-    fn reads_times(&self) -> bool {
-        dispatch!(self, it => it.reads_times())
-    }
-
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
-        dispatch!(self, it => it.on_ack(ack, board))
-    }
-
-    fn ignores_new_data_ack(&self) -> bool {
-        dispatch!(self, it => it.ignores_new_data_ack())
-    }
-
-    fn ignores_data_acked_in_order(&self) -> bool {
-        dispatch!(self, it => it.ignores_data_acked_in_order())
-    }
-
-    #[inline]
-    fn on_next_ack(&mut self, ack: &NextAck) {
-        dispatch!(self, it => it.on_next_ack(ack));
-    }
-
-    fn only_repairs(&self, selective: bool) -> bool {
-        dispatch!(self, it => it.only_repairs(selective))
-    }
-
-    fn on_timeout(&mut self, snd_max: u64) {
-        dispatch!(self, it => it.on_timeout(snd_max));
-    }
-
-    fn in_recovery(&self) -> bool {
-        dispatch!(self, it => it.in_recovery())
-    }
-
-    fn left_timer_running(&self) -> bool {
-        dispatch!(self, it => it.left_timer_running())
-    }
-
-    fn on_undo(&mut self) {
-        dispatch!(self, it => it.on_undo());
-    }
-
-    fn on_late_original(&mut self, distance: u64, smss: u32) {
-        dispatch!(self, it => it.on_late_original(distance, smss));
-    }
-
-    fn proportional_rate_reduction(&self) -> bool {
-        dispatch!(self, it => it.proportional_rate_reduction())
-    }
-
-    fn guesses(&self) -> bool {
-        dispatch!(self, it => it.guesses())
-    }
-
-    fn as_linux(&self) -> bool {
-        dispatch!(self, it => it.as_linux())
-    }
-
-    fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
-        dispatch!(self, it => it.counts_duplicate(snd_una, snd_max))
-    }
-
-    fn open_probe(&self) -> Option<u64> {
-        dispatch!(self, it => it.open_probe())
-    }
-
-    fn loss_age_at_timeout(&self) -> Duration {
-        dispatch!(self, it => it.loss_age_at_timeout())
-    }
-
-    fn reordering(&self) -> Option<u32> {
-        dispatch!(self, it => it.reordering())
-    }
-
-    fn is_tolerant(&self) -> bool {
-        dispatch!(self, it => it.is_tolerant())
-    }
-
-    fn deadline(&self) -> Time {
-        dispatch!(self, it => it.deadline())
-    }
-
-    fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
-        dispatch!(self, it => it.on_deadline(now, recovery_point, board))
-    }
-
-    fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
-        dispatch!(self, it => it.probe_timeout(flight))
-    }
-
-    fn on_probe_sent(&mut self, probe: Probe) {
-        dispatch!(self, it => it.on_probe_sent(probe));
+    forward! {
+        fn is_selective(&self) -> bool;
+        fn reads_times(&self) -> bool;
+        fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
+        fn ignores_new_data_ack(&self) -> bool;
+        fn ignores_data_acked_in_order(&self) -> bool;
+        #[inline]
+        fn on_next_ack(&mut self, ack: &NextAck);
+        fn only_repairs(&self, selective: bool) -> bool;
+        fn on_timeout(&mut self, snd_max: u64);
+        fn in_recovery(&self) -> bool;
+        fn left_timer_running(&self) -> bool;
+        fn on_undo(&mut self);
+        fn on_late_original(&mut self, distance: u64, smss: u32);
+        fn proportional_rate_reduction(&self) -> bool;
+        fn guesses(&self) -> bool;
+        fn as_linux(&self) -> bool;
+        fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool;
+        fn open_probe(&self) -> Option<u64>;
+        fn loss_age_at_timeout(&self) -> Duration;
+        fn reordering(&self) -> Option<u32>;
+        fn is_tolerant(&self) -> bool;
+        fn deadline(&self) -> Time;
+        fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard)
+            -> Reaction;
+        fn probe_timeout(&self, flight: &Flight) -> Option<Duration>;
+        fn on_probe_sent(&mut self, probe: Probe);
     }
 }
 

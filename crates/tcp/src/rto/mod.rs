@@ -69,32 +69,14 @@ pub trait Estimator {
 }
 
 impl Estimator for State {
-    fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits) {
-        dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt, limits));
-    }
-
-    fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
-        dispatch!(self, it => it.restart_rtt(rtt, least, limits));
-    }
-
-    fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {
-        dispatch!(self, it => it.on_lost_syn(rto, limits));
-    }
-
-    #[inline]
-    fn rto(&self, window: &Window) -> Duration {
-        dispatch!(self, it => it.rto(window))
-    }
-
-    fn holds_new_data(&self) -> bool {
-        dispatch!(self, it => it.holds_new_data())
-    }
-
-    fn srtt(&self) -> Option<Duration> {
-        dispatch!(self, it => it.srtt())
-    }
-
-    fn rttvar(&self) -> Option<Duration> {
-        dispatch!(self, it => it.rttvar())
+    forward! {
+        fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
+        fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits);
+        fn on_lost_syn(&mut self, rto: Duration, limits: &Limits);
+        #[inline]
+        fn rto(&self, window: &Window) -> Duration;
+        fn holds_new_data(&self) -> bool;
+        fn srtt(&self) -> Option<Duration>;
+        fn rttvar(&self) -> Option<Duration>;
     }
 }

@@ -204,44 +204,17 @@ pub trait Detector {
 }
 
 impl Detector for State {
-    fn on_begin(&mut self, begin: &NewRecovery) {
-        dispatch!(self, it => it.on_begin(begin));
-    }
-
-    fn on_retransmission(&mut self, retransmission: &Retransmission) {
-        dispatch!(self, it => it.on_retransmission(retransmission));
-    }
-
-    fn on_echo(&mut self) {
-        dispatch!(self, it => it.on_echo());
-    }
-
-    fn on_ack(&mut self, ack: &Ack) -> Verdict {
-        dispatch!(self, it => it.on_ack(ack))
-    }
-
-    fn ignores_new_data_ack(&self) -> bool {
-        dispatch!(self, it => it.ignores_new_data_ack())
-    }
-
-    fn ignores_sack(&self, snd_una: u64) -> bool {
-        dispatch!(self, it => it.ignores_sack(snd_una))
-    }
-
-    fn saw_late_original(&self) -> bool {
-        dispatch!(self, it => it.saw_late_original())
-    }
-
-    fn is_waiting(&self) -> bool {
-        dispatch!(self, it => it.is_waiting())
-    }
-
-    fn shortens(&self) -> bool {
-        dispatch!(self, it => it.shortens())
-    }
-
-    fn response(&self) -> Response {
-        dispatch!(self, it => it.response())
+    forward! {
+        fn on_begin(&mut self, begin: &NewRecovery);
+        fn on_retransmission(&mut self, retransmission: &Retransmission);
+        fn on_echo(&mut self);
+        fn on_ack(&mut self, ack: &Ack) -> Verdict;
+        fn ignores_new_data_ack(&self) -> bool;
+        fn ignores_sack(&self, snd_una: u64) -> bool;
+        fn saw_late_original(&self) -> bool;
+        fn is_waiting(&self) -> bool;
+        fn shortens(&self) -> bool;
+        fn response(&self) -> Response;
     }
 }
 

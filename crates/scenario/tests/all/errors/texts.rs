@@ -17,10 +17,6 @@ fn texts_that_are_no_scenario() {
         "[\"server\", \"client\"",
         "s.toml:10: not TOML: missing comma between array elements, expected `,`",
     );
-    assert_eq!(
-        ScenarioError::not_text("s.toml").to_string(),
-        "s.toml: not a text: a scenario is a TOML file in UTF-8"
-    );
     let large = "#".repeat((16 << 20) + 1);
     assert_eq!(
         error(&large, &[]).to_string(),

@@ -2,6 +2,13 @@ use super::*;
 use crate::connection::testing::{at, config, in_recovery, open, sent_by, with_flight};
 use retx_units::SeqNr;
 
+impl Connection {
+    /// True if both ends use ECN.
+    pub(in crate::connection) const fn uses_ecn(&self) -> bool {
+        self.ecn.enabled
+    }
+}
+
 const MODES: [EcnMode; 3] = [EcnMode::Off, EcnMode::Offered, EcnMode::Needed];
 
 /// `tcp_fastretrans_alert`: "CWR is to be held something *above* high_seq is ACKed for CWR bit
