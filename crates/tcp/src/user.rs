@@ -192,7 +192,7 @@ impl<T: ?Sized + UserCode> Instance<T> {
     }
 }
 
-/// What every kind of user code can do.
+/// Operations of every kind of user code.
 pub(crate) trait UserCode {
     /// Copy in the same state; `None` after a fault.
     fn copied(&self) -> Option<Box<Self>>;
