@@ -12,9 +12,10 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Creates an empty agenda for `targets` targets.
-    pub fn new(targets: u32) -> Self {
-        Self { queue: EventQueue::new(targets) }
+    /// Creates an empty agenda for `targets` targets. At equal times, `first` and the targets after
+    /// it are woken before the targets before it.
+    pub fn new(targets: u32, first: Target) -> Self {
+        Self { queue: EventQueue::new(targets, first) }
     }
 
     /// Makes sure that `target` is woken at `time` or earlier.
@@ -27,10 +28,18 @@ impl Agenda {
         }
     }
 
-    /// Removes and returns the next wake-up.
-    #[inline]
-    pub fn take_first(&mut self) -> Option<(Time, Target)> {
-        self.queue.take_first()
+    /// Removes and returns the next wake-up in the usual case, see [`EventQueue::take_only`].
+    #[inline(always)]
+    pub fn take_only(&mut self) -> Option<(Time, Target)> {
+        self.queue.take_only()
+    }
+
+    /// Removes and returns the next wake-up; for `stands_for`, see [`EventQueue::take_first`].
+    pub fn take_first(
+        &mut self,
+        stands_for: impl Fn(Target) -> Option<Target>,
+    ) -> Option<(Time, Target)> {
+        self.queue.take_first(stands_for)
     }
 
     /// Targets of the events that follow soon, in order; see [`EventQueue::upcoming`].
@@ -74,9 +83,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    /// First target in the order of ties.
+    const FIRST: Target = 2;
+
     /// Reference implementation of an agenda.
     struct Plain {
-        events: BTreeSet<(u64, usize, Target)>,
+        events: BTreeSet<(u64, Target, usize, Target)>,
         wake: Vec<u64>,
         entered: usize,
     }
@@ -86,14 +98,14 @@ mod tests {
             let pending = &mut self.wake[target as usize];
             if time < *pending {
                 *pending = time;
-                self.events.insert((time, self.entered, target));
+                self.events.insert((time, target.wrapping_sub(FIRST), self.entered, target));
                 self.entered += 1;
             }
         }
 
         fn take_first(&mut self) -> Option<(u64, Target)> {
             loop {
-                let (time, _, target) = self.events.pop_first()?;
+                let (time, _, _, target) = self.events.pop_first()?;
                 let pending = &mut self.wake[target as usize];
                 if *pending == time {
                     *pending = u64::MAX;
@@ -113,7 +125,7 @@ mod tests {
             magnitude in 0u32..40,
         ) {
             const TARGETS: u32 = 4;
-            let mut agenda = Agenda::new(TARGETS);
+            let mut agenda = Agenda::new(TARGETS, FIRST);
             let wake = vec![u64::MAX; TARGETS as usize];
             let mut plain = Plain { events: BTreeSet::new(), wake, entered: 0 };
             let mut now = 0;
@@ -126,15 +138,15 @@ mod tests {
                 if delay % 3 == 0 {
                     let expected = plain.take_first();
                     now = expected.map_or(now, |(time, _)| time);
-                    let found = agenda.take_first().map(|(time, target)| (time.as_nanos(), target));
-                    prop_assert_eq!(found, expected);
+                    let expected = expected.map(|(time, target)| (at(time), target));
+                    prop_assert_eq!(take_first(&mut agenda), expected);
                 }
                 if scale == 0 {
                     let first = plain.wake.iter().min().expect("there are some");
                     prop_assert_eq!(agenda.next_time().as_nanos(), *first);
                     // The agenda has dropped superseded events at its front; the reference does the
                     // same.
-                    while plain.events.first().is_some_and(|(time, _, target)| {
+                    while plain.events.first().is_some_and(|(time, .., target)| {
                         plain.wake[*target as usize] != *time
                     }) {
                         plain.events.pop_first();
@@ -144,37 +156,71 @@ mod tests {
         }
     }
 
+    fn take_first(agenda: &mut Agenda) -> Option<(Time, Target)> {
+        agenda.take_only().or_else(|| agenda.take_first(|_| None))
+    }
+
+    /// Target 4 precedes the others, and stands for one of them.
+    #[test]
+    fn a_target_is_woken_when_the_one_that_it_stands_for_would_be() {
+        for other in 0..4 {
+            let mut agenda = Agenda::new(6, 4);
+            [4, 2, 0, 3, 1].into_iter().for_each(|target| agenda.wake(target, at(10)));
+            let stands_for = |target| (target >= 4).then_some(other);
+            let order: Vec<Target> =
+                std::iter::from_fn(|| agenda.take_only().or_else(|| agenda.take_first(stands_for)))
+                    .map(|(_, woken)| woken)
+                    .collect();
+            let mut expected = vec![0, 1, 2, 3];
+            expected.insert(other as usize, 4);
+            assert_eq!(order, expected);
+        }
+    }
+
+    /// Targets 4 and 5 precede the others, and stand for some of them in the opposite order.
+    #[test]
+    fn targets_that_stand_for_others_are_woken_in_the_order_of_those() {
+        let mut agenda = Agenda::new(6, 4);
+        [0, 1, 2, 4, 5].into_iter().for_each(|target| agenda.wake(target, at(10)));
+        let stands_for = |target: Target| target.checked_sub(4).map(|lane| 2 - 2 * lane);
+        let order: Vec<Target> =
+            std::iter::from_fn(|| agenda.take_only().or_else(|| agenda.take_first(stands_for)))
+                .map(|(_, woken)| woken)
+                .collect();
+        assert_eq!(order, [5, 0, 1, 4, 2]);
+    }
+
     fn at(nanos: u64) -> Time {
         Time::from_nanos(nanos)
     }
 
     #[test]
     fn a_target_is_woken_at_its_earliest_wish() {
-        let mut agenda = Agenda::new(2);
+        let mut agenda = Agenda::new(2, 0);
         agenda.wake(0, at(50));
         agenda.wake(0, at(70));
         agenda.wake(1, at(60));
         agenda.wake(0, at(40));
         assert_eq!(agenda.events_inserted(), 3);
-        assert_eq!(agenda.take_first(), Some((at(40), 0)));
+        assert_eq!(take_first(&mut agenda), Some((at(40), 0)));
         agenda.wake(0, at(70));
-        assert_eq!(agenda.take_first(), Some((at(60), 1)));
-        assert_eq!(agenda.take_first(), Some((at(70), 0)));
-        assert_eq!(agenda.take_first(), None);
+        assert_eq!(take_first(&mut agenda), Some((at(60), 1)));
+        assert_eq!(take_first(&mut agenda), Some((at(70), 0)));
+        assert_eq!(take_first(&mut agenda), None);
     }
 
     #[test]
     fn the_next_time_is_that_of_the_first_that_counts() {
-        let mut agenda = Agenda::new(2);
+        let mut agenda = Agenda::new(2, 0);
         agenda.wake(0, at(20));
         agenda.wake(0, at(10));
         agenda.wake(1, at(1000));
         assert_eq!(agenda.next_time(), at(10));
-        assert_eq!(agenda.take_first(), Some((at(10), 0)));
+        assert_eq!(take_first(&mut agenda), Some((at(10), 0)));
         // The event at 20 is superseded. If its time were returned, the target due at 1000 would be
         // woken too early.
         assert_eq!(agenda.next_time(), at(1000));
-        assert_eq!(agenda.take_first(), Some((at(1000), 1)));
+        assert_eq!(take_first(&mut agenda), Some((at(1000), 1)));
         assert_eq!(agenda.next_time(), Time::NEVER);
     }
 }

@@ -8,7 +8,7 @@
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
 use crate::drop::PacketDrop;
-use crate::event_queue::MAX_TARGETS;
+use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::Flow;
 use crate::options::{Options, RunError};
 use crate::packet::{Packets, UnpackedSegment};
@@ -60,8 +60,9 @@ pub struct Engine<'a> {
     /// it.
     places: Vec<u32>,
     lanes: Lanes,
-    /// True if the caches cannot hold the state of the pipes that have events.
-    fetches_upcoming: bool,
+    /// True if the events of pipes are handled on fast paths without prefetching. With fast paths,
+    /// it is false if the caches cannot hold the state of the pipes that have events.
+    wakes_pipes_fast: bool,
     funnels: Funnels,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
@@ -198,11 +199,11 @@ impl<'a> Engine<'a> {
             plan,
             key,
             now: Time::ZERO,
-            agenda: Agenda::new(first_lane + lanes.count()),
+            agenda: Agenda::new(first_lane + lanes.count(), owners.first()),
             owners,
             uses_fast_paths,
             packets: Packets::default(),
-            fetches_upcoming: uses_fast_paths && fast_path::exceed_caches(&pipes),
+            wakes_pipes_fast: uses_fast_paths && !fast_path::exceed_caches(&pipes),
             places,
             routes,
             lanes,
@@ -232,8 +233,6 @@ impl<'a> Engine<'a> {
 
     fn first_events(&mut self) {
         self.start_queue_histories();
-        // Events at the same time are handled in the order of insertion. The end of the run is
-        // inserted first, so it precedes all other events at its time, which are not handled.
         self.agenda.wake(self.owners.target(Owner::End), self.plan.end);
         if self.plan.warmup > Time::ZERO {
             self.agenda.wake(self.owners.target(Owner::Warmup), self.plan.warmup);
@@ -285,12 +284,12 @@ impl<'a> Engine<'a> {
     /// Handles the next event.
     #[inline(always)]
     pub fn step(&mut self) {
-        let (time, target) = self.agenda.take_first().expect("the end of the run is an event");
+        let (time, target) = self.agenda.take_only().unwrap_or_else(|| self.take_first_event());
         self.now = time;
         self.events += 1;
         let arrived = match self.owners.owner(target) {
             Owner::Lane(lane) => self.handle_lane_wakeup(lane),
-            Owner::Pipe(index) if self.uses_fast_paths => self.handle_pipe_wakeup_fast(index),
+            Owner::Pipe(index) if self.wakes_pipes_fast => self.handle_pipe_wakeup_fast(index),
             owner => return self.handle_owner_wakeup(owner),
         };
         if let Some((id, to)) = arrived {
@@ -298,9 +297,20 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Takes the first event if other events are close to it or have been superseded.
+    #[inline(never)]
+    fn take_first_event(&mut self) -> (Time, Target) {
+        let Self { agenda, owners, lanes, routes, packets, flows, .. } = self;
+        let event = agenda.take_first(|target| {
+            Some(lanes.last_pipe(owners.lane(target)?, (routes, packets, flows)))
+        });
+        event.expect("the end of the run is an event")
+    }
+
     #[inline(never)]
     fn handle_owner_wakeup(&mut self, owner: Owner) {
         match owner {
+            Owner::Pipe(index) if self.uses_fast_paths => self.wake_pipe_and_fetch(index),
             Owner::Pipe(index) => self.handle_pipe_wakeup(index),
             Owner::Host(flow, side) => self.handle_host_wakeup(flow, side),
             Owner::End => self.over = true,

@@ -1,9 +1,10 @@
 //! Event queue: a timing wheel (`wheel.rs`) whose slot width adapts to the density of events.
 //!
-//! Events are ordered by time, ties by insertion; the slot width affects only the speed. The width
-//! is a sixteenth to an eighth of the mean time between two events, measured over thousands of
-//! events. A slot then rarely holds two events, and the next event is usually in the same word of
-//! the bitmap. If events come in clusters, the slots are narrower.
+//! Events are ordered by time, ties by their targets, so that their order does not depend on when
+//! they are inserted. The slot width affects only the speed. It is a sixteenth to an eighth of the
+//! mean time between two events, measured over thousands of events. A slot then rarely holds two
+//! events, and the next event is usually in the same word of the bitmap. If events come in
+//! clusters, the slots are narrower.
 //!
 //! Each target has a node in memory for one event, in the same cache line as the time of the
 //! target's next wake-up (`nodes.rs`). A target rarely has two events, so an insertion rarely
@@ -25,9 +26,7 @@ use wheel::Wheel;
 pub type Target = u32;
 
 /// Number of targets that an event can address.
-pub const MAX_TARGETS: u32 = 1 << TARGET_BITS;
-
-const TARGET_BITS: u32 = 24;
+pub const MAX_TARGETS: u32 = 1 << 24;
 
 /// Binary logarithm of the initial slot width in nanoseconds, used until the first period ends.
 const FIRST_WIDTH: u32 = 14;
@@ -60,11 +59,12 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// Creates an empty queue for `targets` targets.
-    pub fn new(targets: u32) -> Self {
+    /// Creates an empty queue for `targets` targets. At equal times, `first` and the targets after
+    /// it precede the targets before it.
+    pub fn new(targets: u32, first: Target) -> Self {
         debug_assert!(targets <= MAX_TARGETS);
         Self {
-            wheel: Wheel::new(targets, FIRST_WIDTH),
+            wheel: Wheel::new((targets, first), FIRST_WIDTH),
             events_inserted: 0,
             taken: 0,
             period: FIRST_PERIOD,
@@ -102,9 +102,6 @@ impl EventQueue {
     }
 
     /// Inserts an event that wakes `target` at `time`.
-    ///
-    /// # Panics
-    /// After 2^40 insertions of events beyond the wheel's range.
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.events_inserted += 1;
@@ -113,37 +110,75 @@ impl EventQueue {
 
     /// Removes and returns the first event, even if it has been superseded.
     pub fn pop(&mut self) -> Option<(Time, Target)> {
-        let event = self.wheel.pop()?;
+        self.pop_and_look().map(|(event, _)| event)
+    }
+
+    /// Removes and returns the first event; true if the next one is at the same time.
+    #[inline]
+    fn pop_and_look(&mut self) -> Option<((Time, Target), bool)> {
+        let popped = self.wheel.pop()?;
+        self.count_out(popped.0.0);
+        Some(popped)
+    }
+
+    /// Removes and returns the first event, and clears the wake-up of its target, in the usual
+    /// case: it is alone in its slot and was not superseded. Otherwise returns `None`; then
+    /// [`Self::take_first`] must be called.
+    ///
+    /// Inlined into the engine's step, because a function call would return the event in memory.
+    #[inline(always)]
+    pub fn take_only(&mut self) -> Option<(Time, Target)> {
+        let event = self.wheel.pop_simple()?;
         self.count_out(event.0);
         Some(event)
     }
 
     /// Removes events up to the first one that has not been superseded; clears the wake-up of its
-    /// target, and returns the event. Inlined into the engine's step, because a function call would
-    /// return the event in memory.
-    #[inline(always)]
-    pub fn take_first(&mut self) -> Option<(Time, Target)> {
-        if let Some(event) = self.wheel.pop_simple() {
-            self.count_out(event.0);
-            return Some(event);
-        }
-        match self.skip_superseded() {
-            (Time::NEVER, _) => None,
-            event => Some(event),
+    /// target, and returns the event. `stands_for` returns the other target by which a target is
+    /// ordered among events at the same time; such a target must precede all that it may stand for.
+    pub fn take_first(
+        &mut self,
+        stands_for: impl Fn(Target) -> Option<Target>,
+    ) -> Option<(Time, Target)> {
+        loop {
+            let ((time, target), is_tied) = self.pop_and_look()?;
+            // An event that is not due was superseded by an earlier one.
+            if self.is_due(time, target) {
+                let first =
+                    if is_tied { self.first_of_ties(time, target, stands_for) } else { target };
+                return Some((time, first));
+            }
         }
     }
 
-    // Returns `Time::NEVER` instead of `None`: two words fit into registers, and no event is due at
-    // that time.
-    #[inline(never)]
-    fn skip_superseded(&mut self) -> (Time, Target) {
-        loop {
-            let Some((time, target)) = self.pop() else { return (Time::NEVER, 0) };
-            // An event that is not due was superseded by an earlier one.
-            if self.is_due(time, target) {
-                return (time, target);
+    /// Returns the first target of the events at `time`, of which that of `target` has just been
+    /// removed; the others remain in the queue.
+    #[cold]
+    fn first_of_ties(
+        &mut self,
+        time: Time,
+        target: Target,
+        stands_for: impl Fn(Target) -> Option<Target>,
+    ) -> Target {
+        let mut tied = vec![target];
+        // Once a target stands for itself, the ones after it do, too, and follow it.
+        while tied.last().is_some_and(|last| stands_for(*last).is_some())
+            && let Some((next, other)) = self.first()
+            && next == time
+        {
+            self.pop();
+            if self.is_due(time, other) {
+                tied.push(other);
             }
         }
+        // This is the first of several minima, which has been in the queue for the longest time.
+        let rank = |target: &Target| self.wheel.nodes.rank(stands_for(*target).unwrap_or(*target));
+        let first = tied.iter().copied().min_by_key(rank).unwrap_or(target);
+        for other in tied.into_iter().filter(|other| *other != first) {
+            *self.wake_time_mut(other) = time;
+            self.push(time, other);
+        }
+        first
     }
 
     /// True if this target is to be woken at this time; the wake-up is then cleared.

@@ -15,7 +15,8 @@
 //! *Counters* must describe the present, but a packet is counted in a follower before it gets
 //! there. When counters are read, [`statistics`] therefore computes, from the arrivals at the far
 //! ends, which packets have not yet reached the pipes that count them. A packet that arrives at the
-//! very instant of reading has arrived.
+//! very instant of reading has not arrived, since samples and the ends of warm-up and run precede
+//! all other events at the same time.
 
 use super::statistics::Statistics;
 use super::{Config, Packet, Pipe, PlainPacket, later, later_by};
@@ -229,11 +230,11 @@ impl Pipe {
         }
     }
 
-    /// Returns the packets that this pipe has counted but that reach its near end only after `now`,
-    /// each as its arrival there and its length. Also returns the part of the counted transmission
-    /// time that lies in the future. `all` lists packets that later pipes have counted or that the
-    /// engine holds, each as its arrival at the far end of this pipe and its length; the packets in
-    /// the delay line are added to the list.
+    /// Returns the packets that this pipe has counted but that do not reach its near end before
+    /// `now`, each as its arrival there and its length. Also returns the part of the counted
+    /// transmission time that lies in the future. `all` lists packets that later pipes have counted
+    /// or that the engine holds, each as its arrival at the far end of this pipe and its length;
+    /// the packets in the delay line are added to the list.
     fn pending_arrivals(
         &self,
         now: Time,
@@ -252,8 +253,8 @@ impl Pipe {
             busy += end.since(now.max(start));
             *time = self.transmitter.arrival_before(start);
         }
-        // Packets that have reached the near end by now are counted correctly.
-        all.retain(|(arrival, _)| *arrival > now);
+        // Packets that have reached the near end before are counted correctly.
+        all.retain(|(arrival, _)| *arrival >= now);
         (all, busy)
     }
 }

@@ -65,10 +65,10 @@ impl Pipe {
         self.rare.as_ref().map_or_else(Exceptions::default, |rare| rare.exceptions)
     }
 
-    /// Largest queue length in `future_queues` with an arrival time of `now` or earlier.
+    /// Largest queue length in `future_queues` with an arrival time before `now`.
     pub(super) fn max_queue_until(&self, now: Time) -> u64 {
         let known = self.rare.iter().flat_map(|rare| &rare.future_queues);
-        known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
+        known.filter(|(at, _)| *at < now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 
     /// Counts a packet dropped because the queue is full.

@@ -13,6 +13,12 @@ pub(super) struct WaitingPacket {
 }
 
 impl WaitingPacket {
+    /// True if the packet arrived before `now`; always true of a packet that did not pass ahead of
+    /// time.
+    pub fn arrived_before(&self, now: Time) -> bool {
+        self.ahead_wait_ns == 0 || self.arrival() < now
+    }
+
     /// Arrival of the packet if it passed ahead of time; otherwise a time at which it has arrived.
     pub const fn arrival(&self) -> Time {
         match self.ahead_wait_ns {

@@ -10,31 +10,36 @@ pub(super) enum Owner {
     Pipe(u32),
     /// Endpoint, on this side, of the flow with this index.
     Host(u32, Side),
-    /// End of the run.
-    End,
-    /// End of the warm-up.
-    Warmup,
-    /// Sample of all senders and queues.
-    Sample,
     /// Stage with this index.
     Stage(u32),
     /// UDP flow with this index.
     Datagrams(u32),
     /// Funnel with this index ([`super::fast_path`]).
     Funnel(u32),
+    /// End of the run.
+    End,
+    /// End of the warm-up.
+    Warmup,
+    /// Sample of all senders and queues.
+    Sample,
     /// Lane with this index ([`super::fast_path`]).
     Lane(u32),
 }
 
 /// First target of each kind of owner. The kinds occupy consecutive ranges of targets, in the order
 /// of the enum.
+///
+/// Events at the same time are handled in the order of their targets, beginning with the end of the
+/// run ([`Self::first`]), because nothing happens at that time. The end of the warm-up and samples
+/// follow: they show the state before all other events at the same time. Lanes, pipes and the
+/// others are next. A lane ([`super::fast_path`]) counts as the pipe that its first packet leaves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TargetRanges {
     first_host: Target,
-    first_special: Target,
     first_stage: Target,
     first_datagrams: Target,
     first_funnel: Target,
+    first_special: Target,
     first_lane: Target,
 }
 
@@ -46,13 +51,13 @@ impl TargetRanges {
     pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
         let [pipes, flows, stages, datagrams] =
             [pipes, flows, stages, datagrams].map(|count| count as u32);
-        let first_special = pipes + 2 * flows;
-        let first_stage = first_special + SPECIAL;
+        let first_host = pipes;
+        let first_stage = first_host + 2 * flows;
         let first_datagrams = first_stage + stages;
         let first_funnel = first_datagrams + datagrams;
-        let first_lane = first_funnel;
-        let first_host = pipes;
-        Self { first_host, first_special, first_stage, first_datagrams, first_funnel, first_lane }
+        let first_special = first_funnel;
+        let first_lane = first_special + SPECIAL;
+        Self { first_host, first_stage, first_datagrams, first_funnel, first_special, first_lane }
     }
 
     /// First target that is a funnel.
@@ -62,8 +67,20 @@ impl TargetRanges {
 
     /// Adds funnels; returns the first target that is a lane.
     pub const fn add_funnels(&mut self, count: u32) -> Target {
-        self.first_lane = self.first_funnel + count;
+        self.first_special = self.first_funnel + count;
+        self.first_lane = self.first_special + SPECIAL;
         self.first_lane
+    }
+
+    /// Target whose event precedes all others at the same time: the end of the run.
+    pub const fn first(&self) -> Target {
+        self.target(Owner::End)
+    }
+
+    /// Index of the lane that this target is, if it is one.
+    #[inline(always)]
+    pub fn lane(&self, target: Target) -> Option<u32> {
+        target.checked_sub(self.first_lane)
     }
 
     /// Owner of a target.
@@ -74,21 +91,21 @@ impl TargetRanges {
             Owner::Lane(target - self.first_lane)
         } else if target < self.first_host {
             Owner::Pipe(target)
-        } else if target < self.first_special {
+        } else if target < self.first_stage {
             let end = target - self.first_host;
             Owner::Host(end >> 1, if end & 1 == 0 { Side::Sender } else { Side::Receiver })
-        } else if target >= self.first_funnel {
-            Owner::Funnel(target - self.first_funnel)
-        } else if target >= self.first_datagrams {
-            Owner::Datagrams(target - self.first_datagrams)
-        } else if target >= self.first_stage {
-            Owner::Stage(target - self.first_stage)
-        } else {
-            match target - self.first_special {
+        } else if let Some(special) = target.checked_sub(self.first_special) {
+            match special {
                 0 => Owner::End,
                 1 => Owner::Warmup,
                 _ => Owner::Sample,
             }
+        } else if target >= self.first_funnel {
+            Owner::Funnel(target - self.first_funnel)
+        } else if target >= self.first_datagrams {
+            Owner::Datagrams(target - self.first_datagrams)
+        } else {
+            Owner::Stage(target - self.first_stage)
         }
     }
 
@@ -121,7 +138,9 @@ mod tests {
             assert_eq!(owners.target(owners.owner(target)), target);
         }
         assert_eq!(owners.owner(6), Owner::Host(1, Side::Receiver));
-        assert_eq!(owners.owner(lanes - 1), Owner::Funnel(1));
+        assert_eq!(owners.owner(lanes - SPECIAL - 1), Owner::Funnel(1));
+        assert_eq!(owners.lane(lanes - 1), None);
+        assert_eq!(owners.lane(lanes + 1), Some(1));
         assert_eq!(lanes, 3 + 4 + 3 + 2 + 1 + 2);
     }
 }

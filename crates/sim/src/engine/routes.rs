@@ -166,15 +166,15 @@ impl Engine<'_> {
     pub(super) fn store_hop(&mut self, entering: EnteringPacket) {
         self.packets.set_hop(entering.packet.id, entering.hop);
     }
+}
 
-    /// Position of the last hop on the route to this endpoint, if only one flow takes that route.
-    pub(super) fn last_hop_to(&self, to: u32) -> Option<u32> {
-        let flow = self.flows.get((to >> 1) as usize)?;
-        // Packets to one endpoint take the route that begins at the other endpoint.
-        let start = flow.first_hops()[1 - (to & 1) as usize];
-        let route = &self.routes[start as usize..];
-        let end = route.iter().position(|word| *word >= END)?;
-        destination_of_entry(route[end])?;
-        Some(pipe_of_entry(route[end - 1]))
-    }
+/// Last pipe on the route to this endpoint, if only one flow takes that route.
+pub(super) fn last_pipe_to(to: u32, routes: &[u32], flows: &[Flow]) -> Option<u32> {
+    let flow = flows.get((to >> 1) as usize)?;
+    // Packets to one endpoint take the route that begins at the other endpoint.
+    let start = flow.first_hops()[1 - (to & 1) as usize];
+    let route = &routes[start as usize..];
+    let end = route.iter().position(|word| *word >= END)?;
+    destination_of_entry(route[end])?;
+    Some(pipe_of_entry(route[end - 1]))
 }

@@ -34,6 +34,8 @@ pub(super) struct EventNodes {
     nodes: Vec<EventNode>,
     /// Number of targets; the first nodes are theirs.
     targets: u32,
+    /// Target whose events precede those of all other targets at the same time.
+    first: Target,
     /// Target of the event in each additional node.
     others: Vec<Target>,
     /// First free additional node.
@@ -41,10 +43,40 @@ pub(super) struct EventNodes {
 }
 
 impl EventNodes {
-    /// Creates the nodes of `targets` targets, without events.
-    pub fn new(targets: u32) -> Self {
+    /// Creates the nodes of `targets` targets, without events. At equal times, the event of the
+    /// target `first` precedes those of the targets after it, and these those of the targets before
+    /// it.
+    pub fn new(targets: u32, first: Target) -> Self {
         let nodes = vec![EMPTY; targets as usize];
-        Self { nodes, targets, others: Vec::new(), free: NONE }
+        Self { nodes, targets, first, others: Vec::new(), free: NONE }
+    }
+
+    /// Position of a target's events among those at the same time.
+    #[inline]
+    pub const fn rank(&self, target: Target) -> u32 {
+        target.wrapping_sub(self.first)
+    }
+
+    /// Target with this rank.
+    pub const fn target_of_rank(&self, rank: u32) -> Target {
+        rank.wrapping_add(self.first)
+    }
+
+    /// Time of the event in this node.
+    pub fn time(&self, node: NodeIndex) -> Time {
+        self.nodes[node as usize].time
+    }
+
+    /// Target of the event in this node.
+    fn target(&self, node: NodeIndex) -> Target {
+        node.checked_sub(self.targets).map_or(node, |other| self.others[other as usize])
+    }
+
+    /// True if the event in one node comes after the one in the other: by time, ties by rank.
+    fn is_after(&self, node: NodeIndex, other: NodeIndex) -> bool {
+        let [own, others] = [node, other].map(|node| self.time(node));
+        own > others
+            || (own == others && self.rank(self.target(node)) > self.rank(self.target(other)))
     }
 
     /// Next wake-up of this target.
@@ -109,18 +141,18 @@ impl EventNodes {
         self.nodes[list as usize].last = node;
     }
 
-    /// Inserts a list of one event into a sorted list, after all events that are not later. Returns
-    /// the resulting list, and the number of events that were passed to find the position.
+    /// Inserts a list of one event into a sorted list. Returns the resulting list, and the number
+    /// of events at other times that were passed to find the position.
     pub fn insert(&mut self, list: NodeIndex, node: NodeIndex) -> (NodeIndex, u64) {
-        let time = self.nodes[node as usize].time;
+        let time = self.time(node);
         let first = self.nodes[list as usize];
         let last = self.last_of(list, &first);
         // Checked first, because most events are inserted in order of time.
-        if self.nodes[last as usize].time <= time {
+        if !self.is_after(last, node) {
             self.append(list, node);
             return (list, 0);
         }
-        if first.time > time {
+        if self.is_after(list, node) {
             let entry = &mut self.nodes[node as usize];
             (entry.next, entry.last) = (list, last);
             return (node, 1);
@@ -128,13 +160,13 @@ impl EventNodes {
         let (mut before, mut passed) = (list, 2);
         loop {
             let next = self.nodes[before as usize].next;
-            if self.nodes[next as usize].time > time {
+            if self.is_after(next, node) {
                 self.nodes[before as usize].next = node;
                 self.nodes[node as usize].next = next;
                 return (list, passed);
             }
             before = next;
-            passed += 1;
+            passed += u64::from(self.time(next) < time);
         }
     }
 
@@ -207,8 +239,7 @@ impl EventNodes {
             let node = next;
             let entry = self.nodes.get(node as usize)?;
             next = entry.next;
-            let other = node.checked_sub(self.targets);
-            Some((entry.time, other.map_or(node, |other| self.others[other as usize])))
+            Some((entry.time, self.target(node)))
         })
     }
 }

@@ -1,11 +1,10 @@
 //! Timing wheel: events wait in one of two rings or in a heap, depending on how far ahead they are.
 //!
 //! Time is divided into slots of 2^w ns, and into turns of [`TURN`] slots. The ring of slots holds
-//! the events of the current turn and the next, sorted by time. For each of the following turns,
-//! the ring of turns holds a list of events in the order of insertion. Events further ahead are in
-//! the heap. The list of a turn is distributed to the slots before any event is inserted into slots
-//! of that turn. Events at equal times therefore keep the order of insertion without a sequence
-//! number.
+//! the events of the current turn and the next, sorted by time and, at equal times, by the rank of
+//! their targets. For each of the following turns, the ring of turns holds a list of events in the
+//! order of insertion. Events further ahead are in the heap. The list of a turn is distributed to
+//! the slots before any event is inserted into slots of that turn.
 //!
 //! The wheel advances by words of the bitmap, each of which represents 64 slots. Turns begin at
 //! word boundaries, so all slots of a word belong to one turn. The lowest set bit of a word marks
@@ -59,14 +58,15 @@ pub(super) struct SlotCrowding {
 }
 
 impl Wheel {
-    /// Creates an empty wheel for `targets` targets, at time 0.
-    pub fn new(targets: u32, width: u32) -> Self {
+    /// Creates an empty wheel for `targets` targets, at time 0. `first` is the first target in the
+    /// order of ties.
+    pub fn new((targets, first): (u32, Target), width: u32) -> Self {
         let mut wheel = Self {
             width_log2: width,
             word: 0,
             span: 0,
             slots: Ring::default(),
-            nodes: EventNodes::new(targets),
+            nodes: EventNodes::new(targets, first),
             turn: 0,
             turns: Ring::default(),
             far: FarHeap::default(),
@@ -90,7 +90,7 @@ impl Wheel {
         time.as_nanos() >> self.width_log2
     }
 
-    /// Inserts an event after all events that are not later.
+    /// Inserts an event.
     #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
@@ -150,7 +150,7 @@ impl Wheel {
         // The ring of turns holds `LISTS` turns. A later turn would share its list with an earlier
         // one, so its events go to the heap.
         if turn >= self.turn && turn - self.turn >= LISTS {
-            return self.far.push(time, target);
+            return self.far.push(time, self.nodes.rank(target));
         }
         let node = self.nodes.create_list_anywhere(time, target);
         if turn >= self.turn {
@@ -167,7 +167,7 @@ impl Wheel {
 
     /// Removes and returns the first event and clears the wake-up of its target in the usual case:
     /// the event is alone in its slot, in its target's node, and not superseded. Otherwise `None`.
-    /// Inlined into `EventQueue::take_first`.
+    /// Inlined into `EventQueue::take_only`.
     #[inline(always)]
     pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
         let word = self.slots.bits_of_word(self.word);
@@ -180,19 +180,21 @@ impl Wheel {
         Some((time, target))
     }
 
-    /// Removes and returns the first event in all cases.
-    pub fn pop(&mut self) -> Option<(Time, Target)> {
+    /// Removes and returns the first event in all cases, and whether the next one is at the same
+    /// time.
+    pub fn pop(&mut self) -> Option<((Time, Target), bool)> {
         if self.slots.bits_of_word(self.word) == 0 {
             self.next_word()?;
         }
         let bits = self.slots.bits_of_word(self.word);
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
         let (event, rest) = self.nodes.pop_front(self.slots.existing(slot));
-        match rest {
-            None => self.slots.clear(slot),
-            Some(rest) => self.slots.replace(slot, rest),
-        }
-        Some(event)
+        let Some(rest) = rest else {
+            self.slots.clear(slot);
+            return Some((event, false));
+        };
+        self.slots.replace(slot, rest);
+        Some((event, self.nodes.time(rest) == event.0))
     }
 
     /// First event, without removing it.
@@ -201,9 +203,14 @@ impl Wheel {
             return self.nodes.iter(self.slots.existing(slot)).next();
         }
         match self.turns.next_occupied(self.turn) {
-            // `min_by_key` returns the first of several minima: the event inserted first.
-            Some(turn) => self.nodes.iter(self.turns.existing(turn)).min_by_key(|(time, _)| *time),
-            None => self.far.first(),
+            Some(turn) => {
+                let events = self.nodes.iter(self.turns.existing(turn));
+                events.min_by_key(|(time, target)| (*time, self.nodes.rank(*target)))
+            }
+            None => {
+                let (time, rank) = self.far.first()?;
+                Some((time, self.nodes.target_of_rank(rank)))
+            }
         }
     }
 
@@ -306,10 +313,9 @@ impl Wheel {
         self.put_all(events);
     }
 
-    /// Inserts events after sorting them by time, so that no event has to pass another. The sort is
-    /// stable, so ties keep their order.
+    /// Inserts events after sorting them, so that no event has to pass another.
     fn put_all(&mut self, mut events: Vec<(Time, Target)>) {
-        events.sort_by_key(|(time, _)| *time);
+        events.sort_by_key(|(time, target)| (*time, self.nodes.rank(*target)));
         for (time, target) in events {
             self.put(time, target);
         }
@@ -321,10 +327,8 @@ impl Wheel {
         self.span = turn * TURN_WORDS - self.word;
         let width = self.width_log2;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + LISTS;
-        // Events move from the heap to the ring of turns as soon as the ring covers their time, so
-        // an event that is inserted later for the same time comes after them.
-        while let Some((time, target)) = self.far.pop_if(near) {
-            self.put(time, target);
+        while let Some((time, rank)) = self.far.pop_if(near) {
+            self.put(time, self.nodes.target_of_rank(rank));
         }
     }
 

@@ -23,9 +23,9 @@ impl Transmitter {
     /// Number of packets that wait at `now`.
     pub fn queue_length(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|packet| packet.start <= now);
-        let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
+        let here = self.waiting.partition_point(|packet| packet.arrived_before(now));
         // Packets that pass ahead of time are in `waiting` before they arrive; they are counted
-        // only from their arrival on.
+        // only after their arrival.
         here.saturating_sub(begun) as u64
     }
 
@@ -58,7 +58,7 @@ impl Transmitter {
     /// that pass ahead of time and have not arrived yet, each with the queue length at that time.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
         *self.most() = self.queue_length(now) as u32;
-        let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
+        let here = self.waiting.partition_point(|packet| packet.arrived_before(now));
         let length = |(index, packet): (usize, &WaitingPacket)| {
             let arrival = packet.arrival();
             let gone = self.waiting.partition_point(|other| other.start <= arrival);

@@ -3,9 +3,10 @@
 //! bottleneck is an example. A packet's passage through the follower is computed when the packet
 //! enters the leader, so the follower needs no event.
 //!
-//! The results are unchanged, except for ties. Events in the same nanosecond are ordered by
-//! insertion, and the arrival at the far end of a follower is inserted earlier than without this
-//! method: when the packet enters the leader.
+//! The results are unchanged. Events in the same nanosecond are ordered by their pipes, and a
+//! packet leaves the last pipe that it has passed at the same time and in the same order as without
+//! this method. A pipe that takes no time is no follower: an arrival at it would, without this
+//! method, come after other events in that nanosecond.
 
 use crate::engine::Engine;
 use crate::engine::routes::{EnteringPacket, HOST_ENTRY, is_private, pipe_of_entry};
@@ -13,7 +14,7 @@ use crate::plan::PipePlan;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, LeaderEntry};
 use retx_link::pipe::{Packet, PlainPacket, Statistics};
-use retx_units::Time;
+use retx_units::{Duration, Time};
 
 /// Sources of a pipe's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,8 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
     }
     for (index, feeders) in feeders.into_iter().enumerate() {
         let Feeders::One(leader) = feeders else { continue };
-        if pipes[index].is_plain() && plans[leader as usize].config.can_lead() {
+        let takes_time = pipes[index].delay() + pipes[index].transmission_time(1) > Duration::ZERO;
+        if takes_time && pipes[index].is_plain() && plans[leader as usize].config.can_lead() {
             pipes[index].set_leader(leader);
             pipes[leader as usize].make_leader();
         }

@@ -32,15 +32,19 @@ pub(in crate::engine) fn exceed_caches(pipes: &[Pipe]) -> bool {
 }
 
 impl Engine<'_> {
-    /// True if [`Self::fetch_upcoming`] is to be called in this event.
-    #[inline(always)]
-    pub(in crate::engine) const fn fetches_now(&self) -> bool {
-        self.fetches_upcoming && self.events.is_multiple_of(ROUND as u64)
+    /// Handles the wake-up of a pipe, and prefetches the state that later events will need.
+    pub(in crate::engine) fn wake_pipe_and_fetch(&mut self, index: u32) {
+        if self.events.is_multiple_of(ROUND as u64) {
+            self.fetch_upcoming();
+        }
+        if let Some((id, to)) = self.handle_pipe_wakeup_fast(index) {
+            self.deliver(id, to);
+        }
     }
 
     /// Prefetches the state that the next events of pipes will need.
     #[inline(never)]
-    pub(in crate::engine) fn fetch_upcoming(&self) {
+    fn fetch_upcoming(&self) {
         let mut upcoming = [Target::MAX; PIPE + ROUND];
         for (place, target) in upcoming.iter_mut().zip(self.agenda.upcoming()) {
             *place = target;

@@ -25,9 +25,6 @@ impl Engine<'_> {
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
     pub(in crate::engine) fn handle_pipe_wakeup_fast(&mut self, index: u32) -> Option<(u32, u32)> {
-        if self.fetches_now() {
-            self.fetch_upcoming();
-        }
         let pipe = &mut self.pipes[index as usize];
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {

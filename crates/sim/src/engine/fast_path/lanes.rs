@@ -7,17 +7,22 @@
 //!
 //! A packet that was queued at its access link arrives later than some packets that left the
 //! bottleneck after it. Therefore there are several parallel lanes, and a packet takes the first
-//! one whose last packet arrives no later than the packet itself. (The arrival times of the last
-//! packets thus fall from lane to lane. No other rule keeps more packets in lanes.) A packet that
-//! fits into no lane waits in the last pipe that it has passed, with an event of that pipe.
+//! one whose last packet arrives before the packet itself. (The arrival times of the last packets
+//! thus fall from lane to lane. No other rule keeps more packets in lanes.) A packet that fits into
+//! no lane waits in the last pipe that it has passed, with an event of that pipe.
+//!
+//! *Ties.* Events at the same time are handled in the order of the pipes. An event of a lane counts
+//! as one of the pipe that its first packet leaves, and no lane holds two packets that arrive at
+//! the same time. Lanes therefore do not change the order.
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;
 use crate::engine::routes::{
-    EnteringPacket, HOST_ENTRY, destination_of_entry, is_private, pipe_of_entry,
+    EnteringPacket, HOST_ENTRY, destination_of_entry, is_private, last_pipe_to, pipe_of_entry,
 };
 use crate::event_queue::Target;
 use crate::flow::Flow;
+use crate::packet::Packets;
 use crate::plan::Side;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::HeldPacket;
@@ -50,6 +55,14 @@ pub(in crate::engine) struct LanePacket {
     ///
     /// [`Packet::destination`]: crate::packet::Packet::destination
     pub destination: u32,
+}
+
+impl LanePacket {
+    /// Last pipe that this packet has passed.
+    fn last_pipe(&self, (routes, packets, flows): (&[u32], &Packets, &[Flow])) -> u32 {
+        let at = || pipe_of_entry(routes[packets.hop(self.id) as usize]);
+        last_pipe_to(self.destination, routes, flows).unwrap_or_else(at)
+    }
 }
 
 /// Packets that have passed a leader and its followers ahead of time, sorted by arrival.
@@ -119,6 +132,12 @@ impl Lanes {
         self.exceed_caches
     }
 
+    /// Last pipe that the first packet in a lane has passed.
+    pub fn last_pipe(&self, lane: u32, within: (&[u32], &Packets, &[Flow])) -> u32 {
+        let waiting = self.all[lane as usize].waiting.front();
+        waiting.map_or(NONE, |packet| packet.last_pipe(within))
+    }
+
     /// Lanes behind this leader, if it has any.
     #[inline(always)]
     pub fn lanes_behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
@@ -136,12 +155,12 @@ pub(in crate::engine) struct ParallelLanes<'l> {
 }
 
 impl ParallelLanes<'_> {
-    /// Appends a packet to the first lane whose last packet does not arrive after it; returns false
-    /// if no lane fits.
+    /// Appends a packet to the first lane whose last packet arrives before it; returns false if no
+    /// lane fits.
     #[inline(always)]
     pub fn append(&mut self, waiting: LanePacket, agenda: &mut Agenda) -> bool {
         let LanePacket { arrival, id, destination: to } = waiting;
-        let fits = self.lanes[0].last <= arrival;
+        let fits = self.lanes[0].last < arrival;
         if fits {
             self.lanes[0].append(waiting, self.first, agenda);
         }
@@ -159,7 +178,7 @@ impl ParallelLanes<'_> {
     ) -> bool {
         let waiting = LanePacket { arrival, id, destination: to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
-        let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
+        let Some((target, lane)) = others.find(|(_, lane)| lane.last < waiting.arrival) else {
             return false;
         };
         lane.append(waiting, target, agenda);
@@ -262,11 +281,10 @@ impl Engine<'_> {
     /// Packets in all lanes.
     pub(in crate::engine) fn packets_in_lanes(&self) -> impl Iterator<Item = HeldPacket> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
-        waiting.map(|LanePacket { arrival, id, destination: to }| {
-            let packet = self.packets.get(*id);
-            let at = || pipe_of_entry(self.routes[packet.hop() as usize]);
-            let pipe = self.last_hop_to(*to).unwrap_or_else(at);
-            HeldPacket { pipe, arrival: *arrival, bytes: packet.bytes() }
+        waiting.map(|packet| HeldPacket {
+            pipe: packet.last_pipe((&self.routes, &self.packets, &self.flows)),
+            arrival: packet.arrival,
+            bytes: self.packets.get(packet.id).bytes(),
         })
     }
 }

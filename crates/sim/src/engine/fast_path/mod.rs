@@ -51,10 +51,11 @@
 //! any number of rows, each sorted by arrival, and a tournament among their first packets. It was
 //! 330 lines shorter, but took 0.8 to 4.4 % more instructions.
 //!
-//! *Order of ties.* Packets that reach a bottleneck in the same nanosecond over private links are
-//! ordered by the time at which they were sent, and if that is the same, by their routes. Funnels
-//! provide that order. The general engine uses
-//! funnels for the same reason, with an event for each arrival.
+//! *Order of ties.* Events in the same nanosecond are handled in an order that does not depend on
+//! when they were inserted: that of the pipes that packets leave ([`super::owners::TargetRanges`]).
+//! Packets that reach a bottleneck over private links are ordered by the time at which they were
+//! sent, and if that is the same, by their routes. Funnels provide that order. The general engine
+//! uses funnels for the same reason, with an event for each arrival.
 
 mod ahead;
 mod calendar;
