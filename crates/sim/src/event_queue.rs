@@ -153,13 +153,24 @@ impl EventQueue {
 
     /// Returns the first target of the events at `time`, of which that of `target` has just been
     /// removed; the others remain in the queue.
-    #[cold]
+    #[inline(never)]
     fn first_of_ties(
         &mut self,
         time: Time,
         target: Target,
         stands_for: impl Fn(Target) -> Option<Target>,
     ) -> Target {
+        let rank = |queue: &Self, target: Target| {
+            queue.wheel.nodes.rank(stands_for(target).unwrap_or(target))
+        };
+        let precedes = |queue: &Self, next: Target| {
+            stands_for(next).is_none() && rank(queue, target) < rank(queue, next)
+        };
+        // The usual cases need no list. Events after one that stands for itself follow it.
+        if stands_for(target).is_none() || self.first().is_none_or(|(_, next)| precedes(self, next))
+        {
+            return target;
+        }
         let mut tied = vec![target];
         // Once a target stands for itself, the ones after it do, too, and follow it.
         while tied.last().is_some_and(|last| stands_for(*last).is_some())
@@ -171,10 +182,11 @@ impl EventQueue {
                 tied.push(other);
             }
         }
-        // This is the first of several minima, which has been in the queue for the longest time.
-        let rank = |target: &Target| self.wheel.nodes.rank(stands_for(*target).unwrap_or(*target));
-        let first = tied.iter().copied().min_by_key(rank).unwrap_or(target);
-        for other in tied.into_iter().filter(|other| *other != first) {
+        // Of several minima this is the first, whose packet was there first.
+        let first = tied.iter().copied().min_by_key(|target| rank(self, *target));
+        let first = first.unwrap_or(target);
+        // The last one is inserted first, so that each precedes all events that are in the queue.
+        for other in tied.into_iter().rev().filter(|other| *other != first) {
             *self.wake_time_mut(other) = time;
             self.push(time, other);
         }

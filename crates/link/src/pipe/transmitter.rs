@@ -259,7 +259,9 @@ impl Transmitter {
     /// a drop, or a new maximum of the queue length.
     pub fn transmit_after_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.fixed_transmission_time(bytes)?;
-        self.advance_to(now);
+        // A packet whose transmission starts now is kept: its arrival may still be read at this
+        // time, when it has not yet passed ahead of the others.
+        self.advance_to(Time::from_nanos(now.as_nanos().saturating_sub(1)));
         let start = self.busy_until;
         let wait = start.since(at);
         // The arrival time is stored as the time from arrival to transmission, in nanoseconds, in

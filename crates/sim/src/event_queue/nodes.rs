@@ -155,9 +155,10 @@ impl EventNodes {
         if self.is_after(list, node) {
             let entry = &mut self.nodes[node as usize];
             (entry.next, entry.last) = (list, last);
-            return (node, 1);
+            return (node, u64::from(first.time > time));
         }
-        let (mut before, mut passed) = (list, 2);
+        let mut passed = u64::from(first.time < time) + u64::from(self.time(last) > time);
+        let mut before = list;
         loop {
             let next = self.nodes[before as usize].next;
             if self.is_after(next, node) {

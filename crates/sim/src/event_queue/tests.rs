@@ -17,7 +17,7 @@ struct Pair {
 const TARGETS: u32 = 100;
 
 /// First target in the order of ties.
-const FIRST: Target = 60;
+const FIRST: Target = 10;
 
 impl Default for Pair {
     fn default() -> Self {

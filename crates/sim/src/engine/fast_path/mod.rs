@@ -30,8 +30,8 @@
 //!   reached over access links of single hosts.
 //! - [`fetching`]: in networks of many shared pipes, such as a fat tree, each hop is an event of
 //!   its own. The state of the next events in the queue is prefetched, which only reads it. A fat
-//!   tree of 8,192 flows takes 5.1 µs a segment instead of 8.3 (medians of five runs on a busy
-//!   machine).
+//!   tree of 8,192 flows took 5.1 µs a segment instead of 8.3 (medians of five runs on a busy
+//!   machine); ordering its many ties has since added a third.
 //!
 //! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
 //! delivered segment of a dumbbell, including the start and the end of the run. They were measured
