@@ -32,7 +32,8 @@ pub(super) enum Owner {
 /// Events at the same time are handled in the order of their targets, beginning with the end of the
 /// run ([`Self::first`]), because nothing happens at that time. The end of the warm-up and samples
 /// follow: they show the state before all other events at the same time, but after the arrivals in
-/// funnels up to that time. Lanes, pipes and the others are next. A lane ([`super::fast_path`]) counts as the pipe that its first packet leaves.
+/// funnels up to that time. Lanes, pipes and the others are next. A lane ([`super::fast_path`])
+/// counts as the pipe that its first packet leaves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TargetRanges {
     first_host: Target,
