@@ -17,6 +17,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{mem, thread};
+
+/// Number of flows and links above which a result is freed by another thread.
+const MANY_ROWS: usize = 10_000;
 
 /// Result of one run. Each table can be taken once.
 #[pyclass(module = "retx._native")]
@@ -53,8 +57,9 @@ impl RawResult {
     #[cfg(target_os = "linux")]
     pub fn from_emulation(scenario: &Scenario, emulated: EmulationResult) -> Self {
         let summary = serde_json::to_value(&emulated.summary);
-        let summary = summary.expect("a summary is plain data");
-        Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
+        let mut result = Self::new(scenario, emulated.outcome);
+        result.summary = Some(summary.expect("a summary is plain data"));
+        result
     }
 
     /// Copy of the scenario in which files of user code have the names in `code`.
@@ -86,6 +91,20 @@ impl RawResult {
             "exchanges" => tables.exchanges.take().map(|rows| rows.to_table(names)),
             "limits" => tables.limits.take().map(|rows| rows.to_table(names)),
             _ => None,
+        }
+    }
+}
+
+impl Drop for RawResult {
+    /// Frees a large result in another thread: a million flows take a quarter of a second, in which
+    /// Python would not react to Ctrl-C.
+    fn drop(&mut self) {
+        let Outcome { flows, links, names, .. } = &mut self.outcome;
+        if flows.len() + links.len() > MANY_ROWS {
+            let rows = (mem::take(flows), mem::take(links), mem::take(names));
+            let large = (rows, Arc::clone(&self.scenario));
+            // If no thread can be started, everything is freed here.
+            let _ = thread::Builder::new().spawn(move || drop(large));
         }
     }
 }

@@ -182,7 +182,7 @@ impl EventQueue {
                 tied.push(other);
             }
         }
-        // Of several minima this is the first, whose packet was there first.
+        // The iterator yields the first of several minima, that of the lane that was filled first.
         let first = tied.iter().copied().min_by_key(|target| rank(self, *target));
         let first = first.unwrap_or(target);
         // The last one is inserted first, so that each precedes all events that are in the queue.
