@@ -13,7 +13,7 @@ from retx.study import Estimate, Figure, Measured, new_figure
 from . import front
 from .runs import RATES, SEGMENT_BYTES, Runs, rate, ratio, ticks_of
 from .tables import HARM_TICKS, LOADS, QUEUES
-from .values import READINGS, TCPS, round_trips
+from .values import round_trips
 
 COLOURS = dict(zip(RATES, (style.RED, style.BLUE, style.GREEN), strict=True))
 MARKS = dict(zip(RATES, ("o", "s", "^"), strict=True))
@@ -41,6 +41,11 @@ def figures(measured: Measured) -> Iterator[Figure]:
         yield _surface(measured, "taken", 0.0)
         yield _surface(measured, "times", 1e-6)
         yield _delays(measured)
+
+
+def _labels(measured: Measured, name: str) -> dict[str, str]:
+    """Labels of a list of values.toml."""
+    return {item.key: item.label for item in measured.study.declared.lists.items(name)}
 
 
 def _band(
@@ -125,7 +130,7 @@ def _curves(measured: Measured, count: int, number: str) -> Figure:
     """Throughput against the threshold, for three readings of the rule."""
     return Figure(
         f"figure_{number}",
-        _against_threshold(measured, "threshold", READINGS, count),
+        _against_threshold(measured, "threshold", _labels(measured, "tabled"), count),
         f"Throughput against the threshold, {WORDS[count]} (the paper's figure {number}); means "
         "with 95 % confidence intervals. The base RTT is 51 ticks: there the rule does nothing.",
         f"Throughput against the threshold at three bit error rates, {WORDS[count]}.",
@@ -170,7 +175,8 @@ def _tcps(measured: Measured) -> Figure:
     runs = Runs(measured, "tcps")
     figure = style.Figure(figsize=(5.2, 5.4), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
-    places = np.arange(len(TCPS))
+    tcps = _labels(measured, "tcps")
+    places = np.arange(len(tcps))
     looks = (
         ("none", "without", style.GREY, -0.25),
         ("text", "every loss judged", style.RED, 0.0),
@@ -178,7 +184,7 @@ def _tcps(measured: Measured) -> Figure:
     )
     for axes, ber in zip(panels, RATES, strict=True):
         for case, label, colour, aside in looks:
-            found = [runs.estimate(case, "throughput", tcp, ber) for tcp in TCPS]
+            found = [runs.estimate(case, "throughput", tcp, ber) for tcp in tcps]
             known = [one for one in found if one is not None]
             axes.bar(
                 places + aside,
@@ -192,7 +198,7 @@ def _tcps(measured: Measured) -> Figure:
         axes.set_title(f"BER {rate(ber)}", fontsize=9, loc="left")
         axes.set_ylabel("kbit/s")
         axes.grid(visible=False, axis="x")
-    panels[2].set_xticks(places, list(TCPS.values()), rotation=30, ha="right")
+    panels[2].set_xticks(places, list(tcps.values()), rotation=30, ha="right")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
     return Figure(
         "tcps",

@@ -1,10 +1,9 @@
-"""The study's named values, tables and figures."""
+"""The study's functions."""
 
 from __future__ import annotations
 
-from .calibration import calibration, held_out
 from .drawings import figures
 from .tables import tables
-from .values import values
+from .values import held_out, values
 
-__all__ = ["calibration", "figures", "held_out", "tables", "values"]
+__all__ = ["figures", "held_out", "tables", "values"]

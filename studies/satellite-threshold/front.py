@@ -8,8 +8,7 @@ from itertools import pairwise
 from retx.plots import style
 from retx.study import Cell, Column, Figure, Measured, Table, new_figure
 
-from .runs import COUNTS, RATES, Runs, mean_of, ratio
-from .switches import level
+from .runs import COUNTS, RATES, Runs, level, mean_of, ratio
 
 SIGNIFICANT, LEVEL = 1.1, 0.1
 """Bounds of the claims: gain at 53 ticks, and change from there to 60."""

@@ -1,4 +1,4 @@
-"""Tables of the study."""
+"""Tables of the study that tables.toml does not describe."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from retx.study import Cell, Column, Measured, Table
 
 from . import front
-from .runs import BER, COUNTS, QUEUE, RATES, Runs, power, rate, ratio
-from .switch_tables import switch_tables
-from .switches import FAR, NEAR, NONE, level
-from .values import READINGS, TCPS, gain
+from .runs import BER, QUEUE, RATES, Runs, level, rate, ratio
 
-TICKS = tuple(f"{ticks}0 ms" for ticks in (51, 53, 55, 60))
+NONE, NEAR, FAR = "0 ms", "20 ms", "90 ms"
+"""Thresholds above the base RTT: no rule, and the paper's 53 and 60 ticks."""
 HARMLESS = 0.95
 """Share of the throughput without the rule below which the rule does harm."""
 LOADS = (1, 3, 10)
@@ -21,87 +19,11 @@ HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """Tables in the order of the report."""
-    yield _trends(measured)
+    """Tables in no order: the text places them."""
     yield front.table(measured)
-    yield _short(measured)
     yield _open(measured)
-    yield from switch_tables(measured)
-    yield _tcps(measured)
-    yield _remedies(measured, "remedies")
-    yield _remedies(measured, "last_hop")
-    yield _fairness(measured)
     yield _onset(measured)
     yield _surface(measured)
-    yield _delays(measured)
-
-
-def _trends(measured: Measured) -> Table:
-    """Figures 3, 5 and 7 in numbers."""
-    runs = Runs(measured, "threshold")
-    columns = [
-        Column("reading", "reading"),
-        Column("connections", "connections"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "51 ticks", "kbit/s"),
-        Column("gain_53", "53", "times"),
-        Column("gain_55", "55", "times"),
-        Column("gain_60", "60", "times"),
-        Column("right", "correct at 55"),
-    ]
-    table = Table(
-        "trends",
-        "Throughput by threshold (figures 3, 5 and 7)",
-        columns,
-        note="At 51 ticks, the base RTT, the rule has no effect. Correct: share of correct verdicts"
-        " among the recoveries that were attributed to the channel, in runs with such "
-        "recoveries. Commands: 55 ticks.",
-    )
-    for reading, label in READINGS.items():
-        for count in COUNTS:
-            for ber in RATES:
-                at = (count, ber)
-                row: dict[str, Cell] = {
-                    "reading": label,
-                    "connections": count,
-                    "ber": rate(ber),
-                    "none": runs.estimate(reading, "throughput", *at, TICKS[0]),
-                    "right": runs.estimate(reading, "right", *at, TICKS[2]),
-                }
-                for ticks, high in zip((53, 55, 60), TICKS[1:], strict=True):
-                    row[f"gain_{ticks}"] = gain(runs, reading, high, TICKS[0], *at)
-                table.add(row, runs.command(reading, *at, TICKS[2]))
-    return table
-
-
-def _short(measured: Measured) -> Table:
-    """Figure 8 in numbers."""
-    runs = Runs(measured, "short")
-    columns = [
-        Column("reading", "reading"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "6 ticks", "kbit/s"),
-        Column("gain_8", "8", "times"),
-        Column("gain_10", "10", "times"),
-        Column("gain_15", "15", "times"),
-    ]
-    table = Table(
-        "short",
-        "Round trip of 50 ms (figure 8)",
-        columns,
-        note="One connection. Commands: 10 ticks.",
-    )
-    for case, what in measured.study.experiments["short"].cases.items():
-        for ber in RATES:
-            row: dict[str, Cell] = {
-                "reading": what.label,
-                "ber": rate(ber),
-                "none": runs.estimate(case, "throughput", ber, "60 ms"),
-            }
-            for ticks in (8, 10, 15):
-                row[f"gain_{ticks}"] = gain(runs, case, f"{ticks}0 ms", "60 ms", ber)
-            table.add(row, runs.command(case, ber, "100 ms"))
-    return table
 
 
 def _open(measured: Measured) -> Table:
@@ -109,7 +31,7 @@ def _open(measured: Measured) -> Table:
     runs = Runs(measured, "open")
     columns = [
         Column("case", "case"),
-        *(Column(f"gain_{power(ber)}", rate(ber), "times") for ber in RATES),
+        *(Column(f"gain_{rate(ber)[3:]}", rate(ber), "times") for ber in RATES),
         Column("significant", "by a tenth"),
         Column("levels", "levels off"),
         Column("order", "order"),
@@ -131,7 +53,7 @@ def _open(measured: Measured) -> Table:
             none, near, far = (runs.values(case, "throughput", ber, t) for t in (NONE, NEAR, FAR))
             found = ratio(near, none)
             assert found is not None
-            row[f"gain_{power(ber)}"] = found
+            row[f"gain_{rate(ber)[3:]}"] = found
             gains.append(found.mean)
             beyond = level(far, near, none)
             assert beyond is not None
@@ -145,100 +67,6 @@ def _open(measured: Measured) -> Table:
 
 def _held(holds: bool) -> str:
     return "yes" if holds else "no"
-
-
-def _tcps(measured: Measured) -> Table:
-    runs = Runs(measured, "tcps")
-    columns = [
-        Column("tcp", "TCP"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "without", "kbit/s"),
-        Column("text", "every loss judged", "times"),
-        Column("fast", "timeouts congestion", "times"),
-        Column("right_text", "right"),
-        Column("right_fast", "right, fast"),
-    ]
-    table = Table(
-        "tcps",
-        "The rule under other TCPs",
-        columns,
-        note="The threshold is 4 ticks above the base RTT. Without: throughput without the rule; "
-        "the next columns: factor by which the rule changes it. Last column: share of correct "
-        "verdicts among the recoveries attributed to the channel, for both readings.",
-    )
-    for tcp, label in TCPS.items():
-        for ber in RATES:
-            none = runs.values("none", "throughput", tcp, ber)
-            row: dict[str, Cell] = {
-                "tcp": label,
-                "ber": rate(ber),
-                "none": runs.estimate("none", "throughput", tcp, ber),
-            }
-            for case in ("text", "fast"):
-                row[case] = ratio(runs.values(case, "throughput", tcp, ber), none)
-                row[f"right_{case}"] = runs.estimate(case, "right", tcp, ber)
-            table.add(row, runs.command("text", tcp, ber))
-    return table
-
-
-def _remedies(measured: Measured, name: str) -> Table:
-    runs = Runs(measured, name)
-    columns = [
-        Column("case", "remedy"),
-        *(Column(f"rate_{power(ber)}", rate(ber), "kbit/s") for ber in RATES),
-        Column("taken", "misattributed at 1e-6"),
-        Column("right", "correct at 1e-6"),
-    ]
-    table = Table(
-        name,
-        measured.study.experiments[name].title,
-        columns,
-        note="End-to-end throughput. Misattributed: share of the recoveries due to congestion that "
-        "the sender attributed to the channel. Correct: share of correct verdicts among the "
-        "recoveries attributed to the channel. Both in runs with such recoveries. Commands: "
-        "1e-6.",
-    )
-    for case, what in measured.study.experiments[name].cases.items():
-        row: dict[str, Cell] = {"case": what.label}
-        for ber in RATES:
-            row[f"rate_{power(ber)}"] = runs.estimate(case, "throughput", ber)
-        row["taken"] = runs.estimate(case, "taken", 1e-6)
-        row["right"] = runs.estimate(case, "right", 1e-6)
-        table.add(row, runs.command(case, 1e-6))
-    return table
-
-
-def _fairness(measured: Measured) -> Table:
-    runs = Runs(measured, "fairness")
-    columns = [
-        Column("ber", "bit errors", right=True),
-        Column("case", "connections with the rule"),
-        Column("long", "500 ms", "kbit/s"),
-        Column("short", "50 ms", "kbit/s"),
-        Column("both", "both", "kbit/s"),
-        Column("jain", "Jain's index"),
-    ]
-    table = Table(
-        "fairness",
-        "A long and a short connection",
-        columns,
-        note="Reno over one link of 800 kbit/s. Jain's index of the two throughputs is 1 if they "
-        "are equal, and 0.5 if one connection has everything.",
-    )
-    for ber in (0.0, *reversed(RATES)):
-        for case, what in measured.study.experiments["fairness"].cases.items():
-            table.add(
-                {
-                    "ber": rate(ber),
-                    "case": what.label,
-                    "long": runs.estimate(case, "long", ber),
-                    "short": runs.estimate(case, "short", ber),
-                    "both": runs.estimate(case, "throughput", ber),
-                    "jain": runs.estimate(case, "jain", ber),
-                },
-                runs.command(case, ber),
-            )
-    return table
 
 
 def _onset(measured: Measured) -> Table:
@@ -284,7 +112,7 @@ def _surface(measured: Measured) -> Table:
     commands = []
     points = measured.sweep("harm").grid.iter_rows(named=True)
     for point in points:
-        case, *at = (point[key] for key in runs.keys)
+        case, at = point["case"], [point[key] for key in runs.keys]
         none = runs.values(case, "throughput", *at[:-1], "510 ms")
         rows.append(
             {
@@ -301,36 +129,3 @@ def _surface(measured: Measured) -> Table:
         commands.append(runs.command(case, *at))
     columns = [Column(name, name) for name in rows[0]]
     return Table("surface", "Threshold, queue and load", columns, rows, commands=commands)
-
-
-def _delays(measured: Measured) -> Table:
-    runs = Runs(measured, "delays")
-    delays = (3.5, 8.5, 23.5, 48.5, 98.5, 248.5)
-    columns = [
-        Column("rtt", "round trip", "ms"),
-        Column("ber", "bit errors", right=True),
-        Column("none", "without", "kbit/s"),
-        Column("text", "4 ticks", "times"),
-        Column("fast", "4 ticks, timeouts congestion", "times"),
-        Column("fast 1", "1 tick, timeouts congestion", "times"),
-    ]
-    table = Table(
-        "delays",
-        "From satellite to terrestrial delays",
-        columns,
-        note="Propagation there and back; the threshold above the base RTT. Commands: 4 ticks, "
-        "timeouts congestion.",
-    )
-    for delay in delays:
-        for ber in RATES:
-            at = (f"{delay} ms", ber)
-            none = runs.values("none", "throughput", *at)
-            row: dict[str, Cell] = {
-                "rtt": 2 * (delay + 1.5),
-                "ber": rate(ber),
-                "none": runs.estimate("none", "throughput", *at),
-            }
-            for case in ("text", "fast", "fast 1"):
-                row[case] = ratio(runs.values(case, "throughput", *at), none)
-            table.add(row, runs.command("fast", *at))
-    return table

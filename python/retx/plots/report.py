@@ -20,6 +20,15 @@ screens."""
 
 
 @dataclass(frozen=True)
+class Images:
+    """Files of a figure."""
+
+    svg: bytes
+    thumbnail: bytes
+    """A small PNG file."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """Drawing with its caption."""
 
@@ -28,24 +37,30 @@ class Figure:
     caption: str
     alt: str
     """Description of the drawing, for readers who cannot see it."""
+    images: Images | None = None
+    """Files, if the figure has been drawn."""
 
     def source(self) -> str:
         """The figure as the `src` of an image."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg()).decode('ascii')}"
+        return _address("image/svg+xml", (self.images or self.draw()).svg)
 
     def thumbnail(self) -> str:
         """The figure as the `src` of a small image."""
-        buffer = io.BytesIO()
-        with mpl.rc_context(style.RC):
-            self.drawn.savefig(buffer, format="png", dpi=THUMBNAIL_DPI, metadata={"Software": None})
-        return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode('ascii')}"
+        return _address("image/png", (self.images or self.draw()).thumbnail)
 
-    def svg(self) -> bytes:
-        """The figure as an SVG file. Letters are outlines, because a page contains no fonts."""
-        buffer = io.BytesIO()
+    def draw(self) -> Images:
+        """The files of the figure. Letters are outlines, because a page contains no fonts."""
+        svg, small = io.BytesIO(), io.BytesIO()
         with mpl.rc_context(style.RC | {"svg.fonttype": "path"}):
-            self.drawn.savefig(buffer, format="svg", metadata={"Date": None})
-        return buffer.getvalue()
+            self.drawn.savefig(svg, format="svg", metadata={"Date": None})
+            # The layout is found only once.
+            self.drawn.set_layout_engine("none")
+            self.drawn.savefig(small, format="png", dpi=THUMBNAIL_DPI, metadata={"Software": None})
+        return Images(svg.getvalue(), small.getvalue())
+
+
+def _address(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{b64encode(content).decode('ascii')}"
 
 
 def new_figure(height: float = 2.9) -> tuple[style.Figure, mpl.axes.Axes]:

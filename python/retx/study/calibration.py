@@ -23,7 +23,13 @@ from retx.errors.extras import install_command, is_installed
 from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
-from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
+from retx.study.held_out import (
+    HeldOutCheck,
+    evaluate_held_out,
+    needed,
+    reasons,
+    verdicts,
+)
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.openings import (
@@ -231,8 +237,10 @@ class Search:
             derive=getattr(module, "quantities", None),
         )
 
+        wanted = [*needed(study, calibrating(study)), *(it.measured for it in self.openings.facts)]
+
         def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
-            computed = computed_values(module, of, "calibration")
+            computed = computed_values(module, of, "calibration", wanted)
             broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
             return verdicts(study, of, computed, calibrating(study)), broken
 

@@ -148,6 +148,46 @@ def mean_quotient(above: Sequence[float | None], below: Sequence[float | None]) 
     return estimate(quotients(above, below))
 
 
+def of_means(function: Callable[..., float], *series: Sequence[float | None]) -> Estimate | None:
+    """A function of the means of several series, paired run by run, with a jackknife interval.
+
+    Args:
+        function: Function of one number for each series.
+        series: Each of one value for each run; a run that lacks one is left out of all.
+    """
+    longest = max(map(len, series))
+    full = [list(one) * longest if len(one) == 1 else list(one) for one in series]
+    rows = [row for row in zip(*full, strict=True) if None not in row]
+    if not rows:
+        return None
+    columns = [
+        [float(value) for value in column if value is not None]
+        for column in zip(*rows, strict=True)
+    ]
+    whole = function(*map(fmean, columns))
+    count = len(rows)
+    if count < 3 or all(len(set(column)) == 1 for column in columns):
+        return Estimate(whole, count)
+    sums = [sum(column) for column in columns]
+    pseudo = []
+    for index in range(count):
+        left = [
+            (total - column[index]) / (count - 1)
+            for total, column in zip(sums, columns, strict=True)
+        ]
+        pseudo.append(count * whole - (count - 1) * function(*left))
+    half = half_width(stdev(pseudo), count, CONFIDENCE)
+    return Estimate(whole, count, Interval(whole - half, whole + half))
+
+
+def as_share(found: Estimate) -> Estimate:
+    """An estimate whose interval lies within 0 … 1; runs without the share are not missing."""
+    bounds = found.interval and Interval(
+        max(0.0, found.interval.low), min(1.0, found.interval.high)
+    )
+    return replace(found, interval=bounds, missing=0)
+
+
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:
     """Estimate in another unit."""
 

@@ -8,7 +8,7 @@ this value loses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -96,6 +96,12 @@ def verdicts(
     return found
 
 
+def needed(study: Study, ids: Iterable[str]) -> list[str]:
+    """Names of the values that claims compare, by the ids of the claims."""
+    wanted = set(ids)
+    return [claim.measured for claim in study.claims if claim.id in wanted]
+
+
 def evaluate_held_out(
     study: Study,
     module: ModuleType,
@@ -120,9 +126,9 @@ def evaluate_held_out(
         there = openings.applied(study, values)
 
         def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
-            computed = computed_values(module, of, "calibration")
+            computed = computed_values(module, of, "calibration", needed(there, wanted))
             if hasattr(module, FUNCTION):
-                computed |= computed_values(module, of, FUNCTION)
+                computed |= computed_values(module, of, FUNCTION, [])
             return verdicts(there, of, computed, wanted)
 
         measured = Measured(

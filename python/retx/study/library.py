@@ -32,6 +32,9 @@ from retx.study.data import (
     read_toml,
     rounded,
 )
+from retx.study.declared import Declared, declared
+from retx.study.declared_tables import DeclaredTable, declared_tables
+from retx.study.derived import Derived, derived_quantities
 from retx.study.reasons import check_rows, check_switched
 from retx.study.rules import OF_POINTS, RULES, Criterion
 from retx.study.searches import Search
@@ -151,6 +154,10 @@ class Study:
     rows: list[Rows]
     claims: list[Claim]
     assumptions: list[Assumption]
+    quantities: dict[str, Derived]
+    declared: Declared
+    """Named values of the file `values.toml`."""
+    tables: list[DeclaredTable]
     searches: dict[str, Search] = field(default_factory=dict)
     set_up_choice: SetUpChoice | None = None
     """Set-up of the runs, where parameters are open."""
@@ -225,17 +232,21 @@ def load(name: str) -> Study:
     unknown = sorted(set(head) - {"title", "kicker", "paper", "experiment", "assumption", "search"})
     if unknown:
         raise StudyError(f"{where}: {unknown[0]}: unknown key")
+    experiments = dict(_experiments(head["experiment"], f"{where}: experiment"))
     study = Study(
         name=folder.resolve().name,
         folder=folder,
         title=head["title"],
         kicker=head.get("kicker", KICKER),
         paper=build(Paper, head["paper"], f"{where}: paper"),
-        experiments=dict(_experiments(head["experiment"], f"{where}: experiment")),
+        experiments=experiments,
         published=_published(folder / "published.toml"),
         rows=_list(Rows, claims.get("rows", []), f"{folder / 'claims.toml'}: rows"),
         claims=_list(Claim, claims.get("claim", []), f"{folder / 'claims.toml'}: claim"),
         assumptions=_list(Assumption, head.get("assumption", []), f"{where}: assumption"),
+        quantities=derived_quantities(folder),
+        declared=declared(folder, experiments),
+        tables=declared_tables(folder),
         searches={
             name: build(Search, table | {"name": name}, f"{where}: search.{name}")
             for name, table in head.get("search", {}).items()

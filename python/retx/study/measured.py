@@ -164,6 +164,10 @@ class Measured:
         self._experiment(experiment)
         return self._found.sweep(experiment)
 
+    def axes(self, experiment: str) -> dict[str, list[Any]]:
+        """Keys that vary within the cases of an experiment, and their values."""
+        return self._found.axes(experiment)
+
     def table(
         self, experiment: str, name: str = "flows", case: str | None = None, *, at: At = None
     ) -> pl.DataFrame:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,12 +14,14 @@ from types import ModuleType
 from typing import Any
 
 import retx
+from retx.plots.drawing import drawn
 from retx.plots.report import Figure
 from retx.study.alike import row_estimate
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, exact
+from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
@@ -95,7 +99,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
         tables |= computed.tables
         claims = [_judge(claim, measured, computed.values, writer) for claim in study.claims]
         report = Report(study, plan, folder, tables, rows, claims)
-        page = writer.page(report, computed.figures)
+        page = writer.page(report, drawn(computed.figures, plan.threads or os.cpu_count() or 1))
         _write(directory, report, page, measured)
     return report
 
@@ -119,28 +123,46 @@ def module_of(study: Study) -> ModuleType:
         spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = before
-    for function in ("values", "tables", "figures"):
-        if not callable(getattr(module, function, None)):
-            raise StudyError(f"{path}: needs a function `{function}(measured)`")
+    if not callable(getattr(module, "figures", None)):
+        raise StudyError(f"{path}: needs a function `figures(measured)`")
     return module
 
 
 def computed_values(
-    module: ModuleType, measured: Measured, function: str = "values"
+    module: ModuleType,
+    measured: Measured,
+    function: str = "values",
+    names: Iterable[str] | None = None,
 ) -> dict[str, Estimate | Points]:
-    """Named values from `function` of a study's figures.py; from `values` if it is missing."""
-    compute = getattr(module, function, module.values)
+    """Named values: from `function` of a study's figures.py, and those that it declares.
+
+    Args:
+        module: Functions of the study; its function `values` is called if `function` is missing
+            and no value is declared.
+        measured: Results of the runs.
+        function: The function.
+        names: Needed values; the other declared ones are left out.
+    """
+    declared = measured.study.declared
+    compute = getattr(module, function, None)
+    if compute is None and not declared:
+        compute = module.values
+    found = dict(compute(measured)) if compute else {}
+    wanted = None if names is None else [name for name in names if name in declared.values]
+    found |= declared.computed(measured, wanted)
     return {
         name: value if isinstance(value, Estimate | Points) else exact(value)
-        for name, value in compute(measured).items()
+        for name, value in found.items()
         if value is not None
     }
 
 
 def _compute(module: ModuleType, measured: Measured) -> Computed:
+    values = computed_values(module, measured)
+    own = module.tables(measured) if hasattr(module, "tables") else []
     return Computed(
-        computed_values(module, measured),
-        {table.id: table for table in module.tables(measured)},
+        values,
+        {table.id: table for table in [*filled_tables(measured, values), *own]},
         {figure.id: figure for figure in module.figures(measured)},
     )
 

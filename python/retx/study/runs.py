@@ -20,6 +20,7 @@ import polars as pl
 from retx._native import ScenarioError
 from retx.running.progress import Progress
 from retx.study.data import StudyError
+from retx.study.derived import Derived
 from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive, Function
 from retx.sweeps.grid import CASE, Case, Grid
@@ -50,6 +51,8 @@ class Whole:
 
     prepared: Prepared
     plans: dict[str, Plan]
+    quantities: Mapping[str, Derived]
+    """Numbers that are derived from tables of the runs, by name."""
 
     @classmethod
     def of(cls, study: Study, draws: Draws, function: Function | None) -> Whole:
@@ -76,7 +79,7 @@ class Whole:
                 scenarios[own] = found.scenarios[key]
                 recordings[own] = found.recordings[key]
         whole = Prepared(_joined(plans), scenarios, recordings, warms_up=warms_up)
-        return cls(whole, plans)
+        return cls(whole, plans, study.quantities)
 
     def only(self, keys: set[str]) -> Whole:
         """Copy that runs only these points."""
@@ -144,6 +147,7 @@ class Runs:
         self._read = cache(read)
         self._sweeps: dict[str, Sweep] = {}
         self._series: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {}
+        self._derived: dict[str, dict[str, dict[int, float]]] = {}
 
     @classmethod
     def make(cls, whole: Whole, out: Path | None, threads: int | None, progress: Progress) -> Runs:
@@ -205,6 +209,8 @@ class Runs:
         own = self._parts(DERIVED, "quantity").get((key, quantity))
         if own is not None:
             return _in_order(own, "value", count)
+        if quantity in self._whole.quantities:
+            return self._derived_values(key, count, quantity)
         kind, _, rest = quantity.partition(".")
         name, _, column = rest.rpartition(".")
         for table, by, labels in _places(kind, name):
@@ -212,6 +218,22 @@ class Runs:
             if part is not None and column in part.columns and part[column].dtype.is_numeric():
                 return _in_order(part, column, count)
         return None
+
+    def _derived_values(self, key: str, count: int, quantity: str) -> Values:
+        how = self._whole.quantities[quantity]
+        if quantity not in self._derived:
+            table = self._read(how.from_)
+            self._derived[quantity] = {} if table is None else how.by_point(table)
+        return how.in_order(self._derived[quantity].get(key, {}), count)
+
+    def axes(self, experiment: str) -> dict[str, list[Any]]:
+        """Keys that vary within the cases of an experiment, and their values."""
+        grid = self._whole.plans[experiment].grid
+        return {
+            key: list({repr(point[place]): point[place] for point in grid.points}.values())
+            for place, key in enumerate(grid.keys)
+            if key != CASE
+        }
 
     def _parts(self, table: str, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]:
         """A table, split by point and name."""

@@ -1,0 +1,108 @@
+"""Named values of a study from its `values.toml`, computed when they are asked for.
+
+    [list]
+    rates = { "5" = "1e-5", "6" = "1e-6", "7" = "1e-7" }
+
+    [[values]]
+    over = { ber = "rates", tcp = "cases of tcps" }
+    of   = "throughput"
+    is."gain_{tcp}_{ber}" = { ratio = ["tcps/{tcp} @ ber={ber}", "tcps/none @ ber={ber}"] }
+
+`of` is the quantity of all measures of a block that name none; the measures are those of
+`retx.study.measures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retx.study.data import StudyError, build, read_toml
+from retx.study.items import Lists, Scope, in_name
+from retx.study.measures import PICKS, Found, Measure, Measuring, measure
+
+if TYPE_CHECKING:
+    from retx.study.measured import Measured
+
+FILE = "values.toml"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Measures that repeat over the same lists."""
+
+    is_: dict[str, dict[str, Any]]
+    """Measures by the template of their names."""
+    over: dict[str, Any] = field(default_factory=dict)
+    of: str | list[str] = ""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Values of a file, by name: each a measure, and the items over which it repeats."""
+
+    path: Path
+    lists: Lists
+    values: dict[str, tuple[Measure, Scope]]
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def computed(self, measured: Measured, names: Iterable[str] | None = None) -> dict[str, Found]:
+        """Values by name: those that are named, or all.
+
+        Raises:
+            StudyError: A place or a quantity does not exist.
+        """
+        found: dict[str, Found] = {}
+
+        def named(name: str) -> Found:
+            if name not in found:
+                if name not in self.values:
+                    raise StudyError(f"{self.path}: no value {name!r}")
+                try:
+                    found[name] = measuring.found(*self.values[name])
+                except StudyError as error:
+                    if str(error).startswith(str(self.path)):
+                        raise
+                    raise StudyError(f"{self.path}: {name}: {error}") from None
+            return found[name]
+
+        measuring = Measuring(measured, self.lists, named)
+        return {name: named(name) for name in (self.values if names is None else names)}
+
+
+def declared(folder: Path, experiments: Mapping[str, Any]) -> Declared:
+    """The values of a study; none without the file.
+
+    Raises:
+        StudyError: The file is wrong.
+    """
+    path = folder / FILE
+    content = read_toml(path) if path.is_file() else {}
+    unknown = sorted(content.keys() - {"list", "values"})
+    if unknown:
+        raise StudyError(f"{path}: {unknown[0]}: unknown key (keys here: list, values)")
+    lists = Lists(content.get("list", {}), experiments)
+    values: dict[str, tuple[Measure, Scope]] = {}
+    for number, table in enumerate(content.get("values", [])):
+        where = f"{path}: values[{number}]"
+        renamed = {"is_" if key == "is" else key: value for key, value in table.items()}
+        block = build(Block, renamed, where)
+        for name, made in _expanded(block, lists, where):
+            if name in values:
+                raise StudyError(f"{where}: {name} is there twice")
+            values[name] = made
+    return Declared(path, lists, values)
+
+
+def _expanded(
+    block: Block, lists: Lists, where: str
+) -> Iterator[tuple[str, tuple[Measure, Scope]]]:
+    for template, table in block.is_.items():
+        default = {} if PICKS.keys() & table.keys() else {"of": block.of}
+        made = measure(default | table, f"{where}: {template}")
+        for scope in lists.scopes(block.over):
+            yield in_name(template, scope), (made, scope)

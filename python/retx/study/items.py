@@ -1,0 +1,122 @@
+"""Lists over which values, tables and figures of a study repeat, and texts with their items.
+
+A list is written in `values.toml` as `[list]`, or where it is used:
+
+    test = ["2", "4"]
+    ber  = { "5" = "1e-5", "6" = "1e-6" }                # key in names = value in places
+    kind = { wait = { is = "table_1", label = "bursts that wait" } }
+    case = "cases of table_1"                            # cases of an experiment, with their labels
+
+`{kind}` is the key in a name, the value (`is`) in a place, and the label in a text; `{kind.key}`,
+`{kind.is}` and `{kind.label}` are possible everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from retx.study.data import StudyError
+
+if TYPE_CHECKING:
+    from retx.study.library import Experiment
+
+CASES_OF = "cases of "
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a list."""
+
+    key: str
+    value: str
+    label: str
+
+    def shown(self, use: str) -> _Shown:
+        """The item in a text; it is `key`, `value` or `label` without a further word."""
+        made = _Shown(getattr(self, use))
+        vars(made).update({"key": self.key, "is": self.value, "label": self.label})
+        return made
+
+
+class _Shown(str):
+    """Text of an item, with its key, value and label as attributes."""
+
+
+Scope = Mapping[str, Item]
+"""An item by the name of each list that repeats."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Lists by name, and the experiments whose cases are lists."""
+
+    known: Mapping[str, Any]
+    experiments: Mapping[str, Experiment]
+
+    def items(self, given: Any) -> list[Item]:  # noqa: ANN401
+        """Items of a list, given by its name or itself.
+
+        Raises:
+            StudyError: There is no such list.
+        """
+        if isinstance(given, str) and given.startswith(CASES_OF):
+            experiment = given.removeprefix(CASES_OF)
+            if experiment not in self.experiments:
+                raise StudyError(f"{given!r}: no experiment {experiment!r}")
+            cases = self.experiments[experiment].cases.values()
+            return [Item(case.name, case.name, case.label) for case in cases]
+        if isinstance(given, str):
+            if given not in self.known:
+                raise StudyError(f"no list {given!r} (there are {', '.join(self.known) or 'none'})")
+            return self.items(self.known[given])
+        if isinstance(given, Mapping):
+            return [_item(str(key), value) for key, value in given.items()]
+        return [_item(_text(value), value) for value in given]
+
+    def scopes(self, over: Mapping[str, Any], outer: Scope | None = None) -> Iterator[Scope]:
+        """All combinations of the items of several lists, in the order of the lists."""
+        lists = [self.items(given) for given in over.values()]
+        for items in product(*lists):
+            yield dict(outer or {}) | dict(zip(over, items, strict=True))
+
+
+def _item(key: str, value: Any) -> Item:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        own = _text(value.get("is", key))
+        return Item(key, own, str(value.get("label", own)))
+    return Item(key, _text(value), _text(value))
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    """A value as written in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(getattr(value, "text", value))
+
+
+def in_text(template: str, scope: Scope) -> str:
+    """A text for readers, with labels."""
+    return _filled(template, scope, "label")
+
+
+def in_place(template: str, scope: Scope) -> str:
+    """A text for programs, with values."""
+    return _filled(template, scope, "value")
+
+
+def in_name(template: str, scope: Scope) -> str:
+    """The name of a value, with keys, in which only letters, digits and `_` are left."""
+    return re.sub(r"\W", "_", _filled(template, scope, "key"))
+
+
+def _filled(template: str, scope: Scope, use: str) -> str:
+    if "{" not in template:
+        return template
+    try:
+        return template.format_map({name: item.shown(use) for name, item in scope.items()})
+    except (KeyError, AttributeError, ValueError, IndexError) as error:
+        raise StudyError(f"{template!r}: {error} (there are {', '.join(scope)})") from None
