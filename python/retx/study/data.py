@@ -97,7 +97,7 @@ def build(made: type[T], values: object, where: str) -> T:
     """An instance of a dataclass from a table with the same keys.
 
     Raises:
-        StudyError: A key is unknown or missing.
+        StudyError: A key is unknown or missing, or the dataclass refuses a value.
     """
     if not isinstance(values, Mapping):
         raise StudyError(f"{where}: expected a table; found {values!r}")
@@ -109,7 +109,10 @@ def build(made: type[T], values: object, where: str) -> T:
         needed = field.default is MISSING and field.default_factory is MISSING
         if needed and name not in values:
             raise StudyError(f"{where}: lacks `{name}`")
-    return made(**values)
+    try:
+        return made(**values)
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
 
 
 def check_address(url: object) -> None:

@@ -61,7 +61,7 @@ class Declared:
         def named(name: str) -> Found:
             if name not in found:
                 if name not in self.values:
-                    raise StudyError(f"{self.path}: no value {name!r}")
+                    raise StudyError(f"no value {name!r}")
                 try:
                     found[name] = measuring.found(*self.values[name])
                 except StudyError as error:
@@ -104,5 +104,8 @@ def _expanded(
     for template, table in block.is_.items():
         default = {} if PICKS.keys() & table.keys() else {"of": block.of}
         made = measure(default | table, f"{where}: {template}")
-        for scope in lists.scopes(block.over):
-            yield in_name(template, scope), (made, scope)
+        try:
+            for scope in lists.scopes(block.over):
+                yield in_name(template, scope), (made, scope)
+        except StudyError as error:
+            raise StudyError(f"{where}: {error}") from None

@@ -97,10 +97,7 @@ def measure(table: Mapping[str, Any], where: str) -> Measure:
         StudyError: A key is wrong.
     """
     renamed = {"text" if key == "is" else key: value for key, value in table.items()}
-    try:
-        return build(Measure, renamed, where)
-    except StudyError as error:
-        raise StudyError(str(error) if where in str(error) else f"{where}: {error}") from None
+    return build(Measure, renamed, where)
 
 
 @dataclass(frozen=True)
