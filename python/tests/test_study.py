@@ -243,7 +243,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", '"https://doi.org', '"javascript:alert(1)//doi.org', "write https://"),
         ("claims.toml", 'rule       = "number"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
-        ("claims.toml", '"share_10"', '"share_11"', "computes no value 'share_11'"),
+        ("claims.toml", '"share_10"', '"share_11"', "there is no value 'share_11'"),
         (
             "claims.toml",
             'case       = "0"',

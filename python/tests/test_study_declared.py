@@ -41,6 +41,7 @@ is.all = { means = ["surface/cubic @ p={p}, delay=50 ms", "surface/reno @ p={p},
 is.least = { lowest = "rate_{p}", over = { p = "losses" } }
 is.most = { highest = "rate_{p}", over = { p = "losses" } }
 is.dropped = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "dropped", share = true }
+is.printed = { paper = ["printed/reno", "twice"], is = "a * b" }
 is.nobody = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "nobody" }
 is.two = { runs = ["surface/reno @ p=0.1, delay=50 ms", "surface/reno @ p=0.1, delay=50 ms"], of = ["kbit", "nobody"], is = "a / (1 + b)" }
 """
@@ -70,6 +71,7 @@ head    = "the paper"
 command = "surface/{case} @ p={p}, delay=50 ms"
 columns = [
     { key = "case", label = "sender", is = "{case} at {p}, {p.key}" },
+    { key = "share", label = "{q.short}", over = { q = { one = { short = "much" } } }, is = "{q}" },
     { key = "rate", label = "rate", unit = "kbit/s", is = { mean = "surface/{case} @ p={p}, delay=50 ms" } },
     { key = "runs", label = "runs", is = { mean = "surface/{case} @ p={p}, delay=50 ms", single = true } },
     { key = "at_{q}", label = "gain at {q}", over = { q = "losses" }, asks = "1", is = { value = "gain_{q}" } },
@@ -85,6 +87,9 @@ title  = "A table"
 source = "table 1"
 unit   = "kbit/s"
 values = { reno = 10.5 }
+
+[number]
+twice = { value = 2, unit = "", source = "section 1" }
 """
 LOSS, DELAY = "link.cloud.forward.channel.p", "link.cloud.delay"
 
@@ -151,6 +156,7 @@ def test_results_change_and_combine(
     assert mean_of(values["mbit"]) == pytest.approx(fmean(high) / 1e3)
     assert mean_of(values["squared"]) == pytest.approx(fmean(high) ** 2)
     assert values["exactly"] == Estimate(fmean(high))
+    assert values["printed"] == Estimate(21.0)
     assert mean_of(values["least"]) == min(fmean(low), fmean(high))
     assert mean_of(values["most"]) == max(fmean(low), fmean(high))
     cubic = sum(fmean(series(measured, "cubic", p)) for p in (0.01, 0.1))
@@ -191,10 +197,11 @@ def test_tables_have_a_row_for_each_combination(
     measured: Measured, values: dict[str, Estimate | Points]
 ) -> None:
     rates, effects = filled_tables(measured, values)
-    assert [column.label for column in rates.columns][3:5] == [
+    assert [column.label for column in rates.columns][4:6] == [
         "gain at 0.01",
         "gain at a tenth",
     ]
+    assert rates.columns[1].label == "much"
     assert rates.rows[0] == {"case": "the paper", "at_low": "1", "at_high": "1"}
     assert rates.commands[0] == ""
     labels = [row["case"] for row in rates.rows[1:]]
@@ -218,6 +225,7 @@ def test_tables_have_a_row_for_each_combination(
         ('is.a = { mean = "surface/reno @ p=0.01" }', "several points"),
         ('is.a = { mean = "surface/reno @ p=0.01, delay=5 ms", of = "kbits" }', "no quantity 'kbits'"),
         ('is.a = { lowest = "b_{p}", over = { p = [1] } }', "no value 'b_1'"),
+        ('is.a = { paper = ["printed/vegas"], is = "a" }', "published.toml has no 'printed/vegas'"),
         ('is.a = { runs = ["plain/reno"], is = "a + c" }', "'c' is not defined"),
     ],
 )  # fmt: skip

@@ -10,10 +10,14 @@ from scipy.stats import ncx2
 from retx.plots import style
 from retx.study import Figure, Measured, new_figure
 
-from .tables import KIND_LABELS, POLICY_LABELS
-from .values import IDLE_MAX, IDLE_TOTAL, KINDS, POLICIES, TESTS
+from .values import IDLE_MAX, IDLE_TOTAL
 
-COLOURS = dict(zip(POLICIES, (style.RED, style.BLUE, style.GREEN, style.ORANGE), strict=True))
+COLOURS = {
+    "keep": style.RED,
+    "reset": style.BLUE,
+    "linux": style.GREEN,
+    "linux_reno": style.ORANGE,
+}
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
@@ -79,15 +83,14 @@ def _levels(measured: Measured) -> Figure:
     places = np.arange(5)
     published = measured.study.published.series["throughput"].values
     kinds = (
-        ("table_1", "", "bursts that wait", style.RED, -0.24),
-        ("fading", "", "fading", style.BLUE, -0.1),
-        ("outages", "", "outages", style.ORANGE, 0.1),
-        ("rare", "", "fading, bad periods of 10 s", style.GREEN, 0.24),
+        ("table_1", "bursts that wait", style.RED, -0.24),
+        ("fading", "fading", style.BLUE, -0.1),
+        ("outages", "outages", style.ORANGE, 0.1),
+        ("rare", "fading, bad periods of 10 s", style.GREEN, 0.24),
     )
-    for experiment, end, label, colour, aside in kinds:
-        there = measured.study.experiments[experiment].cases
-        known = {test: f"{test}{end}" for test in "12345" if f"{test}{end}" in there}
-        found = [measured.estimate(experiment, case, "throughput") for case in known.values()]
+    for experiment, label, colour, aside in kinds:
+        known = [it for it in "12345" if it in measured.study.experiments[experiment].cases]
+        found = [measured.estimate(experiment, test, "throughput") for test in known]
         means = [it.mean for it in found if it]
         ranges = [it.single for it in found if it and it.single]
         spread = [
@@ -165,16 +168,16 @@ def _progress(measured: Measured) -> Figure:
     figure, axes = new_figure()
     experiment = "policies"
     number = measured.typical(experiment, "2 keep")
-    for policy in POLICIES[:3]:
-        result = measured.run(experiment, f"2 {policy}", number)
+    for policy in measured.study.declared.lists.items("policies")[:3]:
+        result = measured.run(experiment, f"2 {policy.key}", number)
         sent = result.segments
         axes.plot(
             sent["sent_s"],
             sent["seq"] / 1e6,
             ".",
             ms=2,
-            color=COLOURS[policy],
-            label=POLICY_LABELS[policy],
+            color=COLOURS[policy.key],
+            label=policy.label,
         )
     axes.set_xlabel("time (s)")
     axes.set_ylabel("sequence number (MB)")
@@ -195,29 +198,32 @@ def _gains(measured: Measured) -> Figure:
     figure, axes = new_figure(height=3.4)
     labels = []
     width = 0.2
-    for place, (kind, test) in enumerate((kind, test) for kind in KINDS for test in TESTS):
-        labels.append(f"{kind}\ntest {test}")
-        for number, policy in enumerate(POLICIES):
-            found = measured.estimate(KINDS[kind], f"{test} {policy}", "throughput")
+    lists = measured.study.declared.lists
+    for place, at in enumerate(lists.scopes({"kind": "kinds", "test": "tests"})):
+        kind, test = at["kind"], at["test"]
+        labels.append(f"{kind.key}\ntest {test.key}")
+        for number, policy in enumerate(lists.items("policies")):
+            found = measured.estimate(kind.value, f"{test.key} {policy.key}", "throughput")
             assert found is not None
             axes.bar(
                 place + (number - 1.5) * width,
                 found.mean,
                 width,
                 yerr=(found.bounds.high - found.bounds.low) / 2,
-                color=COLOURS[policy],
+                color=COLOURS[policy.key],
                 error_kw={"capsize": 2, "lw": 0.8},
-                label=POLICY_LABELS[policy] if place == 0 else None,
+                label=policy.label if place == 0 else None,
             )
     axes.set_xticks(range(len(labels)), labels)
     axes.grid(visible=False, axis="x")
     axes.set_ylabel("throughput (Mbit/s)")
     figure.legend(loc="outside upper left", ncols=2)
-    kinds = "; ".join(f"{kind}: {label}" for kind, label in KIND_LABELS.items() if kind != label)
+    kinds = lists.items("kinds")
+    listed = "; ".join(f"{it.key}: {it.label}" for it in kinds if it.key != it.label)
     return Figure(
         "gains",
         figure,
-        f"Throughput of four policies; means with 95 % confidence intervals. {kinds}.",
+        f"Throughput of four policies; means with 95 % confidence intervals. {listed}.",
         "Throughput of four policies on four kinds of channel.",
     )
 
@@ -225,13 +231,13 @@ def _gains(measured: Measured) -> Figure:
 def _silences(measured: Measured) -> Figure:
     """Distribution of the longest silence of a transfer."""
     figure, axes = new_figure()
-    for policy in POLICIES[:3]:
-        found = measured.values("policies", f"2 {policy}", IDLE_MAX)
+    for policy in measured.study.declared.lists.items("policies")[:3]:
+        found = measured.values("policies", f"2 {policy.key}", IDLE_MAX)
         ordered = np.sort([value for value in found if value is not None])
         share = 1 - np.arange(len(ordered)) / len(ordered)
-        axes.step(ordered, share, where="pre", color=COLOURS[policy], label=POLICY_LABELS[policy])
+        axes.step(ordered, share, where="pre", color=COLOURS[policy.key], label=policy.label)
     published = measured.study.published.series["idle_max"].values
-    for test in TESTS:
+    for test in "24":
         axes.axvline(published[test], color=style.BLACK, lw=0.8, ls="--")
         axes.annotate(
             f"test {test}", (published[test], 1.0), fontsize=7, ha="right", va="top", rotation=90

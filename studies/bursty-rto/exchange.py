@@ -1,4 +1,4 @@
-"""The exchange of table II by situations."""
+"""The exchange of table II: its situations, values and table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 import retx
+from retx.study import Cell, Column, Estimates, Measured, Noted, Table, Verdict
 
 SMSS = 1448
 BEFORE = 48 * SMSS
@@ -49,8 +50,47 @@ def _row(sample: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def new_segments(result: retx.Result) -> int:
-    """Segments sent for the first time from the first timeout to the end of the last."""
-    ends = result.episodes.filter(kind="rto").head(5)
+def values(measured: Measured) -> Estimates:
+    """Number of values that differ from the paper's, and of new segments during the timeouts."""
+    keep = measured.run("table_2", "keep")
+    found, series = situations(keep), measured.study.published.series
+    ends = keep.episodes.filter(kind="rto").head(5)
     between = pl.col("sent_s").is_between(ends["start_s"].min(), ends["end_s"].max(), closed="none")
-    return result.segments.filter(between & ~pl.col("retransmission")).height
+    new = keep.segments.filter(between & ~pl.col("retransmission"))
+    wrong = sum(
+        found[situation][name] != value
+        for name in FIGURES
+        for situation, value in series[f"table_2_{name}"].values.items()
+    )
+    return {"table_2_wrong": float(wrong), "new_segments": float(new.height)}
+
+
+def table(measured: Measured) -> Table:
+    """Table II, with the paper's number below each of ours."""
+    found = situations(measured.run("table_2", "keep"))
+    series = measured.study.published.series
+    columns = [Column("situation", "", right=True), Column("event", "event")]
+    columns += [
+        Column(name, series[f"table_2_{name}"].title, series[f"table_2_{name}"].unit, right=True)
+        for name in FIGURES
+    ]
+    rows: list[dict[str, Cell]] = []
+    for situation, event in EVENTS.items():
+        row: dict[str, Cell] = {"situation": situation, "event": event}
+        wrong = False
+        for name in FIGURES:
+            published = series[f"table_2_{name}"].values.get(situation)
+            ours = found[situation][name]
+            wrong |= published is not None and published != ours
+            said = "?" if published is None else f"{published:g}"
+            row[name] = Noted(f"{ours:g}", f"paper {said}")
+        rows.append(row | {"verdict": Verdict.DIFFERS if wrong else Verdict.AGREES})
+    return Table(
+        "exchange",
+        "The exchange that leads to a silence of 57 s (table II)",
+        [*columns, Column("verdict", "verdict")],
+        rows,
+        note="The measured number, with the paper's below it. The script of losses is in "
+        "silence.toml.",
+        commands=[measured.command("table_2", "keep")] * len(rows),
+    )

@@ -1,150 +1,100 @@
-"""Estimates values of the report: measured, and computed from the paper's numbers."""
+"""Named values that values.toml does not compute."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import fmean
 
-from retx.study import Estimate, Estimates, Measured, estimate, scaled
+from retx.study import Estimate, Estimates, Measured, Verdict, estimate, exact, scaled
+from retx.study.claims import Rows
+from retx.study.rules import judge
 
-from .exchange import FIGURES, new_segments, situations
-from .paper import from_the_paper
+from . import exchange
 
-SERVER = "station.office.server."
 IDLE_MAX = "flow.file.idle_max_s"
 IDLE_TOTAL = "flow.file.idle_total_s"
-KINDS = {
-    "waiting": "policies",
-    "fading": "policies_fading",
-    "outages": "policies_outages",
-    "pauses": "policies_pauses",
-}
-"""Kinds of channel, and the experiment of each."""
-TESTS = ("2", "4")
-POLICIES = ("keep", "reset", "linux", "linux_reno")
 
 
 def values(measured: Measured) -> Estimates:
-    """Everything that texts and claims name."""
-    return _table_1(measured) | _exchange(measured) | policies(measured) | from_the_paper(measured)
+    """Values of table II, of single runs, of judged rows, and of the paper's own numbers."""
+    judged: Estimates = {
+        f"within_{experiment}_{test}": within(measured, experiment, test)
+        for experiment in ("table_1", "fading")
+        for test in "12345"
+    }
+    paper = exchange.values(measured) | _paper(measured)
+    return paper | _table_1(measured) | judged | held_out(measured)
+
+
+def calibration(measured: Measured) -> Estimates:
+    """The longest silence of test 2, a fact; the search uses only rows of table I."""
+    silences = measured.values("table_1", "2", IDLE_MAX)
+    return {"longest_silence_2": max(it for it in silences if it is not None)}
+
+
+def held_out(measured: Measured) -> Estimates:
+    """Idle time due to errors in the direction of the ACKs, in per cent of the mean idle time."""
+    acks = measured.difference("policies", "2 keep", "2 keep data", IDLE_TOTAL)
+    idle = measured.mean("policies", "2 keep", IDLE_TOTAL)
+    return {"ack_share_waiting_2": scaled(acks, 100 / idle)}
 
 
 def _table_1(measured: Measured) -> Estimates:
-    found: Estimates = {}
-    for case in (*"12345", "none"):
-        for experiment in ("table_1", "fading", "outages"):
-            if case not in measured.study.experiments[experiment].cases:
-                continue
-            for name in ("throughput", "busy_s", "idle_percent", "ip_loss"):
-                found[f"{experiment}_{case}_{name}"] = measured.estimate(experiment, case, name)
-    bursts = zip(
-        measured.values("table_1", "2", SERVER + "channel_burst_max"),
-        measured.values("table_1", "2", SERVER + "loss_burst_max"),
-        strict=True,
-    )
-    beyond = zip(
-        measured.values("table_1", "2", "ip_loss"),
-        measured.values("table_1", "2", "fer"),
-        strict=True,
-    )
-    return found | {
-        "levels": _levels(measured),
-        "idle_poor": _idle_poor(measured),
-        "segments": measured.estimate("table_1", "2", "flow.file.segments_sent"),
-        "good_over_clean": measured.ratio("table_1", "5", "none", "throughput"),
-        "clean_throughput": measured.estimate("table_1", "none", "throughput"),
-        "frames_per_packet": estimate([a / b if a and b else None for a, b in bursts]),
-        "loss_over_independent": estimate(
-            [a / (100 * b**4) if a and b else None for a, b in beyond]
-        ),
-        "spread": _spread(measured),
+    """The order of the levels, the idle share of poor runs, and the spread of single runs."""
+    pairs = (("1", "2"), ("1", "4"), ("3", "1"), ("5", "1"))
+    levels = [it for above, below in pairs if (it := _quotient(measured, above, below))]
+    rates, idle = (measured.values("table_1", "2", it) for it in ("throughput", "idle_percent"))
+    poor = [it for it, rate in zip(idle, rates, strict=True) if rate is not None and rate < 1]
+    found = measured.estimate("table_1", "2", "throughput")
+    return {
+        "levels": min(levels, key=lambda it: it.mean, default=None),
+        "idle_poor": estimate(poor),
+        "spread": found.single.high / found.single.low if found and found.single else None,
     }
-
-
-def _levels(measured: Measured) -> Estimate | None:
-    """The smaller ratio of neighbouring levels: medium over poor, or good over medium."""
-    poor = max("24", key=lambda test: measured.mean("table_1", test, "throughput"))
-    good = min("35", key=lambda test: measured.mean("table_1", test, "throughput"))
-    pairs = (("1", poor), (good, "1"))
-    ratios = [_quotient(measured, above, below) for above, below in pairs]
-    return min((it for it in ratios if it), key=lambda it: it.mean, default=None)
 
 
 def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
     """Mean throughput of one test over that of another; their draws are not the same channel."""
-    both = zip(
-        *(measured.values("table_1", it, "throughput") for it in (above, below)), strict=False
-    )
-    pairs = [(a, b) for a, b in both if a and b]
+    series = (measured.values("table_1", it, "throughput") for it in (above, below))
+    pairs = [(a, b) for a, b in zip(*series, strict=False) if a and b]
     mean = fmean(b for _, b in pairs)
     ratio = fmean(a for a, _ in pairs) / mean
     # Ratio of two means, to first order.
     return estimate([a / mean - ratio * (b / mean - 1) for a, b in pairs])
 
 
-def _idle_poor(measured: Measured) -> Estimate | None:
-    """Idle share of test 2's runs below 1 Mbit/s, in per cent."""
-    pairs = zip(
-        measured.values("table_1", "2", "throughput"),
-        measured.values("table_1", "2", "idle_percent"),
-        strict=True,
-    )
-    return estimate([idle for rate, idle in pairs if rate is not None and rate < 1])
+def within(measured: Measured, experiment: str, test: str) -> float:
+    """Number of rows of table I whose published number is in the range of an experiment's runs."""
+    rows = measured.study.rows
+    return float(sum(agrees(measured, it, experiment, test, test) for it in rows))
 
 
-def _spread(measured: Measured) -> float | None:
-    """Ratio of the largest to the smallest throughput of 95 % of single runs on one channel."""
-    found = measured.estimate("table_1", "2", "throughput")
-    return found.single.high / found.single.low if found and found.single else None
+def agrees(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> bool:
+    """True if a row of table I does not differ from the runs of a case."""
+    target = measured.study.published.series[rows.published].target(test)
+    assert target is not None
+    found = measured.estimate(experiment, case, rows.quantity)
+    return judge(rows.criterion(target), found).verdict is not Verdict.DIFFERS
 
 
-def _exchange(measured: Measured) -> Estimates:
-    keep, reset = (measured.run("table_2", case) for case in ("keep", "reset_on_ack"))
-    found = situations(keep)
-    series = measured.study.published.series
-    wrong = sum(
-        found[situation][name] != value
-        for name in FIGURES
-        for situation, value in series[f"table_2_{name}"].values.items()
+def _paper(measured: Measured) -> Estimates:
+    """Numbers computed from those of the paper."""
+    published = measured.study.published
+    lost, again, frames, most = (
+        published.series[name].values
+        for name in ("ip_loss", "retransmissions", "fer", "retransmissions_max")
     )
     return {
-        "table_2_wrong": float(wrong),
-        "silence_rto": max(keep.episodes["rto_s"].to_list()),
-        "silence": measured.mean("table_2", "keep", IDLE_MAX),
-        "silence_reset": max(reset.episodes["rto_s"].to_list()),
-        "silence_new_data": measured.mean("table_2", "new_data", IDLE_MAX),
-        "silence_without_nagle": measured.mean("table_2", "nagle", IDLE_MAX),
-        "new_segments": float(new_segments(keep)),
+        "paper_rto_8": _rto_s(310, 580, 4, 4),
+        "paper_rto_1": _rto_s(30, 10, 8, 0),
+        "paper_srtt_6": 30 + (3000 - 30) / 8,
+        "paper_mdev_6": 10 + (3000 - 30 - 10) / 4,
+        "paper_lost": exact(max(abs(lost[it] / 100 * 7500 / again[it] - 1) for it in "124")),
+        "paper_loss_over_independent": lost["2"] / 100 / frames["2"] ** 4,
+        "paper_frames_2": published.numbers["attempts"].value * most["2"],
     }
 
 
-def policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Estimates:
-    """Throughput and idle time with each policy of the backoff."""
-    found: Estimates = {}
-    for kind, experiment in kinds.items():
-        for test in TESTS:
-            keep, end = f"{test} keep", f"_{kind}_{test}"
-            reset, data = f"{test} reset", f"{test} keep data"
-            for policy in POLICIES:
-                case = f"{test} {policy}"
-                found[f"throughput_{policy}{end}"] = measured.estimate(
-                    experiment, case, "throughput"
-                )
-                found[f"idle_{policy}{end}"] = measured.estimate(experiment, case, IDLE_TOTAL)
-            idle = measured.mean(experiment, keep, IDLE_TOTAL)
-            acks = measured.difference(experiment, keep, data, IDLE_TOTAL)
-            linux = f"{test} linux"
-            found |= {
-                f"gain{end}": measured.ratio(experiment, reset, keep, "throughput"),
-                f"gain_data{end}": measured.ratio(
-                    experiment, f"{test} reset data", data, "throughput"
-                ),
-                f"gain_linux{end}": measured.ratio(experiment, linux, keep, "throughput"),
-                f"linux_over_reset{end}": measured.ratio(experiment, linux, reset, "throughput"),
-                f"idle_max_less{end}": measured.difference(experiment, keep, reset, IDLE_MAX),
-                f"idle_total_less{end}": measured.difference(experiment, keep, reset, IDLE_TOTAL),
-                f"ack_share{end}": scaled(acks, 100 / idle),
-                f"ack_loss{end}": measured.estimate(experiment, keep, "ack_loss"),
-                f"idle_percent{end}": measured.estimate(experiment, keep, "idle_percent"),
-            }
-    return found
+def _rto_s(srtt: float, mdev: float, cwnd: int, backoff: int) -> float:
+    """Equation 1, from milliseconds."""
+    factor = 1 + 1 / 4 + 0.5 ** (cwnd - 1)
+    return float((srtt + 4 * mdev) * factor * 2.0**backoff / 1e3)

@@ -10,17 +10,7 @@ import numpy as np
 from retx.plots import style
 from retx.study import Estimate, Figure, Measured
 
-from .values import (
-    ALPHA,
-    BETA,
-    COUNT,
-    CWND_MAX,
-    FLOWS,
-    LIMIT,
-    MIXES,
-    TCP,
-    cause_points,
-)
+from .values import ALPHA, BETA, COUNT, FLOWS, cause_points
 
 WIDTH = 5.2
 LOOKS: dict[str, dict[str, Any]] = {
@@ -135,7 +125,7 @@ def _limit(measured: Measured) -> Figure:
     panel = axes[0, 0]
     for case, what in measured.study.experiments["window"].cases.items():
         found = [
-            measured.estimate("window", case, "goodput", at={LIMIT: f"{size} mss"})
+            measured.estimate("window", case, "goodput", at={"tcp.reno.max_cwnd": f"{size} mss"})
             for size in sizes
         ]
         curve(panel, sizes, found, looks[case] | {"label": what.label})
@@ -157,13 +147,14 @@ def _causes(measured: Measured) -> Figure:
         "rto": [*numbers(measured, "rto_3_congestion", "rto_3_wireless"), 0.0],
         "frr": numbers(measured, "frr_3_congestion", "frr_3_wireless", "frr_3_spurious"),
     }
-    place = tags.index(MIXES["3"]) + 0.42
+    place = tags.index("3 7:3") + 0.42
     for panel, kind, title in ((axes[0, 0], "rto", "RTOs"), (axes[1, 0], "frr", "FRRs")):
         bottom, theirs = np.zeros(len(tags)), 0.0
         for number, cause in enumerate(("congestion", "wireless", "spurious")):
             shares = np.array(
                 [
-                    100 * measured.mean("mixes", tag, f"{kind}_{cause}", at={TCP: "reno"})
+                    100
+                    * measured.mean("mixes", tag, f"{kind}_{cause}", at={"flow.ftp.tcp": "reno"})
                     for tag in tags
                 ]
             )
@@ -197,9 +188,12 @@ def _needless(measured: Measured) -> Figure:
         ("faults, one flow", FLOWS, 1, LOOKS["dynamic"]),
         ("losses of the queue only, with more and more flows", COUNT, 0, LOOKS["reno"]),
     ):
-        some = points.filter((points[key] == value) & (points["resent"] > 0)).sort("lost_percent")
+        some = [point for point in points if point[key] == value and point["resent"] > 0]
+        some.sort(key=lambda point: point["lost_percent"])
+        lost = [point["lost_percent"] for point in some]
         for panel, quantity in zip(axes[0], ("resent", "unnecessary_share"), strict=True):
-            panel.plot(some["lost_percent"], some[quantity], ms=3.5, lw=1.1, **look, label=label)
+            found = [point[quantity] for point in some]
+            panel.plot(lost, found, ms=3.5, lw=1.1, **look, label=label)
     resent, share = numbers(measured, "resent_at_1", "unnecessary_at_1")
     axes[0, 0].plot([1], [resent], **PAPER)
     axes[0, 1].plot([1], [share], **PAPER)
@@ -218,13 +212,13 @@ def _needless(measured: Measured) -> Figure:
 
 
 def _map(measured: Measured) -> Figure:
-    points = cause_points(measured)
-    right = points[COUNT].unique(maintain_order=True).to_list()
-    up = points[FLOWS].unique(maintain_order=True).to_list()
+    axes_of = measured.axes("causes")
+    right, up = axes_of[COUNT], axes_of[FLOWS]
     values = np.full((len(up), len(right)), np.nan)
-    for row in points.iter_rows(named=True):
-        if row["lost_percent"] > 0:
-            values[up.index(row[FLOWS]), right.index(row[COUNT])] = 100 * row["irrelevant"]
+    for point in cause_points(measured):
+        if point["lost_percent"] > 0:
+            share = 100 * np.nan_to_num(point["irrelevant"])
+            values[up.index(point[FLOWS]), right.index(point[COUNT])] = share
     figure, axes = panels(1, 1, 2.9)
     panel = axes[0, 0]
     cells = panel.pcolormesh(values, cmap=style.MAP, vmin=0, vmax=100, edgecolors="white", lw=0.5)
@@ -242,10 +236,10 @@ def _map(measured: Measured) -> Figure:
 
 def _grid(measured: Measured) -> Figure:
     cases = measured.study.experiments["alpha_beta"].cases
+    grid = measured.axes("alpha_beta")
+    alphas, betas = grid[ALPHA], grid[BETA]
     figure, axes = panels(2, 2, 5.4)
     for panel, (case, what) in zip(axes.flat, cases.items(), strict=False):
-        table = measured.table("alpha_beta", "derived", case)
-        alphas, betas = (table[key].unique().sort().to_list() for key in (ALPHA, BETA))
         values = np.array(
             [
                 [
@@ -263,11 +257,9 @@ def _grid(measured: Measured) -> Figure:
         panel.set(xlabel="α (%)", ylabel="β (bytes)")
         panel.set_title(what.label, fontsize=9)
     last = axes[1, 1]
+    ((key, sizes),) = measured.axes("cwnd_max").items()
     for case, what in cases.items():
-        sizes = (10_000, 15_000, 25_000, 40_000, 65_535)
-        found = [
-            measured.estimate("cwnd_max", case, "goodput", at={CWND_MAX: size}) for size in sizes
-        ]
+        found = [measured.estimate("cwnd_max", case, "goodput", at={key: size}) for size in sizes]
         curve(last, [size / 1e3 for size in sizes], found, LOOKS[case] | {"label": what.label})
     last.axvline(25, color=style.RED, lw=0.8, ls=":")
     last.set(xlabel="cwnd_max (kB)", ylabel="kbit/s")

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retx.plots import style
-from retx.study import Figure, Measured, estimate, mean_quotient, quotients
+from retx.study import Figure, Measured, mean_quotient
 
 from .drawings import LOOKS, PAPER, curve, label, legend, numbers, over_axis, panels, series
-from .values import COUNT, DELAY, LOST, MIXES, ONE, OTHER, READINGS, TCP, TO, UDP
+from .values import BOUNDS, COUNT
+
+READINGS = (*BOUNDS, "dynamic_path")
+"""The bounds of the window, and the first with ABW × least RTT."""
+LOST = {0: 0, 1: 28, 2: 55, 3: 83, 5: 138, 6: 166, 8: 221}
+"""Number of faults in 200 s by the loss rate of the paper, in percent."""
+ONE, OTHER, TO = "flow.one.count", "flow.other.count", "flow.ftp.to"
 
 
 def comparisons(measured: Measured) -> Iterator[Figure]:
@@ -72,19 +78,19 @@ def _gains(measured: Measured) -> Figure:
 
 
 def _mix_gains(measured: Measured) -> Figure:
-    tags = ("1_9", "2_8", "5_5", "8_2")
+    mixes = ("1:9", "2:8", "5:5", "8:2")
     figure, axes = panels(1, 1, 2.8)
     panel = axes[0, 0]
 
-    def runs(tag: str, tcp: str) -> list[float | None]:
-        return measured.values("mixes", MIXES[tag], "goodput", at={TCP: tcp})
+    def runs(mix: str, tcp: str) -> list[float | None]:
+        return measured.values("mixes", f"5 {mix}", "goodput", at={"flow.ftp.tcp": tcp})
 
-    for case in READINGS[:3]:
-        found = [estimate(quotients(runs(tag, case), runs(tag, "reno"))) for tag in tags]
-        curve(panel, range(len(tags)), found, LOOKS[case] | {"label": label(measured, case)})
+    for case in BOUNDS:
+        found = [mean_quotient(runs(mix, case), runs(mix, "reno")) for mix in mixes]
+        curve(panel, range(len(mixes)), found, LOOKS[case] | {"label": label(measured, case)})
     panel.plot([0, 3], numbers(measured, "gain_1_9", "gain_8_2"), **PAPER)
     panel.axhline(1, color=style.GREY, lw=0.8)
-    panel.set_xticks(range(len(tags)), [tag.replace("_", ":") for tag in tags])
+    panel.set_xticks(range(len(mixes)), mixes)
     panel.set(xlabel="wireless to congestion losses, with Reno", ylabel="goodput, times Reno's")
     legend(figure, panel)
     return Figure(
@@ -100,9 +106,9 @@ def _dumbbell(measured: Measured) -> Figure:
     over_axis(measured, axes[0, 0], "dumbbell_faults", COUNT, counts)
     over_axis(measured, axes[0, 1], "dumbbell_faults", COUNT, counts, "unnecessary")
     flows: dict[float, object] = {count: count for count in (1, 4, 7, 10)}
-    over_axis(measured, axes[1, 0], "dumbbell_reverse", UDP, flows)
+    over_axis(measured, axes[1, 0], "dumbbell_reverse", "flow.udp.count", flows)
     delays: dict[float, object] = {delay: f"{delay} ms" for delay in (5, 10, 30, 60, 90)}
-    over_axis(measured, axes[1, 1], "dumbbell_delay", DELAY, delays)
+    over_axis(measured, axes[1, 1], "dumbbell_delay", "link.wired.delay", delays)
     for panel, axis in zip(
         axes.flat,
         ("faults in 200 s", "faults in 200 s", "UDP flows, right to left", "delay (ms)"),

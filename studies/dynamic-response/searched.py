@@ -10,8 +10,9 @@ import retx
 from retx.errors.extras import install_command
 from retx.study import Cell, Column, Estimate, Figure, Measured, Table, estimate
 
-from .values import ALPHA, BETA, CWND_MAX
+from .values import ALPHA, BETA
 
+CWND_MAX = "tcp.dynamic.congestion_control.cwnd_max"
 OWN = {ALPHA: 0.5, BETA: 10_000, CWND_MAX: 25_000}
 """The paper's choice."""
 RUNS = 6
@@ -37,7 +38,7 @@ def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | 
     return estimate([mine / theirs for mine, theirs in zip(*goodputs, strict=True)])
 
 
-def search_table(measured: Measured) -> Table:
+def table(measured: Measured) -> Table:
     """The best values of each search; empty if Optuna is not installed."""
     rows: list[dict[str, Cell]] = [
         {"case": "the paper", "alpha": 0.5, "beta": 10_000, "cwnd_max": 25_000, "trials": None}

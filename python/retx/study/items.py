@@ -8,14 +8,14 @@ A list is written in `values.toml` as `[list]`, or where it is used:
     case = "cases of table_1"                            # cases of an experiment, with their labels
 
 `{kind}` is the key in a name, the value (`is`) in a place, and the label in a text; `{kind.key}`,
-`{kind.is}` and `{kind.label}` are possible everywhere.
+`{kind.is}`, `{kind.label}` and further keys of an item are possible everywhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,14 @@ class Item:
     key: str
     value: str
     label: str
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further texts by their keys."""
 
     def shown(self, use: str) -> _Shown:
         """The item in a text; it is `key`, `value` or `label` without a further word."""
         made = _Shown(getattr(self, use))
-        vars(made).update({"key": self.key, "is": self.value, "label": self.label})
+        named = {"key": self.key, "is": self.value, "label": self.label}
+        vars(made).update(dict(self.more) | named)
         return made
 
 
@@ -87,7 +90,8 @@ class Lists:
 def _item(key: str, value: Any) -> Item:  # noqa: ANN401
     if isinstance(value, Mapping):
         own = _text(value.get("is", key))
-        return Item(key, own, str(value.get("label", own)))
+        more = {name: _text(it) for name, it in value.items() if name not in ("is", "label")}
+        return Item(key, own, str(value.get("label", own)), more)
     return Item(key, _text(value), _text(value))
 
 

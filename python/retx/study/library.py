@@ -6,8 +6,9 @@ A study is a folder with
 - the scenarios that it names;
 - `published.toml`: the paper's numbers, each with its table, figure or section;
 - `claims.toml`: statements of the paper, their measurement, and the condition of agreement;
+- `values.toml`, `tables.toml`, `quantities.toml`: named values, tables, and numbers of each run;
 - `body.html`: the report's text, a Jinja template;
-- `figures.py`: functions from measured data to tables, named values and figures.
+- `figures.py`: figures, and functions for what these files cannot say.
 
 The studies of retx are in `studies/` of the repository; the package contains them as
 `retx/_studies`, in a checkout by a symbolic link. Any other study is given by its path.
@@ -100,7 +101,7 @@ class Experiment:
     tables: list[str] = field(default_factory=list)
     """Tables of single events that are kept for every run, as for `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
-    """Tables that are read by `quantities` in figures.py, and not kept."""
+    """Tables that are read by the function `quantities`, and not kept."""
     emulations: dict[str, int] = field(default_factory=dict)
     """Number of emulations of each case with this machine's kernel, by form."""
     quick: dict[str, Any] = field(default_factory=dict)

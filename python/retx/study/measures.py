@@ -6,6 +6,7 @@
     runs = ["a/x", "a/y"], is = "100 * (1 - a / b)"  mean of an expression of each run
     means = ["a/x", "a/y"], is = "a / b"             expression of the means (jackknife)
     curve = "loss/reno @ p={x}", x = [0.01, 0.02]    points over an axis; a pair for quotients
+    paper = ["fer/2", "attempts"], is = "a * b"      expression of published numbers
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
 
 `of` is the quantity, or a list with one for each place; by default that of the experiment. `over`
@@ -49,7 +50,7 @@ PICKS: Mapping[str, Picked] = {
     "highest": lambda it: it.mean,
     "furthest": lambda it: abs(it.mean),
 }
-KINDS = ("mean", "ratio", "difference", "runs", "means", "curve", *PICKS)
+KINDS = ("mean", "ratio", "difference", "runs", "means", "curve", "paper", *PICKS)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Measure:
     runs: Places = ""
     means: Places = ""
     curve: Places = ""
+    paper: Places = ""
     lowest: str = ""
     highest: str = ""
     furthest: str = ""
@@ -81,8 +83,8 @@ class Measure:
         given = [kind for kind in KINDS if getattr(self, kind)]
         if len(given) != 1:
             raise StudyError(f"exactly one of {', '.join(KINDS)} is needed ({given or 'none'})")
-        if bool(self.text) != bool(self.runs or self.means):
-            raise StudyError("`is` is needed with `runs` and `means`, and only there")
+        if bool(self.text) != bool(self.runs or self.means or self.paper):
+            raise StudyError("`is` is needed with `runs`, `means` and `paper`, and only there")
 
     @property
     def kind(self) -> str:
@@ -186,14 +188,29 @@ class Measuring:
             return self._curve(what, scope)
         if kind == "means":
             return self._of_means(what, scope)
+        if kind == "paper":
+            numbers = [self._published(in_place(name, scope)) for name in _listed(what.paper)]
+            given = dict(zip(ascii_lowercase, numbers, strict=False))
+            return Estimate(arithmetic(what.text)(**given))
         series = self._series(getattr(what, kind), what.of, scope)
         if kind == "runs":
             return estimate(_each(what.text, series))
         return (paired_ratio if kind == "ratio" else paired_difference)(*series)
 
+    def _published(self, name: str) -> float:
+        """A number of the paper: `NUMBER`, or `SERIES/CASE`."""
+        published = self.measured.study.published
+        series, _, case = name.partition("/")
+        try:
+            return float(
+                published.series[series].values[case] if case else published.numbers[name].value
+            )
+        except KeyError:
+            raise StudyError(f"published.toml has no {name!r}") from None
+
     def _series(self, places: Places, of: Places, scope: Scope) -> list[Values]:
         """A quantity of each run at each of several places."""
-        each = [places] if isinstance(places, str) else places
+        each = _listed(places)
         quantities = [of] * len(each) if isinstance(of, str) else of
         found = []
         for place, quantity in zip(each, quantities, strict=True):
@@ -235,6 +252,10 @@ class Measuring:
     ) -> Estimate | None:
         among = [self.named(in_name(name, inner)) for inner in self.lists.scopes(over, scope)]
         return max((it for it in among if isinstance(it, Estimate)), key=size, default=None)
+
+
+def _listed(places: Places) -> list[str]:
+    return [places] if isinstance(places, str) else places
 
 
 def _each(text: str, series: list[Values]) -> Values:

@@ -213,9 +213,7 @@ def _judge(
     claim: Claim, measured: Measured, values: dict[str, Estimate | Points], writer: Writer
 ) -> Judged:
     if claim.measured and claim.measured not in values:
-        raise StudyError(
-            f"claims.toml: {claim.id}: figures.py computes no value {claim.measured!r}"
-        )
+        raise StudyError(f"claims.toml: {claim.id}: there is no value {claim.measured!r}")
     criterion = measured.study.criterion(claim)
     try:
         finding = judge(criterion, values.get(claim.measured))

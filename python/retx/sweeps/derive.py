@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 DERIVED = "derived"
 """The table of derived quantities: `point replication quantity value`."""
 DIGEST_DIGITS = 32
+BY = ("point", "replication")
+"""Columns that identify a run."""
 
 
 class RunTables:
@@ -195,16 +197,30 @@ def _runs(
 
     native = {name: batch.table(name) for name in batch.names()}
     whole = {name: frame(columns) for name, columns in native.items() if columns}
-    by = ("point", "replication")
-    parts = {
-        name: table.partition_by(*by, as_dict=True, include_key=False, maintain_order=True)
-        for name, table in whole.items()
-    }
-    empty = {name: table.drop(*by).clear() for name, table in whole.items()}
+    parts = {name: _by_run(table) for name, table in whole.items()}
+    empty = {name: table.drop(*BY).clear() for name, table in whole.items()}
     found = []
-    for point, replication in whole["runs"].select(*by).iter_rows():
+    for point, replication in whole["runs"].select(*BY).iter_rows():
         tables = {name: parts[name].get((point, replication), empty[name]) for name in parts}
         found.append((point, RunTables(tables, replication, scenarios[point])))
+    return found
+
+
+def _by_run(table: pl.DataFrame) -> dict[tuple[int, int], pl.DataFrame]:
+    """Rows of each run. Runs are written one after the other, so each is a slice of the table."""
+    import numpy as np
+
+    if table.is_empty():
+        return {}
+    point, replication = (table[name].to_numpy() for name in BY)
+    new = (point[1:] != point[:-1]) | (replication[1:] != replication[:-1])
+    starts = [0, *(np.flatnonzero(new) + 1).tolist()]
+    rest = table.drop(*BY)
+    found = {
+        (int(point[start]), int(replication[start])): rest.slice(start, end - start)
+        for start, end in zip(starts, [*starts[1:], table.height], strict=True)
+    }
+    assert len(found) == len(starts), "the rows of a run are next to each other"
     return found
 
 
