@@ -21,6 +21,7 @@ from conftest import QuickReports
 import retx
 from retx.study.shipped import names
 
+SENDERS = ("reno", "vegas", "veno")
 ROWS = 3
 """Number of rows that are repeated for each study, drawn from those below."""
 SEED = int(os.environ.get("RETX_ROWS_SEED", "1"))
@@ -126,13 +127,17 @@ def rows_of(report: retx.study.Report, table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def runs_of(command: str, place: Path, column: str) -> Iterator[Flows]:
-    """Flows of each run of a printed command; of a sweep, those of one sender."""
-    words = shlex.split(command)
-    assert words[:2] in (["retx", "run"], ["retx", "sweep"]), command
-    sweep = words[1] == "sweep"
+def command_of(row: dict[str, str], column: str) -> str:
+    """Command of a cell: a row that compares senders has one command for each."""
+    each = row["command"].split("; ")
+    return each[SENDERS.index(column) if column in SENDERS and len(each) > 1 else 0]
+
+
+def runs_of(command: str, place: Path) -> Iterator[Flows]:
+    """Flows of each run of a printed command."""
+    assert shlex.split(command)[:2] == ["retx", "run"], command
     done = subprocess.run(
-        f"{shlex.quote(sys.executable)} -m {command}{'' if sweep else ' --json'}",
+        f"{shlex.quote(sys.executable)} -m {command} --json",
         shell=True,
         cwd=place,
         capture_output=True,
@@ -141,12 +146,6 @@ def runs_of(command: str, place: Path, column: str) -> Iterator[Flows]:
         timeout=300,
     )
     assert done.returncode == 0, f"{command}\n{done.stderr}"
-    if sweep:
-        flows = retx.load_sweep(place / words[words.index("--out") + 1]).flows
-        sender = flows.filter(flows["tcp.sender.like"].cast(str) == column)
-        for flow in sender.iter_rows(named=True):
-            yield [flow]
-        return
     printed = json.loads(done.stdout)
     for run in printed.get("runs", [printed]):
         yield run["flows"]
@@ -161,10 +160,10 @@ def test_a_printed_command_gives_the_figure_of_its_row(
     place = tmp_path / "report"
     shutil.copytree(report.folder / "scenarios", place / "scenarios")
     chosen = random.Random(SEED).sample(figures(report), ROWS)
-    for number, (table, column, figure, row) in enumerate(chosen):
-        where = f"seed {SEED}: {name}, {table}, {column}: {row['command']}"
-        command = row["command"].replace("../rows/", f"../rows/{number}-")
-        values = [figure(flows) for flows in runs_of(command, place, column)]
+    for table, column, figure, row in chosen:
+        command = command_of(row, column)
+        where = f"seed {SEED}: {name}, {table}, {column}: {command}"
+        values = [figure(flows) for flows in runs_of(command, place)]
         known = [value for value in values if value is not None]
         assert len(known) == int(row[f"{column}_n"]), where
         assert fmean(known) == pytest.approx(float(row[column]), rel=1e-9), where

@@ -12,7 +12,7 @@ import retx
 from retx.plots import style
 from retx.study import Figure, Measured, new_figure
 
-from .recovery import steady_round_s, windows
+from .quantities import steady_round_s, windows
 
 COLOURS = {
     "0": style.BLACK,

@@ -1,11 +1,10 @@
-"""The study's named values, tables, figures and quantities."""
+"""The study's functions."""
 
 from __future__ import annotations
 
-from .calibration import calibration, held_out
 from .drawings import figures
 from .quantities import quantities
 from .tables import tables
-from .values import values
+from .values import held_out, values
 
-__all__ = ["calibration", "figures", "held_out", "quantities", "tables", "values"]
+__all__ = ["figures", "held_out", "quantities", "tables", "values"]

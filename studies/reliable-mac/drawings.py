@@ -12,8 +12,14 @@ from retx.plots import style
 from retx.study import Figure, Measured, new_figure
 
 from .panels import Axis, reliefs, surfaces
-from .tables import BAD, BURST, LABELS, ORDER_LABELS
-from .values import DELAY, FORWARD, MSS_BYTES, ORDERS, REORDER, SHARE, TCPS, P
+
+FORWARD = "link.above.forward.channel"
+P, SHARE = f"{FORWARD}.0.p", f"{FORWARD}.1.share"
+DELAY, REORDER = f"{FORWARD}.1.delay", f"{FORWARD}.1.reorder"
+BURST, BAD = "wlan.cell.channel.mean_burst", "wlan.cell.channel.loss"
+LABELS = {"reno": "Reno", "vegas": "Vegas", "veno": "Veno"}
+ORDERS = {"order kept": False, "others overtake": True}
+MSS_BYTES = 1494
 
 COLOURS = {"reno": style.BLUE, "vegas": style.GREEN, "veno": style.RED}
 MARKS = {"reno": "o", "vegas": "s", "veno": "^"}
@@ -49,10 +55,10 @@ def _surface(measured: Measured, height: tuple[str, str], name: str, what: str) 
     """Figures 5 to 9."""
     flows = _flows(measured, "surface")
     panels = {
-        f"{LABELS[tcp]}, {ORDER_LABELS[order]}": flows.filter(
+        f"{LABELS[tcp]}, {order}": flows.filter(
             (pl.col("case") == tcp) & (pl.col(REORDER) == reorder)
         )
-        for tcp in TCPS
+        for tcp in LABELS
         for order, reorder in ORDERS.items()
     }
     return Figure(
@@ -72,7 +78,7 @@ def _chart(measured: Measured) -> Figure:
     upper.step(seconds, [it // 10 % 100 for it in seconds], where="post", color=style.BLACK, lw=0.7)
     middle.step(seconds, [it // 1000 for it in seconds], where="post", color=style.BLACK)
     at = {f"{FORWARD}.reorder": False}
-    for tcp in TCPS:
+    for tcp in LABELS:
         samples = measured.run("chart", tcp, at=at).samples.sort("time_s")
         rate = samples["ack_bytes"].diff() * 8 / samples["time_s"].diff() / 1e3
         # Means over a minute: those over ten seconds fluctuate too much.
@@ -98,7 +104,7 @@ def _chart(measured: Measured) -> Figure:
 
 def _curves(axes: Any, flows: pl.DataFrame, key: str, **look: float) -> None:  # noqa: ANN401
     """Mean goodput of the three senders against a share, in percent, with intervals."""
-    for tcp in TCPS:
+    for tcp in LABELS:
         found = means(flows.filter(pl.col("case") == tcp), [key], "mbit").sort(key)
         axes.errorbar(
             100 * found[key],
@@ -151,7 +157,7 @@ def _delays(measured: Measured) -> Figure:
         for axes, (order, reorder) in zip(row, ORDERS.items(), strict=True):
             part = flows.filter((pl.col(REORDER) == reorder) & (pl.col(DELAY) == delay))
             _curves(axes, part, SHARE, ms=3, lw=1)
-            axes.set_title(f"{delay}, {ORDER_LABELS[order]}", fontsize=8)
+            axes.set_title(f"{delay}, {order}", fontsize=8)
             axes.set_xscale("log")
             axes.set_xticks([0.1, 1, 10, 50], ["0.1", "1", "10", "50"])
             axes.minorticks_off()

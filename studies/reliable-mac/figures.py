@@ -1,19 +1,9 @@
-"""The study's named values, tables, figures and quantities."""
+"""The study's functions."""
 
 from __future__ import annotations
 
-from retx.study import Measured, Named
-
-from .calibration import calibration, held_out
 from .drawings import figures
-from .quantities import quantities
-from .switches import switch_values
 from .tables import tables
-from .values import values as numbers
+from .values import held_out, values
 
-__all__ = ["calibration", "figures", "held_out", "quantities", "tables", "values"]
-
-
-def values(measured: Measured) -> Named:
-    """Everything that texts and claims name."""
-    return numbers(measured) | switch_values(measured)
+__all__ = ["figures", "held_out", "tables", "values"]
