@@ -1,4 +1,4 @@
-"""Estimates values, tables and figures of the atlas."""
+"""Named values, tables and figures of the atlas."""
 
 from __future__ import annotations
 

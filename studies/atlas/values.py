@@ -1,4 +1,4 @@
-"""Estimates values of the atlas."""
+"""Named values of the atlas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from retx.study import Estimate, Estimates, Measured, changed, estimate, scaled
+from retx.study import Estimate, Measured, Named, changed, estimate, scaled
 from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
@@ -32,11 +32,10 @@ LOOKED_AT = (
     "retransmissions_unnecessary",
     "idle_total_s",
     "rto_count",
-    "fast_retransmit_count",
 )
 
 
-def values(measured: Measured) -> Estimates:
+def values(measured: Measured) -> Named:
     """Everything that claims and texts name."""
     parts = (_map, _papers, _fairness, _causes, held_values)
     return {name: value for part in parts for name, value in part(measured).items()}
@@ -116,18 +115,17 @@ def worth(found: Leader) -> bool | None:
     return False if bounds.high <= WORTH else None
 
 
-def _map(measured: Measured) -> Estimates:
+def _map(measured: Measured) -> Named:
     found = leaders(measured)
     gains = [worth(it) for it in found.values()]
     apart = [it for it in found.values() if it.apart and worth(it)]
-    named: Estimates = {
+    named: Named = {
         "cells": float(len(found)),
         "cells_default": float(sum(gain is False for gain in gains)),
         "cells_worth": float(sum(gain is True for gain in gains)),
         "cells_unclear": float(sum(gain is None for gain in gains)),
         "cells_apart": float(len(apart)),
         "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
-        "cells_other": float(sum(it.family != "BBR" for it in apart)),
     }
     advised = [worth(it) for it in places(measured).values()]
     named["places"] = float(len(advised))
@@ -147,25 +145,23 @@ RANDOM = CALM & (pl.col(BURST) == 1)
 SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) == LEAST)
 
 
-def _papers(measured: Measured) -> Estimates:
+def _papers(measured: Measured) -> Named:
     """The papers' advice, on this map."""
     lossy = RANDOM & (pl.col(LOSS) >= 0.01)
     worst = CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
     long = RANDOM & (pl.col(DELAY) == "300 ms")
     short = RANDOM & (pl.col(DELAY) == "5 ms")
     wired = short & (pl.col(LOSS) == LEAST)
-    found: Estimates = {
+    found: Named = {
         "veno_loss": over(measured, "veno", "reno", lossy),
         "veno_linux_loss": over(measured, "veno_linux", "linux_reno", lossy),
         "bbr_loss": over(measured, "linux_bbr", "linux", lossy),
-        "newreno_loss": over(measured, "newreno", "reno", lossy),
         "rack_loss": over(measured, "rack", "reno", lossy),
         "reno_spikes": over(measured, "reno", "veno", SPIKED),
         "vegas_spikes": over(measured, "vegas", "reno", SPIKED),
         "vegas_linux_spikes": over(measured, "vegas_linux", "linux_reno", SPIKED),
         "threshold_long": over(measured, "threshold_reno", "reno", long & (pl.col(LOSS) >= 1e-3)),
         "threshold_wired": over(measured, "threshold_reno", "reno", wired),
-        "threshold_short": over(measured, "threshold_reno", "reno", short),
         "optimised": over(measured, "linux_bbr", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
         "optimised_cubic": over(measured, "linux", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
         "reset_bursts": over(measured, "linux24_reset", "linux24", worst),
@@ -177,7 +173,6 @@ def _papers(measured: Measured) -> Estimates:
             RANDOM & (pl.col(LOSS) == 0.01) & (pl.col(DELAY) != "300 ms"),
         ),
         "dynamic_long": over(measured, "dynamic", "reno", long & (pl.col(LOSS) >= 0.01)),
-        "clean_bbr": over(measured, "linux_bbr", "linux", RANDOM & (pl.col(LOSS) == LEAST)),
     }
     for packets in (10, 50):
         at = {QUEUE: packets}
@@ -201,11 +196,10 @@ def _papers(measured: Measured) -> Estimates:
     found["vegas_unspiked_600"] = over(measured, "vegas", "reno", unspiked)
     for case in ("reno", "veno"):
         flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
-        for count in ("rto", "fast_retransmit"):
-            found[f"spikes_{case}_{count}"] = _per_run(flows, pl.col(f"{count}_count").mean())
+        found[f"spikes_{case}_rto"] = _per_run(flows, pl.col("rto_count").mean())
     for case in ("ms_40", "ms_5", "timeouts"):
         found[f"threshold_{case}"] = measured.ratio("threshold", case, "reno")
-    for case in ("reno", "dynamic", "jtcp_like", "prairie_like", "linux", "linux_bbr"):
+    for case in ("reno", "dynamic", "jtcp_like", "prairie_like", "linux"):
         found[f"needless_{case}"] = needless(measured, case, lossy)
     return found
 
@@ -239,8 +233,8 @@ def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estim
     return ratio(logs_by_cell(flows, ())[()], case, "newreno")
 
 
-def _fairness(measured: Measured) -> Estimates:
-    found: Estimates = {}
+def _fairness(measured: Measured) -> Named:
+    found: Named = {}
     for case in LINUX:
         found[f"keeps_{case}"] = changed(reno_keeps(measured, case), lambda it: 100 * it)
         for rtt in NAMED_MS:
@@ -249,7 +243,7 @@ def _fairness(measured: Measured) -> Estimates:
     return found
 
 
-def _causes(measured: Measured) -> Estimates:
+def _causes(measured: Measured) -> Named:
     """Shares of losses in the queue, for Linux's default at 0.1 %."""
     links = measured.table("atlas", "links", "linux")
     links = links.filter(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 import retx
-from retx.study import Cell, Column, Estimates, Measured, Noted, Table, Verdict
+from retx.study import Cell, Column, Measured, Named, Noted, Table, Verdict
 
 SMSS = 1448
 BEFORE = 48 * SMSS
@@ -50,7 +50,7 @@ def _row(sample: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def values(measured: Measured) -> Estimates:
+def values(measured: Measured) -> Named:
     """Number of values that differ from the paper's, and of new segments during the timeouts."""
     keep = measured.run("table_2", "keep")
     found, series = situations(keep), measured.study.published.series

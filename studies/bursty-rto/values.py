@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from retx.study import Estimate, Estimates, Measured, Verdict, estimate, exact, scaled
+from retx.study import Estimate, Measured, Named, Verdict, estimate, exact, scaled
 from retx.study.claims import Rows
 from retx.study.rules import judge
 
@@ -14,9 +14,9 @@ IDLE_MAX = "flow.file.idle_max_s"
 IDLE_TOTAL = "flow.file.idle_total_s"
 
 
-def values(measured: Measured) -> Estimates:
+def values(measured: Measured) -> Named:
     """Values of table II, of single runs, of judged rows, and of the paper's own numbers."""
-    judged: Estimates = {
+    judged: Named = {
         f"within_{experiment}_{test}": within(measured, experiment, test)
         for experiment in ("table_1", "fading")
         for test in "12345"
@@ -25,20 +25,20 @@ def values(measured: Measured) -> Estimates:
     return paper | _table_1(measured) | judged | held_out(measured)
 
 
-def calibration(measured: Measured) -> Estimates:
+def calibration(measured: Measured) -> Named:
     """The longest silence of test 2, a fact; the search uses only rows of table I."""
     silences = measured.values("table_1", "2", IDLE_MAX)
     return {"longest_silence_2": max(it for it in silences if it is not None)}
 
 
-def held_out(measured: Measured) -> Estimates:
+def held_out(measured: Measured) -> Named:
     """Idle time due to errors in the direction of the ACKs, in per cent of the mean idle time."""
     acks = measured.difference("policies", "2 keep", "2 keep data", IDLE_TOTAL)
     idle = measured.mean("policies", "2 keep", IDLE_TOTAL)
     return {"ack_share_waiting_2": scaled(acks, 100 / idle)}
 
 
-def _table_1(measured: Measured) -> Estimates:
+def _table_1(measured: Measured) -> Named:
     """The order of the levels, the idle share of poor runs, and the spread of single runs."""
     pairs = (("1", "2"), ("1", "4"), ("3", "1"), ("5", "1"))
     levels = [it for above, below in pairs if (it := _quotient(measured, above, below))]
@@ -76,7 +76,7 @@ def agrees(measured: Measured, rows: Rows, experiment: str, case: str, test: str
     return judge(rows.criterion(target), found).verdict is not Verdict.DIFFERS
 
 
-def _paper(measured: Measured) -> Estimates:
+def _paper(measured: Measured) -> Named:
     """Numbers computed from those of the paper."""
     published = measured.study.published
     lost, again, frames, most = (

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from retx.plots.report import Figure, new_figure
     from retx.study.estimates import (
         Estimate,
-        Estimates,
         Interval,
         Values,
         as_share,
@@ -39,7 +38,6 @@ _HOME = {
     "Cell": "retx.study.tables",
     "Column": "retx.study.tables",
     "Estimate": "retx.study.estimates",
-    "Estimates": "retx.study.estimates",
     "Figure": "retx.plots.report",
     "Interval": "retx.study.estimates",
     "Measured": "retx.study.measured",
@@ -72,7 +70,6 @@ __all__ = [
     "Cell",
     "Column",
     "Estimate",
-    "Estimates",
     "Figure",
     "Interval",
     "Measured",

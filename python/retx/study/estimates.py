@@ -48,10 +48,6 @@ class Estimate:
         return self.interval or Interval(self.mean, self.mean)
 
 
-Estimates = dict[str, Estimate | float | None]
-"""Values by name; None for a value without runs."""
-
-
 def exact(value: float) -> Estimate:
     """A value that does not depend on chance."""
     return Estimate(float(value))

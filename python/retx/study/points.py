@@ -79,7 +79,7 @@ class Points:
 
 
 Named = dict[str, Estimate | Points | float | None]
-"""Like `Estimates`, with numbers at several points."""
+"""Values by name; None for a value without runs."""
 
 
 def estimated(found: float, resamples: Array, n: int) -> Estimate:
