@@ -11,6 +11,7 @@ import pytest
 from conftest import QuickReports
 
 import retx
+from retx.plots.report import Images
 from retx.study import Report, Verdict, reproduce
 
 CASES = {"reno", "dynamic", "dynamic_flat", "dynamic_free", "dynamic_path"}
@@ -61,7 +62,8 @@ def test_without_optuna_the_report_has_no_searches(
     shutil.copytree(report.folder / "runs", tmp_path / "report" / "runs")
     monkeypatch.setattr("retx.study.searches.is_installed", lambda _: False)
     # The search's figures are in the report, and take longer than everything else here.
-    monkeypatch.setattr("retx.plots.report.Figure.svg", lambda _: b"")
+    monkeypatch.setattr("retx.study.reproduction.drawn", lambda figures, _: figures)
+    monkeypatch.setattr("retx.plots.report.Figure.draw", lambda _: Images(b"", b""))
     again = reproduce(report.study, report.plan, tmp_path / "report")
     assert len(table(again, "search")) == 1
     assert "pip install" in again.page.read_text()

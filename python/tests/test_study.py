@@ -218,7 +218,10 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
     """docs/how-to/write-a-study.md, its files put together."""
     guide = (Path(__file__).parents[2] / "docs/how-to/write-a-study.md").read_text()
     blocks = re.findall(r"```(?:toml|python|jinja)\n(.*?)```", guide, re.DOTALL)
-    files = ("study.toml", "published.toml", "claims.toml", "figures.py", "body.html")
+    files = (
+        "study.toml", "quantities.toml", "published.toml", "claims.toml", "values.toml",
+        "tables.toml", "figures.py", "body.html",
+    )  # fmt: skip
     mine = tmp_path / "mine"
     mine.mkdir()
     for file, block in zip(files, blocks, strict=True):
