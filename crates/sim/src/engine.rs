@@ -16,6 +16,7 @@ use crate::path::{self, BandwidthDelayProduct};
 use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
 use crate::recorder::Recorder;
+use crate::route_entry::RouteEntry;
 use retx_link::Pipe;
 use retx_tcp::{SharedConfig, Transmit};
 use retx_units::{StreamKey, Time};
@@ -51,9 +52,8 @@ pub struct Engine<'a> {
     agenda: Agenda,
     packets: Packets,
     owners: TargetRanges,
-    /// Entries of all routes, one after another. A hop is the index of a pipe, or the number of
-    /// pipes plus the index of a port; [`routes`] defines all other entries.
-    routes: Vec<u32>,
+    /// Entries of all routes, one after another.
+    routes: Vec<RouteEntry>,
     /// True if packets may take the fast paths of [`fast_path`]; otherwise each hop is an event.
     uses_fast_paths: bool,
     /// For each pipe, its position in `routes` if it is private, that is, if only one route enters
@@ -128,8 +128,7 @@ impl<'a> Engine<'a> {
     /// that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let mut builder =
-            RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let mut builder = RouteBuilder::default();
         let starts: Vec<u32> =
             plan.routes.iter().map(|route| builder.append_route(route)).collect();
         let tcps = prepared(plan, options);

@@ -6,6 +6,7 @@ use crate::packet::{ArrivedPacket, PacketRef};
 use crate::path::{BandwidthDelayProduct, FlightContribution};
 use crate::plan::{AppPlan, FlowPlan, Side};
 use crate::recorder::Recorder;
+use crate::route_entry::RouteEntry;
 use cached_limit::CachedLimit;
 use leg::Leg;
 use reading::Reader;
@@ -44,8 +45,8 @@ pub struct Flow {
     ends: [Connection; 2],
     /// Position in the engine's routes of the first hop from each endpoint.
     first_hops: [u32; 2],
-    /// Route entry of the first hop from each endpoint, in the encoding of `engine/routes.rs`.
-    first_route_entries: [u32; 2],
+    /// Route entry of the first hop from each endpoint.
+    first_route_entries: [RouteEntry; 2],
     /// Next wake-up that the engine has scheduled for each endpoint. The wake-up may be too early,
     /// because events since then may have moved the timers of the endpoint.
     woken: [Time; 2],
@@ -96,7 +97,7 @@ impl Flow {
         Self {
             ends: [nobody.clone(), nobody],
             first_hops,
-            first_route_entries: [0; 2],
+            first_route_entries: [RouteEntry::default(); 2],
             woken: [Time::NEVER; 2],
             cached_limit: CachedLimit::UNKNOWN,
             share: FlightContribution::NONE,
@@ -167,13 +168,13 @@ impl Flow {
     }
 
     /// Stores the route entry of each first hop, once the routes are complete.
-    pub fn set_first_route_entries(&mut self, routes: &[u32]) {
+    pub fn set_first_route_entries(&mut self, routes: &[RouteEntry]) {
         self.first_route_entries = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
-    /// Route entry of the first hop from this endpoint, in the encoding of `engine/routes.rs`.
+    /// Route entry of the first hop from this endpoint.
     #[inline(always)]
-    pub const fn first_route_entry(&self, side: Side) -> u32 {
+    pub const fn first_route_entry(&self, side: Side) -> RouteEntry {
         self.first_route_entries[side as usize]
     }
 

@@ -1,5 +1,6 @@
 //! Packets in the network, in a slab: a packet keeps its index until it leaves the network.
 
+use crate::endpoint::Endpoint;
 use crate::plan::Side;
 use prefetch_index::prefetch_index;
 use retx_link::channel::Frame;
@@ -35,8 +36,8 @@ pub struct Packet {
     pub seq: SeqNr,
     /// Acknowledgment number of the header.
     pub ack: SeqNr,
-    /// Destination endpoint: twice the flow's index, plus 1 in the direction of the data.
-    pub destination: u32,
+    /// Destination endpoint.
+    pub destination: Endpoint,
     /// Number of the flow's connection; for a datagram, 1 for copies made by the network.
     pub connection: u32,
     /// Window field of the header.
@@ -92,7 +93,7 @@ impl Packet {
             position: 0,
             seq: segment.seq,
             ack: segment.ack,
-            destination: 0,
+            destination: Endpoint::new(0, Side::Sender),
             connection: 0,
             window: segment.window,
             bytes: length(headers + segment.payload_bytes),
@@ -152,19 +153,19 @@ impl Packet {
     /// Index of the flow.
     #[inline]
     pub const fn flow(&self) -> u32 {
-        self.destination >> 1
+        self.destination.flow()
     }
 
     /// True if the packet travels in the direction of the flow's data.
     #[inline]
     pub const fn carries_data_direction(&self) -> bool {
-        self.destination & 1 == 1
+        matches!(self.side(), Side::Receiver)
     }
 
     /// Destination endpoint.
     #[inline]
     pub const fn side(&self) -> Side {
-        if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
+        self.destination.side()
     }
 
     /// Sets a relay's loss notice: the segment that this acknowledgment asks for was corrupted on a

@@ -18,23 +18,13 @@
 //! very instant of reading has not arrived, since samples and the ends of warm-up and run precede
 //! all other events at the same time.
 
+use super::coupling::{Coupling, PackedCoupling};
 use super::statistics::Statistics;
 use super::{Config, Packet, Pipe, PlainPacket, later, later_by};
 use crate::channel::Model;
 use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
-
-/// Flag in `relation`: the pipe gets its packets from a source (a merge queue of the engine), whose
-/// number is in the other bits.
-const HAS_SOURCE: u32 = 1 << 30;
-
-/// Flag in `relation`: the pipe passes its packets to a sink (a merge queue of the engine), whose
-/// number is in the other bits.
-const HAS_SINK: u32 = 1 << 31;
-
-/// Value of `relation` for a pipe that does not follow a pipe and has no source or sink.
-pub(super) const NO_RELATION: u32 = u32::MAX;
 
 /// Outcome of entering a leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +58,7 @@ impl Pipe {
     /// If this pipe is not plain.
     pub fn set_leader(&mut self, leader: u32) {
         assert!(self.is_plain(), "only plain pipes are passed ahead of time");
-        self.relation = leader;
+        self.coupling = PackedCoupling::new(Coupling::Leader(leader));
     }
 
     /// Marks this pipe as a leader: from now on packets enter by [`Self::enter_leader`].
@@ -85,12 +75,15 @@ impl Pipe {
     /// True if this pipe follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
-        self.relation < HAS_SOURCE
+        matches!(self.coupling.unpack(), Coupling::Leader(_))
     }
 
     /// Index of the pipe that this one follows.
     pub fn leader(&self) -> Option<usize> {
-        self.follows().then_some(self.relation as usize)
+        match self.coupling.unpack() {
+            Coupling::Leader(index) => Some(index as usize),
+            _ => None,
+        }
     }
 
     /// Marks this plain pipe, which must not follow another, as passing its packets to the engine's
@@ -99,11 +92,8 @@ impl Pipe {
     /// # Panics
     /// If this pipe is not plain.
     pub fn attach_sink(&mut self, number: u32) {
-        assert!(
-            self.is_plain() && number < HAS_SOURCE,
-            "only plain pipes are passed ahead of time"
-        );
-        self.relation = HAS_SINK | number;
+        assert!(self.is_plain(), "only plain pipes are passed ahead of time");
+        self.coupling = PackedCoupling::new(Coupling::Sink(number));
     }
 
     /// Marks this pipe as getting its packets from merge queue `number` of the engine. The pipe
@@ -112,27 +102,25 @@ impl Pipe {
     /// # Panics
     /// If this pipe follows another.
     pub fn attach_source(&mut self, number: u32) {
-        assert!(self.relation == NO_RELATION && number < HAS_SOURCE, "the source is the only one");
-        self.relation = HAS_SOURCE | number;
+        assert!(self.coupling.unpack() == Coupling::None, "the source is the only one");
+        self.coupling = PackedCoupling::new(Coupling::Source(number));
     }
 
     /// Number of the source from which this pipe gets its packets, if any.
     #[inline(always)]
     pub const fn source(&self) -> Option<u32> {
-        if self.relation & (HAS_SINK | HAS_SOURCE) == HAS_SOURCE {
-            Some(self.relation ^ HAS_SOURCE)
-        } else {
-            None
+        match self.coupling.unpack() {
+            Coupling::Source(number) => Some(number),
+            _ => None,
         }
     }
 
     /// Number of the sink to which this pipe passes its packets, if any.
     #[inline(always)]
     pub const fn sink(&self) -> Option<u32> {
-        if self.relation & (HAS_SINK | HAS_SOURCE) == HAS_SINK {
-            Some(self.relation ^ HAS_SINK)
-        } else {
-            None
+        match self.coupling.unpack() {
+            Coupling::Sink(number) => Some(number),
+            _ => None,
         }
     }
 

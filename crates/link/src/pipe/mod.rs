@@ -26,6 +26,7 @@
 
 pub mod ahead;
 mod changes;
+mod coupling;
 mod decide;
 mod delay_line;
 mod fate;
@@ -44,6 +45,7 @@ pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
 pub use changes::Change;
 use changes::Changes;
+use coupling::{Coupling, PackedCoupling};
 use delay_line::DelayLine;
 pub use delay_line::PlainPacket;
 use line::Line;
@@ -89,8 +91,8 @@ pub struct Pipe {
     awaits: bool,
     /// True if packets have waited since the transmitter was last idle.
     has_waited: bool,
-    /// Index of the leader, or number of the sink or source with a flag ([`ahead`]).
-    relation: u32,
+    /// Leader, sink or source ([`ahead`]).
+    coupling: PackedCoupling,
     delay: Duration,
     counts: Counts,
     transmitter: Transmitter,
@@ -186,7 +188,7 @@ impl Pipe {
             leads: false,
             awaits: false,
             has_waited: false,
-            relation: ahead::NO_RELATION,
+            coupling: PackedCoupling::new(Coupling::None),
             by_event: Time::ZERO,
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead, room.limits()),

@@ -5,6 +5,7 @@ use super::Engine;
 use crate::drop::PacketDrop;
 use crate::packet::OtherCopies;
 use crate::plan::Port;
+use crate::route_entry::NextHop;
 use crate::stage::Stage;
 use retx_link::relay::{CopyAction, PassingSegment, Relay, Verdict, eln};
 use retx_record::capture::DropReason;
@@ -120,11 +121,9 @@ impl Engine<'_> {
         self.packets.note_drop(id, drop);
         let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
-        // The look-up finds no port if the previous entry of the route is a pipe, or the end of
-        // another route.
-        let word = self.routes[before as usize] as usize;
-        let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
-        let (now, Some(port)) = (self.now, port.copied()) else { return };
+        // Otherwise the previous entry is a pipe, or the end of another route.
+        let NextHop::Port(port) = self.routes[before as usize].next_hop() else { return };
+        let (now, port) = (self.now, self.ports[port as usize]);
         if self.show(port, id, |relay, passing| relay.on_queue_drop(now, passing)).is_some() {
             self.execute_relay_actions(port.stage);
         }

@@ -4,6 +4,8 @@ use super::Engine;
 use super::owners::Owner;
 use crate::datagram::{Datagram, ROW_NOT_ARRIVED};
 use crate::drop::PacketDrop;
+use crate::endpoint::Endpoint;
+use crate::plan::Side;
 use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 
 impl Engine<'_> {
@@ -28,7 +30,7 @@ impl Engine<'_> {
         packet.position = number;
         packet.set_copy_number(self.now.as_nanos());
         packet.set_hop(flow.first_hop);
-        packet.destination = 2 * flow.number + 1;
+        packet.destination = Endpoint::new(flow.number, Side::Receiver);
         packet.set_bytes(IPV4_HEADER_BYTES + UDP_HEADER_BYTES + payload_bytes);
         packet.set_table_row(ROW_NOT_ARRIVED);
         id
@@ -55,7 +57,7 @@ impl Engine<'_> {
     /// packet.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let is_external = self.report_first_hop(id);
-        // The packet is at `SOURCE_ENTRY` of its route, and continues at the entry after it.
+        // The packet is at the entry `NextHop::Source`, and continues at the entry after it.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
         if !is_external {

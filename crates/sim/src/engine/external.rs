@@ -7,6 +7,7 @@
 
 use super::{Engine, RouteBuilder};
 use crate::drop::PacketDrop;
+use crate::endpoint::Endpoint;
 use crate::options::{Options, RunError};
 use crate::packet::{NONE, OtherCopies, Transmission};
 use crate::plan::{Plan, Side};
@@ -115,8 +116,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// As for [`Engine::new`].
     pub fn for_external_packets(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
-        let mut builder =
-            RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let mut builder = RouteBuilder::default();
         let filled = |route: usize| {
             let saturates = |pace| matches!(pace, Pace::Saturating { .. });
             plan.datagrams.iter().any(|flow| flow.route as usize == route && saturates(flow.pace))
@@ -158,7 +158,7 @@ impl<'a> Engine<'a> {
         packet.position = arriving.position;
         packet.set_copy_number(arriving.copy_number);
         packet.set_hop(first);
-        packet.destination = 2 * arriving.flow + arriving.destination as u32;
+        packet.destination = Endpoint::new(arriving.flow, arriving.destination);
         packet.set_bytes(arriving.bytes);
         packet.connection = arriving.connection;
         packet.set_transmission(arriving.transmission);

@@ -1,8 +1,9 @@
 //! Hops: how a packet enters a hop, leaves it, or is dropped in it.
 
 use super::Engine;
-use super::routes::{EnteringPacket, pipe_of_entry};
+use super::routes::EnteringPacket;
 use crate::drop::PacketDrop;
+use crate::route_entry::RouteEntry;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Departure, Entry, Packet};
@@ -46,33 +47,32 @@ impl Engine<'_> {
 
     /// Enters a packet into this hop of its route.
     #[inline(always)]
-    pub(super) fn flush_and_enter(&mut self, word: u32, entering: EnteringPacket) {
-        let pipe = self.pipes.get(pipe_of_entry(word) as usize);
+    pub(super) fn flush_and_enter(&mut self, entry: RouteEntry, entering: EnteringPacket) {
+        let pipe = entry.find_pipe(&self.pipes);
         // Packets that wait in the funnel before this pipe arrive first.
         if let Some(funnel) = pipe.and_then(Pipe::source) {
             self.flush_funnel(funnel);
         }
-        self.enter_in_order(word, entering);
+        self.enter_in_order(entry, entering);
     }
 
     /// Enters a packet into this hop. The caller ensures that no earlier arrival at the hop is
     /// still waiting elsewhere.
     #[inline(always)]
-    pub(super) fn enter_in_order(&mut self, word: u32, entering: EnteringPacket) {
+    pub(super) fn enter_in_order(&mut self, entry: RouteEntry, entering: EnteringPacket) {
         if self.uses_fast_paths {
-            self.enter_fast(word, entering);
+            self.enter_fast(entry, entering);
         } else {
-            self.enter_hop(word, entering);
+            self.enter_hop(entry, entering);
         }
     }
 
     #[inline(never)]
-    fn enter_hop(&mut self, index: u32, entering: EnteringPacket) {
+    fn enter_hop(&mut self, entry: RouteEntry, entering: EnteringPacket) {
         let id = entering.packet.id;
         self.packets.set_hop(id, entering.hop);
-        // Entries that are not pipes are ports of other stages, or `SOURCE_ENTRY`.
-        let Some(pipe) = self.pipes.get_mut(index as usize) else {
-            return self.enter_stage(index, id);
+        let Some((index, pipe)) = entry.find_pipe_mut(&mut self.pipes) else {
+            return self.enter_stage(entry, id);
         };
         self.recorder.on_entered(self.now, index, id, &mut self.packets);
         let packet = self.packets.get(id);
@@ -89,14 +89,14 @@ impl Engine<'_> {
     /// Enters a packet sent by a host into the first hop of its route.
     #[inline(never)]
     pub(super) fn enter_first_hop(&mut self, entering: EnteringPacket) {
-        let word = self.routes[entering.hop as usize];
-        let pipe = self.pipes.get(pipe_of_entry(word) as usize);
+        let entry = self.routes[entering.hop as usize];
+        let pipe = entry.find_pipe(&self.pipes);
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
         // by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::sink) {
             return self.enter_funnel(number, entering);
         }
-        self.flush_and_enter(word, entering);
+        self.flush_and_enter(entry, entering);
     }
 
     /// Drops a packet because a pipe's queue is full.

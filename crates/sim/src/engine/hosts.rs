@@ -4,6 +4,7 @@
 
 use super::Engine;
 use super::owners::Owner;
+use crate::endpoint::Endpoint;
 use crate::flow::Context;
 use crate::packet::ArrivedPacket;
 use crate::plan::Side;
@@ -11,19 +12,18 @@ use retx_tcp::Polled;
 
 impl Engine<'_> {
     #[inline(never)]
-    pub(super) fn deliver_out_of_line(&mut self, id: u32, to: u32) {
+    pub(super) fn deliver_out_of_line(&mut self, id: u32, to: Endpoint) {
         self.deliver(id, to);
     }
 
     /// Delivers a packet to the endpoint `to`.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, id: u32, to: u32) {
+    pub(super) fn deliver(&mut self, id: u32, to: Endpoint) {
         self.counts.received += 1;
         // The function is inlined twice, so the side is a constant in each instance.
-        if to & 1 == 0 {
-            self.deliver_to((to >> 1, Side::Sender), id);
-        } else {
-            self.deliver_to((to >> 1, Side::Receiver), id);
+        match to.side() {
+            Side::Sender => self.deliver_to((to.flow(), Side::Sender), id),
+            Side::Receiver => self.deliver_to((to.flow(), Side::Receiver), id),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Layout of routes and stages in the engine.
 
-use super::routes::{HOST_ENTRY, SOURCE_ENTRY};
 use crate::datagram::DatagramFlow;
 use crate::plan::{DatagramPlan, Hop, Plan, Port, StagePlan};
+use crate::route_entry::{NextHop, RouteEntry};
 use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
@@ -42,11 +42,10 @@ pub(super) fn create_datagram_flows(
 }
 
 /// Builder of the engine's routes and ports.
+#[derive(Debug, Default)]
 pub(super) struct RouteBuilder {
-    pub routes: Vec<u32>,
+    pub routes: Vec<RouteEntry>,
     pub ports: Vec<Port>,
-    /// Number of pipes.
-    pub pipes: usize,
 }
 
 impl RouteBuilder {
@@ -55,7 +54,7 @@ impl RouteBuilder {
     pub fn append_flow_route(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
         let start = self.append_route(route);
         if notifies_source {
-            self.routes.insert(start as usize + 1, SOURCE_ENTRY);
+            self.routes.insert(start as usize + 1, RouteEntry::new(NextHop::Source));
         }
         start
     }
@@ -65,17 +64,17 @@ impl RouteBuilder {
         assert!(!route.is_empty(), "a route has a hop at least");
         let start = u32::try_from(self.routes.len()).expect("fewer than 2^32 hops");
         for hop in route {
-            let word = match hop {
-                Hop::Pipe(index) => *index,
+            let next = match hop {
+                Hop::Pipe(index) => NextHop::Pipe(*index),
                 Hop::Stage(port) => {
                     self.ports.push(*port);
-                    let word = self.pipes + self.ports.len() - 1;
-                    u32::try_from(word).expect("fewer than 2^32 hops")
+                    let index = self.ports.len() - 1;
+                    NextHop::Port(u32::try_from(index).expect("fewer than 2^32 hops"))
                 }
             };
-            self.routes.push(word);
+            self.routes.push(RouteEntry::new(next));
         }
-        self.routes.push(HOST_ENTRY);
+        self.routes.push(RouteEntry::new(NextHop::PacketDestination));
         start
     }
 }

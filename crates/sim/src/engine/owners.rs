@@ -1,5 +1,6 @@
 //! Owners of events: the parts of the engine that events wake.
 
+use crate::endpoint::Endpoint;
 use crate::event_queue::Target;
 use crate::plan::Side;
 
@@ -93,8 +94,8 @@ impl TargetRanges {
         } else if target < self.first_host {
             Owner::Pipe(target)
         } else if target < self.first_stage {
-            let end = target - self.first_host;
-            Owner::Host(end >> 1, if end & 1 == 0 { Side::Sender } else { Side::Receiver })
+            let end = Endpoint::from_number(target - self.first_host);
+            Owner::Host(end.flow(), end.side())
         } else if let Some(special) = target.checked_sub(self.first_special) {
             match special {
                 0 => Owner::End,
@@ -115,7 +116,7 @@ impl TargetRanges {
     pub const fn target(&self, owner: Owner) -> Target {
         match owner {
             Owner::Pipe(index) => index,
-            Owner::Host(flow, side) => self.first_host + 2 * flow + side as u32,
+            Owner::Host(flow, side) => self.first_host + Endpoint::new(flow, side).number(),
             Owner::End => self.first_special,
             Owner::Warmup => self.first_special + 1,
             Owner::Sample => self.first_special + 2,

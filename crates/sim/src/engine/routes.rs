@@ -1,34 +1,24 @@
 //! Entries of routes, and the position of a packet on its route.
 //!
-//! A route is a sequence of 32-bit words, called entries: one for each hop and one for its end.
-//! Most pipes are *private*: a single entry of a single route refers to them. When a packet leaves
-//! such a pipe, its position is known without reading the packet. If a single flow takes the route,
-//! the destination is known as well, and the packet is not read between its sending and its
-//! receiving host. This saves cache misses, because with thousands of flows the packet has left the
-//! caches before it arrives. When a packet enters a hop that is not private, its position is stored
-//! in the packet ([`PacketRef::hop`]).
+//! A route is a sequence of entries ([`NextHop`]): one for each hop and one for its end. Most pipes
+//! are *private*: a single entry of a single route refers to them, and they are plain
+//! ([`Pipe::is_plain`]), except that their channels may lose packets. When a packet leaves such a
+//! pipe, its position is known without reading the packet. If a single flow takes the route, the
+//! destination is known as well, and the packet is not read between its sending and its receiving
+//! host. This saves cache misses, because with thousands of flows the packet has left the caches
+//! before it arrives. When a packet enters a hop that is not private, its position is stored in the
+//! packet ([`PacketRef::hop`]).
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 
 use super::Engine;
+use crate::endpoint::Endpoint;
 use crate::flow::Flow;
 use crate::plan::Side;
+use crate::route_entry::{NextHop, RouteEntry};
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
 
-/// Entry after the last hop of a route on which each packet holds its own destination.
-pub(super) const HOST_ENTRY: u32 = u32::MAX;
-/// Entry after the first hop on the route of a saturating source: the engine informs the source of
-/// each packet that reaches this entry.
-pub(super) const SOURCE_ENTRY: u32 = u32::MAX - 1;
-/// Flag of the entry after the last hop of a route that only one flow takes; the other bits hold
-/// the endpoint to which all its packets are addressed ([`Packet::destination`]).
-///
-/// [`Packet::destination`]: crate::packet::Packet::destination
-const END: u32 = 1 << 31;
-/// Flag of an entry for a private pipe. The other bits hold the index of the pipe. A private pipe
-/// is plain ([`Pipe::is_plain`]), except that its channel may lose packets.
-const PRIVATE: u32 = 1 << 30;
 /// Position stored for a pipe that is not private.
 const ANY: u32 = u32::MAX;
 
@@ -41,59 +31,39 @@ pub(super) struct EnteringPacket {
     pub hop: u32,
 }
 
-/// Index of the pipe to which this entry refers; for other entries, a number that is no pipe's
-/// index.
-#[inline(always)]
-pub(super) const fn pipe_of_entry(word: u32) -> u32 {
-    word & !PRIVATE
-}
-
-/// True for the entry of a private pipe.
-#[inline(always)]
-pub(super) const fn is_private(word: u32) -> bool {
-    word & (END | PRIVATE) == PRIVATE
-}
-
-/// True for the entry after the last hop of a route.
-pub(super) const fn is_end(word: u32) -> bool {
-    word >= END && word != SOURCE_ENTRY
-}
-
-/// Endpoint to which all packets at this entry are addressed; `None` if the packets hold their
-/// destinations themselves, or if the entry is not the end of a route.
-#[inline(always)]
-pub(super) const fn destination_of_entry(word: u32) -> Option<u32> {
-    if word & END == 0 || word >= SOURCE_ENTRY { None } else { Some(word ^ END) }
-}
-
 /// Finds and marks the routes that only one flow takes, and the private pipes. Returns the position
 /// of each private pipe in the routes, and `ANY` for all other pipes.
-pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
-    // `users[i]` is set if the route of a flow begins at position i. The value is the entry for the
-    // end of this route: `END` with the receiving endpoint, or `HOST_ENTRY` if several flows take
-    // it.
-    let mut users: Vec<Option<u32>> = vec![None; routes.len()];
+pub(super) fn mark_private(routes: &mut [RouteEntry], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
+    // `users[i]` is set if the route of a flow begins at position i. The value is the end of this
+    // route.
+    let mut users: Vec<Option<NextHop>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
             let user = &mut users[start as usize];
-            // If several flows use the route, only the packet knows its destination.
-            *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST_ENTRY });
+            *user = Some(match user {
+                None => NextHop::Endpoint(Endpoint::new(index, side)),
+                // If several flows use the route, only the packet knows its destination.
+                Some(_) => NextHop::PacketDestination,
+            });
         }
     }
     // For each pipe, the number of entries that refer to it, and the position of the last one.
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
     let mut user = None;
     for at in 0..routes.len() {
-        if at == 0 || is_end(routes[at - 1]) {
+        if at == 0 || routes[at - 1].is_end() {
             user = users[at];
         }
-        if let Some((count, place)) = found.get_mut(routes[at] as usize) {
-            // Packets that belong to no TCP flow hold their positions themselves. Each entry of
-            // their routes counts twice, so that its pipe does not become private.
-            *count += if user.is_none() { 2 } else { 1 };
-            *place = at as u32;
-        } else if routes[at] == HOST_ENTRY {
-            routes[at] = user.unwrap_or(HOST_ENTRY);
+        match (routes[at].next_hop(), user) {
+            (NextHop::Pipe(index), user) => {
+                let (count, place) = &mut found[index as usize];
+                // Packets that belong to no TCP flow hold their positions themselves. Each entry
+                // of their routes counts twice, so that its pipe does not become private.
+                *count += if user.is_none() { 2 } else { 1 };
+                *place = at as u32;
+            }
+            (NextHop::PacketDestination, Some(end)) => routes[at] = RouteEntry::new(end),
+            _ => {}
         }
     }
     let simple = |pipe: &Pipe| pipe.is_plain() || pipe.is_plain_but_lossy() && !pipe.leads();
@@ -102,20 +72,20 @@ pub(super) fn mark_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
         .zip(pipes)
         .map(|((count, place), pipe)| if count == 1 && simple(pipe) { place } else { ANY });
     let places: Vec<u32> = private.collect();
-    for place in places.iter().filter(|place| **place != ANY) {
-        routes[*place as usize] |= PRIVATE;
+    for (index, place) in (0..).zip(&places).filter(|(_, place)| **place != ANY) {
+        routes[*place as usize] = RouteEntry::new(NextHop::PrivatePipe(index));
     }
     places
 }
 
 /// Removes all marks, so that position and destination are always read from the packet.
-pub(super) fn unmark_private(routes: &mut [u32], places: &mut [u32]) {
+pub(super) fn unmark_private(routes: &mut [RouteEntry], places: &mut [u32]) {
     places.fill(ANY);
-    for word in routes {
-        if is_end(*word) {
-            *word = HOST_ENTRY;
-        } else if is_private(*word) {
-            *word = pipe_of_entry(*word);
+    for entry in routes {
+        match entry.next_hop() {
+            NextHop::Endpoint(_) => *entry = RouteEntry::new(NextHop::PacketDestination),
+            NextHop::PrivatePipe(index) => *entry = RouteEntry::new(NextHop::Pipe(index)),
+            _ => {}
         }
     }
 }
@@ -148,17 +118,19 @@ impl Engine<'_> {
     /// Lets a packet enter its next hop. If it has reached its destination instead, returns the
     /// packet and the endpoint.
     #[inline(always)]
-    pub(super) fn move_to_hop(&mut self, entering: EnteringPacket) -> Option<(u32, u32)> {
-        let (word, id) = (self.routes[entering.hop as usize], entering.packet.id);
-        if let Some(to) = destination_of_entry(word) {
-            debug_assert_eq!(to, self.packets.get(id).destination);
-            return Some((id, to));
+    pub(super) fn move_to_hop(&mut self, entering: EnteringPacket) -> Option<(u32, Endpoint)> {
+        let (entry, id) = (self.routes[entering.hop as usize], entering.packet.id);
+        match entry.next_hop() {
+            NextHop::Endpoint(to) => {
+                debug_assert_eq!(to, self.packets.get(id).destination);
+                Some((id, to))
+            }
+            NextHop::PacketDestination => Some((id, self.packets.get(id).destination)),
+            NextHop::Pipe(_) | NextHop::PrivatePipe(_) | NextHop::Port(_) | NextHop::Source => {
+                self.flush_and_enter(entry, entering);
+                None
+            }
         }
-        if word == HOST_ENTRY {
-            return Some((id, self.packets.get(id).destination));
-        }
-        self.flush_and_enter(word, entering);
-        None
     }
 
     /// Stores a packet's position in the packet.
@@ -169,12 +141,12 @@ impl Engine<'_> {
 }
 
 /// Last pipe on the route to this endpoint, if only one flow takes that route.
-pub(super) fn last_pipe_to(to: u32, routes: &[u32], flows: &[Flow]) -> Option<u32> {
-    let flow = flows.get((to >> 1) as usize)?;
+pub(super) fn last_pipe_to(to: Endpoint, routes: &[RouteEntry], flows: &[Flow]) -> Option<u32> {
+    let flow = flows.get(to.flow() as usize)?;
     // Packets to one endpoint take the route that begins at the other endpoint.
-    let start = flow.first_hops()[1 - (to & 1) as usize];
+    let start = flow.first_hops()[to.side().other() as usize];
     let route = &routes[start as usize..];
-    let end = route.iter().position(|word| *word >= END)?;
-    destination_of_entry(route[end])?;
-    Some(pipe_of_entry(route[end - 1]))
+    let end = route.iter().position(|entry| entry.is_end())?;
+    route[end].destination()?;
+    route[end - 1].pipe()
 }

@@ -4,9 +4,9 @@
 use super::Engine;
 use super::layout::PlacedStage;
 use super::owners::Owner;
-use super::routes::SOURCE_ENTRY;
 use crate::drop::PacketDrop;
 use crate::plan::Port;
+use crate::route_entry::{NextHop, RouteEntry};
 use crate::stage::Stage;
 use retx_link::stage::{Departure, Entry, Packet};
 
@@ -40,15 +40,19 @@ impl Engine<'_> {
 
     /// Port that a packet has entered most recently.
     fn port_of(&self, id: u32) -> Port {
-        self.ports[self.routes[self.packets.hop(id) as usize] as usize - self.pipes.len()]
+        match self.routes[self.packets.hop(id) as usize].next_hop() {
+            NextHop::Port(index) => self.ports[index as usize],
+            other => unreachable!("{other:?} is no port"),
+        }
     }
 
     #[inline(never)]
-    pub(super) fn enter_stage(&mut self, hop: u32, id: u32) {
-        if hop == SOURCE_ENTRY {
-            return self.leave_first_hop(id);
-        }
-        let port = self.ports[hop as usize - self.pipes.len()];
+    pub(super) fn enter_stage(&mut self, entry: RouteEntry, id: u32) {
+        let port = match entry.next_hop() {
+            NextHop::Source => return self.leave_first_hop(id),
+            NextHop::Port(index) => self.ports[index as usize],
+            other => unreachable!("{other:?} is no stage"),
+        };
         let PlacedStage { stage, first_place: first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.on_entered(self.now, place, id, &mut self.packets);

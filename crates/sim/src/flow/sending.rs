@@ -1,6 +1,7 @@
 //! Sending by the endpoints of a flow.
 
 use super::{Flow, RECEIVER};
+use crate::endpoint::Endpoint;
 use crate::packet::{PacketMetadata, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
@@ -35,7 +36,7 @@ impl Flow {
         PacketMetadata {
             copy_number: copy,
             hop: self.first_hops[side as usize],
-            destination: 2 * self.record.flow() + side.other() as u32,
+            destination: Endpoint::new(self.record.flow(), side.other()),
             connection: self.connections,
         }
     }
@@ -68,7 +69,7 @@ impl Flow {
     ) {
         packet.position = transmit.position;
         packet.set_hop(self.first_hops[side as usize]);
-        packet.destination = 2 * self.record.flow() + side.other() as u32;
+        packet.destination = Endpoint::new(self.record.flow(), side.other());
         packet.connection = self.connections;
         match side {
             Side::Sender => self.record_sent(now, transmit.retransmission, packet, recorder),

@@ -5,6 +5,7 @@ use super::{
     NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, TrackingFields,
     UnpackedSegment, length,
 };
+use crate::endpoint::Endpoint;
 use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
@@ -18,7 +19,7 @@ pub struct PacketMetadata {
     /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
     /// Destination endpoint: see [`Packet::destination`].
-    pub destination: u32,
+    pub destination: Endpoint,
     /// Connection of the flow: see [`Packet::connection`].
     pub connection: u32,
 }
@@ -125,6 +126,7 @@ impl Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Side;
     use retx_units::SeqNr;
     use retx_wire::{Ecn, Flags};
 
@@ -138,7 +140,8 @@ mod tests {
             payload_bytes: 1_448,
         };
         let timestamps = Some(Timestamps { value: 20, echo: 21 });
-        let metadata = PacketMetadata { copy_number: 3, hop: 4, destination: 5, connection: 6 };
+        let destination = Endpoint::new(2, Side::Receiver);
+        let metadata = PacketMetadata { copy_number: 3, hop: 4, destination, connection: 6 };
         let mut packets = Packets::default();
         let transmit = PlainTransmit { segment, position: 8, may_send_more: true };
         let (plain, _) = packets.insert_plain(&transmit, timestamps, &metadata);

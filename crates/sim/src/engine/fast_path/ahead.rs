@@ -9,8 +9,9 @@
 //! method, come after other events in that nanosecond.
 
 use crate::engine::Engine;
-use crate::engine::routes::{EnteringPacket, HOST_ENTRY, is_private, pipe_of_entry};
+use crate::engine::routes::EnteringPacket;
 use crate::plan::PipePlan;
+use crate::route_entry::RouteEntry;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::{self, LeaderEntry};
 use retx_link::pipe::{Packet, PlainPacket, Statistics};
@@ -36,18 +37,22 @@ impl Feeders {
 }
 
 /// Makes each pipe follow the pipe that feeds it, where that is possible.
-pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
+pub(in crate::engine) fn find_followers(
+    pipes: &mut [Pipe],
+    routes: &[RouteEntry],
+    plans: &[PipePlan],
+) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
     // Routes are stored one after another. The entry before the first hop of a route is the end of
     // the previous route, which is not a pipe; the packets of a first hop come from a host.
-    let mut before = HOST_ENTRY;
-    for word in routes {
-        if let Some(feeders) = feeders.get_mut(*word as usize) {
-            let from_pipe = (before as usize) < pipes.len();
-            let feeder = if from_pipe { Feeders::One(before) } else { Feeders::Others };
-            *feeders = feeders.and(feeder);
+    let mut before = None;
+    for entry in routes {
+        let pipe = entry.pipe();
+        if let Some(pipe) = pipe {
+            let feeders = &mut feeders[pipe as usize];
+            *feeders = feeders.and(before.map_or(Feeders::Others, Feeders::One));
         }
-        before = *word;
+        before = pipe;
     }
     for (index, feeders) in feeders.into_iter().enumerate() {
         let Feeders::One(leader) = feeders else { continue };
@@ -88,25 +93,24 @@ impl Engine<'_> {
         (mut at, mut entering): (Time, EnteringPacket),
     ) {
         let PlainPacket { bytes, .. } = entering.packet;
-        let mut word = self.routes[entering.hop as usize];
+        let mut entry = self.routes[entering.hop as usize];
         loop {
             let next = self.routes[entering.hop as usize + 1];
-            let pipe =
-                self.pipes.get_mut(pipe_of_entry(next) as usize).filter(|pipe| pipe.follows());
-            let Some(pipe) = pipe else { break };
+            let pipe = next.find_pipe_mut(&mut self.pipes).filter(|(_, pipe)| pipe.follows());
+            let Some((_, pipe)) = pipe else { break };
             // `traverse_ahead` refuses a packet that the queue would drop, or that would raise the
             // maximum queue length. Both depend on packets that may still arrive before it, so the
             // pipe must handle this packet when it arrives.
             let Some(further) = pipe.traverse_ahead((self.now, at), bytes) else { break };
             entering.hop += 1;
-            (word, at) = (next, further);
+            (entry, at) = (next, further);
             if !pipe.leads() {
                 // The usual case: this follower has no followers of its own.
                 return self.append_to_lane(leader, (at, entering));
             }
         }
-        let index = pipe_of_entry(word);
-        if !is_private(word) {
+        let index = entry.known_pipe();
+        if !entry.is_private() {
             self.store_hop(entering);
         }
         let pipe = &mut self.pipes[index as usize];

@@ -7,9 +7,8 @@
 //! stage may miss a few of them; they only take longer.
 
 use crate::engine::Engine;
-use crate::engine::routes::{HOST_ENTRY, destination_of_entry, pipe_of_entry};
 use crate::event_queue::Target;
-use crate::plan::Side;
+use crate::route_entry::NextHop;
 use retx_link::Pipe;
 
 /// Number of pipes with events of their own above which their state is assumed to exceed a
@@ -62,20 +61,19 @@ impl Engine<'_> {
     /// Prefetches the pipe that a packet enters next, or what its arrival at a host needs.
     #[inline(always)]
     fn fetch_next_hop(&self, id: u32) {
-        let Some(&word) = self.routes.get(self.packets.hop(id) as usize + 1) else { return };
-        let next = pipe_of_entry(word);
-        if let Some(pipe) = self.pipes.get(next as usize) {
-            pipe.prefetch_whole();
-            self.agenda.prefetch(next);
-            return;
-        }
+        let Some(entry) = self.routes.get(self.packets.hop(id) as usize + 1) else { return };
+        let to = match entry.next_hop() {
+            NextHop::Pipe(next) | NextHop::PrivatePipe(next) => {
+                self.pipes[next as usize].prefetch_whole();
+                return self.agenda.prefetch(next);
+            }
+            NextHop::Port(_) | NextHop::Source => return self.packets.prefetch(id),
+            NextHop::Endpoint(to) => to,
+            NextHop::PacketDestination => self.packets.get(id).destination,
+        };
         self.packets.prefetch(id);
-        let stored = || self.packets.get(id).destination;
-        let to = destination_of_entry(word).or_else(|| (word == HOST_ENTRY).then(stored));
-        if let Some(to) = to
-            && let Some(flow) = self.flows.get((to >> 1) as usize)
-        {
-            flow.prefetch(if to & 1 == 0 { Side::Sender } else { Side::Receiver });
+        if let Some(flow) = self.flows.get(to.flow() as usize) {
+            flow.prefetch(to.side());
         }
     }
 }

@@ -26,10 +26,9 @@ use super::funnel::{Arrival, Enqueued, Funnel};
 use super::lanes::{LanePacket, ParallelLanes};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
-use crate::engine::routes::{
-    EnteringPacket, destination_of_entry, is_end, is_private, pipe_of_entry,
-};
+use crate::engine::routes::EnteringPacket;
 use crate::event_queue::Target;
+use crate::route_entry::RouteEntry;
 use retx_link::Pipe;
 use retx_link::pipe::PlainPacket;
 use retx_link::pipe::ahead::{HeldPacket, LeaderEntry};
@@ -79,21 +78,21 @@ enum Halt {
 impl Funnels {
     /// Creates a funnel before each pipe of these routes that can have one, and marks the pipes
     /// that feed it. Events of funnels are delayed only if `waits` is true.
-    pub fn new(routes: &[u32], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
+    pub fn new(routes: &[RouteEntry], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
         // A pipe gets a funnel if packets enter it and all of them come from pipes that can feed a
         // funnel.
         let mut fed = vec![None; pipes.len()];
-        for route in routes.split_inclusive(|word| is_end(*word)) {
-            for (at, word) in route.iter().enumerate() {
-                let Some(fed) = fed.get_mut(pipe_of_entry(*word) as usize) else { continue };
-                let first = || &pipes[pipe_of_entry(route[0]) as usize];
-                let feeds = at == 1 && is_private(route[0]) && first().is_plain();
-                *fed = Some(feeds && !first().leads() && fed.unwrap_or(true));
+        let each_route = || routes.split_inclusive(|entry| entry.is_end());
+        for route in each_route() {
+            for (at, entry) in route.iter().enumerate() {
+                let Some(index) = entry.pipe() else { continue };
+                let first = route[0].find_pipe(pipes).filter(|_| at == 1 && route[0].is_private());
+                let feeds = first.is_some_and(|first| first.is_plain() && !first.leads());
+                let fed = &mut fed[index as usize];
+                *fed = Some(feeds && fed.unwrap_or(true));
             }
         }
-        let feeders =
-            || routes.split_inclusive(|word| is_end(*word)).map(|route| pipe_of_entry(route[0]));
-        let delays = feeders().filter_map(|first| Some(pipes.get(first as usize)?.delay()));
+        let delays = each_route().filter_map(|route| Some(route[0].find_pipe(pipes)?.delay()));
         let longest = delays.max().unwrap_or_default();
         let mut all = Vec::new();
         for (bottleneck, fed) in (0..).zip(&mut fed) {
@@ -109,12 +108,10 @@ impl Funnels {
                 all.push(Merge { funnel, bottleneck, max_wait });
             }
         }
-        for route in routes.split_inclusive(|word| is_end(*word)) {
-            let Some(second) = route.get(1) else { continue };
-            if let Ok(number) =
-                all.binary_search_by_key(&pipe_of_entry(*second), |fed| fed.bottleneck)
-            {
-                pipes[pipe_of_entry(route[0]) as usize].attach_sink(number as u32);
+        for route in each_route() {
+            let Some(second) = route.get(1).and_then(|second| second.pipe()) else { continue };
+            if let Ok(number) = all.binary_search_by_key(&second, |fed| fed.bottleneck) {
+                pipes[route[0].known_pipe() as usize].attach_sink(number as u32);
             }
         }
         Self { all, first }
@@ -157,7 +154,7 @@ impl Funnels {
 /// Parts of the engine needed to handle an arrival at a bottleneck.
 struct Onward<'e> {
     pipes: &'e mut [Pipe],
-    routes: &'e [u32],
+    routes: &'e [RouteEntry],
     /// Lanes behind the bottleneck.
     lanes: ParallelLanes<'e>,
     agenda: &'e mut Agenda,
@@ -175,13 +172,13 @@ impl Onward<'_> {
         let through = Err(Halt::LeavesBottleneck(at));
         let hop = arriving.hop as usize;
         let Some([_, next, behind]) = self.routes.get(hop..hop + 3) else { return through };
-        let Some(to) = destination_of_entry(*behind) else { return through };
-        let next = self.pipes.get_mut(pipe_of_entry(*next) as usize);
-        let Some(next) = next.filter(|next| next.follows()) else { return through };
+        let Some(destination) = behind.destination() else { return through };
+        let next = next.find_pipe_mut(self.pipes).filter(|(_, next)| next.follows());
+        let Some((_, next)) = next else { return through };
         let Some(arrival) = next.traverse_ahead((arriving.arrival, at), bytes) else {
             return through;
         };
-        if !self.lanes.append(LanePacket { arrival, id, destination: to }, self.agenda) {
+        if !self.lanes.append(LanePacket { arrival, id, destination }, self.agenda) {
             return Err(Halt::FitsNoLane(arrival));
         }
         next.hand_over();
@@ -191,8 +188,8 @@ impl Onward<'_> {
     /// Prefetches the state of the pipe that a packet takes behind the bottleneck.
     #[inline(always)]
     fn prefetch(&self, next: &Arrival) {
-        let next = pipe_of_entry(self.routes[next.hop as usize + 1]);
-        self.pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
+        let next = self.routes[next.hop as usize + 1];
+        next.find_pipe(self.pipes).into_iter().for_each(Pipe::prefetch);
     }
 }
 
@@ -200,7 +197,7 @@ impl Engine<'_> {
     /// Enters a packet into the first hop of its route, which feeds this funnel.
     #[inline(never)]
     pub(in crate::engine) fn enter_funnel(&mut self, number: u32, entering: EnteringPacket) {
-        let index = pipe_of_entry(self.routes[entering.hop as usize]);
+        let index = self.routes[entering.hop as usize].known_pipe();
         self.recorder.on_entered(self.now, index, entering.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
         let entry =
@@ -295,9 +292,9 @@ impl Engine<'_> {
     fn handle_arrival(&mut self, next: &Arrival) {
         let Arrival { arrival, packet, hop, .. } = *next;
         self.now = arrival;
-        let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
-        self.recorder.on_left(self.now, pipe_of_entry(before), packet.id, &mut self.packets);
-        self.enter_in_order(word, EnteringPacket { packet, hop });
+        let [before, entry] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
+        self.recorder.on_left(self.now, before.known_pipe(), packet.id, &mut self.packets);
+        self.enter_in_order(entry, EnteringPacket { packet, hop });
     }
 
     /// Handles all arrivals at all bottlenecks up to now.
@@ -308,7 +305,7 @@ impl Engine<'_> {
     /// Handles the arrivals up to now in the funnels that a flow's routes feed.
     pub(in crate::engine) fn flush_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
-            let first = self.pipes.get(pipe_of_entry(self.routes[hop as usize]) as usize);
+            let first = self.routes[hop as usize].find_pipe(&self.pipes);
             if let Some(number) = first.and_then(Pipe::sink) {
                 self.flush_funnel(number);
             }
@@ -318,7 +315,7 @@ impl Engine<'_> {
     /// Packets in all funnels.
     pub(in crate::engine) fn packets_in_funnels(&self) -> impl Iterator<Item = HeldPacket> {
         self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|next| {
-            let pipe = pipe_of_entry(self.routes[next.hop as usize - 1]);
+            let pipe = self.routes[next.hop as usize - 1].known_pipe();
             HeldPacket { pipe, arrival: next.arrival, bytes: next.packet.bytes }
         })
     }

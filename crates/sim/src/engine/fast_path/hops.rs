@@ -1,9 +1,11 @@
 //! Fast paths of packets between hosts and pipes.
 
+use crate::endpoint::Endpoint;
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
-use crate::engine::routes::{EnteringPacket, is_private, pipe_of_entry};
+use crate::engine::routes::EnteringPacket;
 use crate::plan::Side;
+use crate::route_entry::RouteEntry;
 use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::Polled;
@@ -24,7 +26,10 @@ impl Engine<'_> {
     /// Takes the first packet out of a pipe. If the packet has reached its destination, returns the
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
-    pub(in crate::engine) fn handle_pipe_wakeup_fast(&mut self, index: u32) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn handle_pipe_wakeup_fast(
+        &mut self,
+        index: u32,
+    ) -> Option<(u32, Endpoint)> {
         let pipe = &mut self.pipes[index as usize];
         // The usual case.
         if let Some(packet) = pipe.poll_plain(self.now) {
@@ -37,11 +42,11 @@ impl Engine<'_> {
 
     /// Enters a packet into the hop of this route entry.
     #[inline(always)]
-    pub(in crate::engine) fn enter_fast(&mut self, word: u32, entering: EnteringPacket) {
-        let (index, id) = (pipe_of_entry(word), entering.packet.id);
-        let Some(pipe) = self.pipes.get_mut(index as usize) else {
+    pub(in crate::engine) fn enter_fast(&mut self, hop: RouteEntry, entering: EnteringPacket) {
+        let id = entering.packet.id;
+        let Some((index, pipe)) = hop.find_pipe_mut(&mut self.pipes) else {
             self.store_hop(entering);
-            return self.enter_stage(word, id);
+            return self.enter_stage(hop, id);
         };
         if pipe.leads() {
             return self.enter_leader(index, entering);
@@ -57,7 +62,7 @@ impl Engine<'_> {
         };
         // In a private pipe the packet's hop follows from the pipe. It is stored in the packet only
         // if the packet is dropped or copied, because the code for these cases reads it there.
-        if !is_private(word) || entry != Entry::Accepted {
+        if !hop.is_private() || entry != Entry::Accepted {
             self.packets.set_hop(id, entering.hop);
         }
         match entry {
@@ -108,10 +113,9 @@ impl Engine<'_> {
             if recorder.notes_sent_packets {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
-            let word = flow.first_route_entry(side);
-            let first = pipe_of_entry(word);
-            let pipe = pipes.get_mut(first as usize);
-            let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
+            let hop = flow.first_route_entry(side);
+            let pipe = hop.find_pipe_mut(pipes).filter(|_| hop.is_private());
+            let Some((first, pipe)) = pipe.filter(|(_, pipe)| !pipe.leads()) else {
                 return Outcome::Enters(entering);
             };
             let entry = if let Some(number) = pipe.sink() {

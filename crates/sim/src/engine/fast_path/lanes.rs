@@ -16,21 +16,18 @@
 //! the same time. Lanes therefore do not change the order.
 
 use crate::agenda::Agenda;
+use crate::endpoint::Endpoint;
 use crate::engine::Engine;
-use crate::engine::routes::{
-    EnteringPacket, HOST_ENTRY, destination_of_entry, is_private, last_pipe_to, pipe_of_entry,
-};
+use crate::engine::routes::{EnteringPacket, last_pipe_to};
 use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::packet::Packets;
 use crate::plan::Side;
+use crate::route_entry::RouteEntry;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::HeldPacket;
 use retx_link::ring::Ring;
 use retx_units::Time;
-
-/// Value of `destination` for a packet that has further hops after it leaves the lane.
-const FURTHER: u32 = u32::MAX;
 
 /// Number of flows above which their state is assumed to exceed a processor's L2 cache. (Measured:
 /// prefetching has no effect with 300 flows, and saves a fifth of the time with 1000.)
@@ -46,21 +43,25 @@ const PLACES: u32 = 16;
 const NONE: u32 = u32::MAX;
 
 /// Packet that waits in a lane for its arrival.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct LanePacket {
     pub arrival: Time,
     pub id: u32,
-    /// Endpoint that the packet reaches when it leaves the lane ([`Packet::destination`]), or
-    /// [`FURTHER`].
-    ///
-    /// [`Packet::destination`]: crate::packet::Packet::destination
-    pub destination: u32,
+    /// Endpoint that the packet reaches when it leaves the lane; [`Endpoint::NONE`] if it has
+    /// further hops.
+    pub destination: Endpoint,
+}
+
+impl Default for LanePacket {
+    fn default() -> Self {
+        Self { arrival: Time::ZERO, id: 0, destination: Endpoint::NONE }
+    }
 }
 
 impl LanePacket {
     /// Last pipe that this packet has passed.
-    fn last_pipe(&self, (routes, packets, flows): (&[u32], &Packets, &[Flow])) -> u32 {
-        let at = || pipe_of_entry(routes[packets.hop(self.id) as usize]);
+    fn last_pipe(&self, (routes, packets, flows): (&[RouteEntry], &Packets, &[Flow])) -> u32 {
+        let at = || routes[packets.hop(self.id) as usize].known_pipe();
         last_pipe_to(self.destination, routes, flows).unwrap_or_else(at)
     }
 }
@@ -133,7 +134,7 @@ impl Lanes {
     }
 
     /// Last pipe that the first packet in a lane has passed.
-    pub fn last_pipe(&self, lane: u32, within: (&[u32], &Packets, &[Flow])) -> u32 {
+    pub fn last_pipe(&self, lane: u32, within: (&[RouteEntry], &Packets, &[Flow])) -> u32 {
         let waiting = self.all[lane as usize].waiting.front();
         waiting.map_or(NONE, |packet| packet.last_pipe(within))
     }
@@ -173,7 +174,7 @@ impl ParallelLanes<'_> {
         &mut self,
         arrival: Time,
         id: u32,
-        to: u32,
+        to: Endpoint,
         agenda: &mut Agenda,
     ) -> bool {
         let waiting = LanePacket { arrival, id, destination: to };
@@ -203,21 +204,21 @@ impl Engine<'_> {
         leader: u32,
         (at, entering): (Time, EnteringPacket),
     ) {
-        let [word, next] = [entering.hop, entering.hop + 1].map(|hop| self.routes[hop as usize]);
-        let (last, id) = (pipe_of_entry(word), entering.packet.id);
-        let to = destination_of_entry(next).unwrap_or_else(|| {
+        let [entry, next] = [entering.hop, entering.hop + 1].map(|hop| self.routes[hop as usize]);
+        let (last, id) = (entry.known_pipe(), entering.packet.id);
+        let destination = next.destination().unwrap_or_else(|| {
             self.packets.set_hop(id, entering.hop);
-            if next == HOST_ENTRY { self.packets.get(id).destination } else { FURTHER }
+            if next.is_end() { self.packets.get(id).destination } else { Endpoint::NONE }
         });
         let pipe = &mut self.pipes[last as usize];
-        let waiting = LanePacket { arrival: at, id, destination: to };
+        let waiting = LanePacket { arrival: at, id, destination };
         let lanes = self.lanes.lanes_behind(leader);
         if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
         }
         pipe.append(at, entering.packet);
         self.agenda.wake(last, at);
-        if !is_private(word) {
+        if !entry.is_private() {
             self.store_hop(entering);
         }
     }
@@ -225,7 +226,7 @@ impl Engine<'_> {
     /// Takes the first packet out of a lane. If the packet has reached its destination, returns the
     /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
-    pub(in crate::engine) fn handle_lane_wakeup(&mut self, index: u32) -> Option<(u32, u32)> {
+    pub(in crate::engine) fn handle_lane_wakeup(&mut self, index: u32) -> Option<(u32, Endpoint)> {
         let lane = &mut self.lanes.all[index as usize];
         let LanePacket { arrival, id, destination: to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");
@@ -235,8 +236,8 @@ impl Engine<'_> {
         if self.lanes.exceed_caches {
             self.fetch_next(index);
         }
-        if to == FURTHER {
-            self.move_to_next_hop(pipe_of_entry(self.routes[self.packets.hop(id) as usize]), id);
+        if to == Endpoint::NONE {
+            self.move_to_next_hop(self.routes[self.packets.hop(id) as usize].known_pipe(), id);
             return None;
         }
         Some((id, to))
@@ -255,15 +256,13 @@ impl Engine<'_> {
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
-            if let Some(pipe) = self.pipes.get(pipe_of_entry(flow.first_route_entry(side)) as usize)
-            {
+            if let Some(pipe) = flow.first_route_entry(side).find_pipe(&self.pipes) {
                 pipe.prefetch_for_several();
             }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
-            if let Some(pipe) = self.pipes.get(pipe_of_entry(flow.first_route_entry(side)) as usize)
-            {
+            if let Some(pipe) = flow.first_route_entry(side).find_pipe(&self.pipes) {
                 pipe.prefetch_back();
             }
         }
@@ -274,8 +273,8 @@ impl Engine<'_> {
     #[inline(always)]
     fn end_in<'w>(&self, waiting: Option<&'w LanePacket>) -> Option<(&'w LanePacket, &Flow, Side)> {
         let waiting = waiting?;
-        let side = if waiting.destination & 1 == 0 { Side::Sender } else { Side::Receiver };
-        Some((waiting, self.flows.get((waiting.destination >> 1) as usize)?, side))
+        let to = waiting.destination;
+        Some((waiting, self.flows.get(to.flow() as usize)?, to.side()))
     }
 
     /// Packets in all lanes.
