@@ -25,7 +25,7 @@
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
 //!   If the caches cannot hold all flows, the data of the next packets are prefetched.
 //! - `flow/cached_limit.rs`: after most acknowledgments, a few comparisons show that the limit of
-//!   the flow is the same as before. This saves 2.5 % of all instructions.
+//!   the flow is the same as before.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.
 //! - [`fetching`]: in networks of many shared pipes, such as a fat tree, each hop is an event of
@@ -33,19 +33,28 @@
 //!   tree of 8,192 flows took 5.1 µs a segment instead of 8.3 (medians of five runs on a busy
 //!   machine); ordering its many ties has since added a third.
 //!
-//! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
-//! delivered segment of a dumbbell, including the start and the end of the run. They were measured
-//! on 2026-11-29 by `benches/scale.rs flows N` under callgrind, with and without `--reference`, in
-//! the profile `develop` (without link-time optimisation). The last column is that of a trial (see
-//! below); the reference runs were measured in the same trial, and are rounded.
+//! *Gains.* The first row shows instructions per delivered segment (events in brackets), the others
+//! by how many per cent they rise if a part is switched off. Runs of the same number of flows
+//! delivered the same bytes. Measured on 2026-11-29 by `benches/scale.rs flows N` under callgrind,
+//! including the start and the end of the run, in the profile `release`: debug assertions, which
+//! `develop` has, also determine each cached limit in full.
 //!
-//! | flows | with | reference | one queue |
-//! |---:|---:|---:|---:|
-//! | 1 | 2,154 (1.50) | 5,800 (4.50) | 2,170 |
-//! | 10 | 4,066 (2.44) | 10,000 (7.21) | 4,144 |
-//! | 100 | 2,182 (1.62) | 6,500 (4.79) | 2,242 |
-//! | 1,000 | 4,433 (2.20) | 9,400 (6.45) | 4,629 |
-//! | 10,000 | 8,123 (2.60) | – | 8,352 |
+//! | flows | 1 | 10 | 100 | 1,000 | 10,000 |
+//! |---|---:|---:|---:|---:|---:|
+//! | all parts | 1,882 (1.50) | 3,287 (2.44) | 1,780 (1.62) | 3,724 (2.20) | 6,923 (2.60) |
+//! | without short checks in [`hops`] | +21.0 | +18.9 | +23.0 | +15.1 | +8.5 |
+//! | without private pipes | +4.8 | +22.2 | +27.6 | +16.0 | +9.1 |
+//! | without [`ahead`], which lanes need | +18.0 | +25.9 | +31.2 | +24.8 | +14.4 |
+//! | without [`lanes`] | 0 | +13.1 | +16.2 | +2.6 | +2.2 |
+//! | without delayed events of [`funnels`] | 0 | +21.4 | +26.6 | +17.8 | +10.6 |
+//! | without `flow/cached_limit.rs` | −1.5 | +4.3 | +3.5 | +2.7 | +1.2 |
+//! | without TCP's fast paths | +102 | +95 | +130 | +72 | +34 |
+//! | `--reference` | +180 | +174 | +230 | +126 | +64 |
+//!
+//! The [`calendar`] is not used in these runs. With delays of 1 to 50 ms on the access links (100
+//! flows of 10 Mbit/s each) it gains 1.6 %. The order of ties needs it: without it, packets that
+//! fit into no row would have events of their own, which follow the other arrivals of the same
+//! nanosecond.
 //!
 //! *Why lanes, funnels and a calendar.* One type of queue for both sides of a bottleneck was tried:
 //! any number of rows, each sorted by arrival, and a tournament among their first packets. It was
