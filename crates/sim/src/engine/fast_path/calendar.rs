@@ -28,8 +28,9 @@ pub(in crate::engine) struct CalendarSize {
 }
 
 impl CalendarSize {
-    /// Chooses length and number of days so that the calendar spans at least `ahead`. `each` is the
-    /// usual time between two arrivals, zero if unknown.
+    /// Chooses length and number of days so that the calendar spans at least `ahead`; days become
+    /// longer if packets are further apart. `each` is the usual time between two arrivals, zero if
+    /// unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
         let ahead = ahead.as_nanos();
         let packets = ahead.checked_div(each.as_nanos()).unwrap_or(PACKETS_DEFAULT);
@@ -78,24 +79,22 @@ impl Calendar {
         }
     }
 
-    /// Inserts a packet. Returns false if its day and the other days in use do not fit into the
-    /// ring.
-    pub fn enqueue(&mut self, packet: Arrival) -> bool {
-        let day = packet.arrival.as_nanos() >> self.size.length;
+    /// Inserts a packet.
+    pub fn enqueue(&mut self, packet: Arrival) {
+        let mut day = packet.arrival.as_nanos() >> self.size.length;
         if self.packets_today.is_empty() {
             // Today is empty only if the whole calendar is, because `pop` advances to the next day
             // with packets. An empty calendar may start at any day.
             (self.today, self.last) = (day, day);
         }
-        let (first, last) = (self.today.min(day), self.last.max(day));
         // Days form a ring, so two days that are a whole ring apart would share a list.
-        if last - first >= self.size.count {
-            return false;
+        while self.last.max(day) - self.today.min(day) >= self.size.count {
+            self.lengthen_days();
+            day = packet.arrival.as_nanos() >> self.size.length;
         }
-        self.last = last;
+        self.last = self.last.max(day);
         if day > self.today {
-            self.add_to_list(day, packet);
-            return true;
+            return self.add_to_list(day, packet);
         }
         if day < self.today {
             self.leave_today(day);
@@ -106,7 +105,14 @@ impl Calendar {
             |other: &Arrival| other.arrival > packet.arrival || other.is_tied_behind(&packet);
         let place = self.packets_today.partition_point(later);
         self.packets_today.insert(place, packet);
-        true
+    }
+
+    /// Doubles the length of a day.
+    #[cold]
+    fn lengthen_days(&mut self) {
+        let packets: Vec<Arrival> = std::iter::from_fn(|| self.pop()).collect();
+        self.size.length += 1;
+        packets.into_iter().for_each(|packet| self.enqueue(packet));
     }
 
     /// Makes `for_day` the new today, and moves the packets of the old today back to its list.

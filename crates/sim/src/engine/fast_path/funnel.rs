@@ -48,8 +48,6 @@ pub(in crate::engine) enum Enqueued {
     First,
     /// The packet was inserted; another one arrives before it or at the same time.
     Behind,
-    /// The packet was not inserted.
-    Refused,
 }
 
 /// Packets in order of arrival; ties in order of insertion, which is that of sending, and packets
@@ -158,9 +156,7 @@ impl Funnel {
     fn enqueue_in_calendar(&mut self, arriving: Arrival) -> Enqueued {
         let is_first = arriving.arrival < self.earliest_arrival();
         let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.size)));
-        if !calendar.enqueue(arriving) {
-            return Enqueued::Refused;
-        }
+        calendar.enqueue(arriving);
         self.first_in_calendar = self.first_in_calendar.min(arriving.arrival);
         if is_first { Enqueued::First } else { Enqueued::Behind }
     }
@@ -259,8 +255,7 @@ mod tests {
 
     proptest! {
         /// Packets leave in order of arrival, ties by the time of sending, then by hop, then in
-        /// order of insertion, and none before its arrival. The funnel never refuses a packet if
-        /// fewer than [`ROWS`] of its packets arrive later than that packet.
+        /// order of insertion, and none before its arrival.
         #[test]
         fn packets_leave_in_order(
             steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),
@@ -283,18 +278,13 @@ mod tests {
                     prop_assert_eq!(funnel.pop(Time::from_nanos(now)), None);
                 } else {
                     let arrival = now + value / spread;
-                    let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
                     let packet = PlainPacket { id, bytes: 0 };
                     let times = (Time::from_nanos(now), Time::from_nanos(arrival));
                     let hop = (value % 7) as u32;
                     let enqueued = funnel.enqueue(times, packet, hop);
-                    let is_first = enqueued != Enqueued::Refused && later == plain.len();
+                    let is_first = plain.iter().all(|(at, ..)| *at > arrival);
                     prop_assert_eq!(enqueued == Enqueued::First, is_first);
-                    let may_refuse = later >= ROWS && ahead < 6100 / spread;
-                    prop_assert!(enqueued != Enqueued::Refused || may_refuse);
-                    if enqueued != Enqueued::Refused {
-                        plain.push((arrival, now, hop, id));
-                    }
+                    plain.push((arrival, now, hop, id));
                 }
                 let first = plain.iter().map(|(at, ..)| *at).min();
                 let first = first.map_or(Time::NEVER, Time::from_nanos);

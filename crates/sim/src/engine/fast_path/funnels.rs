@@ -12,9 +12,6 @@
 //! state of the bottleneck or the fate of a packet earlier calls [`Engine::flush_funnels`] or
 //! [`Engine::flush_funnels_of`] first, which do the same.
 //!
-//! *Exceptions.* A packet that would arrive too long after the first packet in the funnel waits in
-//! its feeder instead, and gets an event of its own.
-//!
 //! *Order.* Packets of a funnel that arrive in the same nanosecond are handled in the order in
 //! which they were sent, and packets sent in the same nanosecond in the order of their routes,
 //! which is that of the flows in the file. They precede packets that arrive by events of their own.
@@ -128,24 +125,17 @@ impl Funnels {
         &mut self,
         number: u32,
         (now, entering): (Time, EnteringPacket),
-        (index, pipe): (u32, &mut Pipe),
+        pipe: &mut Pipe,
         agenda: &mut Agenda,
     ) -> Entry {
         let EnteringPacket { packet, hop } = entering;
         let LeaderEntry::Arrives(arrival) = pipe.enter_plain(now, packet.bytes) else {
             return Entry::QueueFull;
         };
+        pipe.hand_over();
         let fed = &mut self.all[number as usize];
-        match fed.funnel.enqueue((now, arrival), packet, hop + 1) {
-            Enqueued::Behind => pipe.hand_over(),
-            Enqueued::First => {
-                pipe.hand_over();
-                agenda.wake(self.first + number, arrival + fed.max_wait);
-            }
-            Enqueued::Refused => {
-                pipe.append(arrival, packet);
-                agenda.wake(index, pipe.poll_timeout());
-            }
+        if fed.funnel.enqueue((now, arrival), packet, hop + 1) == Enqueued::First {
+            agenda.wake(self.first + number, arrival + fed.max_wait);
         }
         Entry::Accepted
     }
@@ -200,8 +190,7 @@ impl Engine<'_> {
         let index = self.routes[entering.hop as usize].known_pipe();
         self.recorder.on_entered(self.now, index, entering.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
-        let entry =
-            self.funnels.enqueue(number, (self.now, entering), (index, pipe), &mut self.agenda);
+        let entry = self.funnels.enqueue(number, (self.now, entering), pipe, &mut self.agenda);
         if entry != Entry::Accepted {
             self.store_hop(entering);
             self.drop_at_full_queue(index, entering.packet.id);

@@ -119,7 +119,7 @@ impl Engine<'_> {
                 return Outcome::Enters(entering);
             };
             let entry = if let Some(number) = pipe.sink() {
-                funnels.enqueue(number, (*now, entering), (first, pipe), agenda)
+                funnels.enqueue(number, (*now, entering), pipe, agenda)
             } else {
                 let entry = if pipe.is_plain() {
                     pipe.handle_plain(*now, packet)
