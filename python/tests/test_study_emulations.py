@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 from emulating import need_emulation
 
 from retx._native import EmulationRefusedError
-from retx.comparing.emulations import Emulated, emulated
+from retx.comparing.emulations import Emulated, emulate_each
 from retx.study import Measured, Plan, load
 from retx.study.data import StudyError
+from retx.study.emulated import Emulator
 
 TIME = "flow.download.response_time_s"
 
@@ -34,9 +36,9 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     need_emulation()
     # Valid however late, as a busy machine would leave them out.
     monkeypatch.setattr(
-        "retx.study.emulated.emulated",
-        lambda scenario, code, plan, report: emulated(
-            scenario, code, replace(plan, lateness_bound_s=60.0), report
+        "retx.study.emulated.emulate_each",
+        lambda control, scenario, code, plan: emulate_each(
+            control, scenario, code, replace(plan, lateness_bound_s=60.0)
         ),
     )
     measured = one_case()
@@ -59,7 +61,7 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     def refuse(*_: Any) -> list[Emulated]:
         raise EmulationRefusedError("there is nothing to emulate with")
 
-    monkeypatch.setattr("retx.study.emulated.emulated", refuse)
+    monkeypatch.setattr("retx.study.emulated.emulate_each", refuse)
     again = one_case()
     again.run_all(tmp_path / "runs")
     assert again.emulated("kernel", "0") == found
@@ -75,7 +77,7 @@ def test_what_was_late_is_left_out_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "retx.study.emulated.emulated",
+        "retx.study.emulated.emulate_each",
         lambda *_: [Emulated(None, ["too late"] * 3), Emulated(None, ["too late"] * 3)],
     )
     measured = one_case()
@@ -87,6 +89,19 @@ def test_what_was_late_is_left_out_and_said(
     kept.write_text("{")
     with pytest.raises(StudyError, match="delete it"):
         one_case().run_all(tmp_path / "runs")
+
+
+def test_an_interrupted_study_cancels_its_emulations() -> None:
+    need_emulation()
+    study = load("high-ber")
+    long = replace(study, experiments={"kernel": study.experiments["kernel"]})
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), Emulator() as emulator:
+        # Each takes 50 s.
+        Measured(long, Plan("quick")).begin_emulations(emulator)
+        time.sleep(1)
+        raise KeyboardInterrupt
+    assert time.monotonic() - began < 30
 
 
 def test_none_are_asked_for(tmp_path: Path) -> None:

@@ -102,10 +102,11 @@ def command(
         raise UsageError(f"--emulations {emulations}: use 0 for none, or at least 2")
     from retx.cli.resuming import print_resume_hint
     from retx.cli.study_output import print_index, print_report
+    from retx.study.emulated import Emulator
     from retx.study.index import check_index, write_index
     from retx.study.library import load
     from retx.study.measured import Plan
-    from retx.study.reproduction import reproduce
+    from retx.study.reproduction import begin, finish
     from retx.study.runs import RUNS
     from retx.study.set_up import at_set_up
     from retx.study.shipped import names
@@ -122,15 +123,20 @@ def command(
     if every:
         check_index(place)
     reports = []
-    # All studies are read before the first is run, so that an invalid file is reported at once.
-    for study in [load(one) for one in (names() if every else [name])]:
-        home = place if out and not every else place / study.name
-        try:
-            reports.append(reproduce(at_set_up(study, set_up, plan, home), plan, home))
-        except KeyboardInterrupt:
-            print_resume_hint(home / RUNS)
-            raise
-        print_report(reports[-1])
+    with Emulator() as emulator:
+        # All studies are read before the first is run, so that an invalid file is reported at once.
+        # All emulations begin now, and end while the first studies are simulated.
+        all_begun = []
+        for study in [load(one) for one in (names() if every else [name])]:
+            home = place if out and not every else place / study.name
+            all_begun.append(begin(at_set_up(study, set_up, plan, home), plan, home, emulator))
+        for begun in all_begun:
+            try:
+                reports.append(finish(begun))
+            except KeyboardInterrupt:
+                print_resume_hint(begun.folder / RUNS)
+                raise
+            print_report(reports[-1])
     if every:
         print_index(write_index(place, reports))
 

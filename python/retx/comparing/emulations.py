@@ -74,13 +74,24 @@ def emulated(
             it or lacks something.
         RunError: An emulation failed.
     """
+    return watched(lambda control: emulate_each(control, scenario, code, plan, report), False)
+
+
+def emulate_each(
+    control: _native.Control,
+    scenario: _native.Scenario,
+    code: UserCodeHashes,
+    plan: Plan,
+    report: Report | None = None,
+) -> list[Emulated]:
+    """As `emulated`, in this thread; `control` cancels it."""
     check_linux()
     jobs = plan.jobs or default_jobs()
     calibrated = calibration(plan.backend)
     command = worker_command()
     done = 0
 
-    def once(control: _native.Control, replication: int) -> Result:
+    def once(replication: int) -> Result:
         raw = _native.emulate(
             scenario,
             control,
@@ -95,14 +106,14 @@ def emulated(
         )
         return Result(raw, code)
 
-    def until_valid(control: _native.Control, replication: int) -> Emulated:
+    def until_valid(replication: int) -> Emulated:
         nonlocal done
         faults: list[str] = []
         result = None
         # A repetition uses the same draws, so that leaving out invalid runs does not favour certain
         # draws.
         while result is None and len(faults) <= plan.retries:
-            attempt = once(control, replication)
+            attempt = once(replication)
             said = attempt.summary["emulation"]
             if said["valid"]:
                 result = attempt
@@ -113,16 +124,13 @@ def emulated(
             report("emulation", done, plan.count)
         return Emulated(result, faults)
 
-    def work(control: _native.Control) -> list[Emulated]:
-        numbers = range(plan.first, plan.first + plan.count)
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(until_valid, control, number) for number in numbers]
-            try:
-                return [future.result() for future in futures]
-            except BaseException:
-                # If one emulation fails, all are cancelled.
-                control.cancel()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
-    return watched(work, progress=False)
+    numbers = range(plan.first, plan.first + plan.count)
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(until_valid, number) for number in numbers]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            # If one emulation fails, all are cancelled.
+            control.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from retx._native import Control
 
@@ -33,6 +33,62 @@ LEAVE_S = 0.05
 """Time after which cancelled work may be abandoned."""
 
 
+class Background(Generic[T]):
+    """Work in a thread of its own, which can be cancelled."""
+
+    def __init__(self, work: Callable[[Control], T]) -> None:
+        self._work = work
+        self._control = Control()
+        self._begun = Event()
+        self._results: list[T] = []
+        self._errors: list[BaseException] = []
+        self._running = Lock()
+        self._running.acquire()
+        self._worker = Thread(target=self._begin, daemon=True)
+
+    def _begin(self) -> None:
+        self._begun.set()
+        try:
+            self._results.append(self._work(self._control))
+        except BaseException as error:  # whatever it is, it is the caller's
+            self._errors.append(error)
+        finally:
+            self._running.release()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._worker.start()
+
+    def result(self, report: Callable[[float], None] = lambda _: None) -> T:
+        """Waits for the end of the work, and returns its result or raises its error.
+
+        Args:
+            report: Function that is called with the fraction done, several times a second.
+        """
+        # A bare lock is used, because Ctrl-C within the code of a condition or a future may leave
+        # its lock released, which then causes "RuntimeError: release unlocked lock".
+        while not self._running.acquire(timeout=TICK_S):
+            report(self._control.progress)
+        self._worker.join()
+        if self._errors:
+            raise self._errors.pop()
+        return self._results.pop()
+
+    def cancel(self, *, leave: bool = False) -> None:
+        """Cancels the work and waits until it has ended; interrupts user code that does not return.
+
+        Args:
+            leave: Return after `LEAVE_S` even if the work has not ended.
+        """
+        self._control.cancel()
+        if self._begun.wait(GRACE_S):
+            self._worker.join(LEAVE_S if leave else GRACE_S)
+        while self._worker.is_alive():
+            if not interrupt_user_code(self._worker) and leave:
+                break
+            self._worker.join(GRACE_S)
+
+
 def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: bool = False) -> T:
     """Runs `work(control)` in a separate thread and returns its result.
 
@@ -45,45 +101,16 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
         leave: Return `LEAVE_S` after a cancellation even if the work has not ended, since a million
             flows take seconds to free. Only for work without side effects.
     """
-    control = Control()
-    begun = Event()
-    results: list[T] = []
-    errors: list[BaseException] = []
-    running = Lock()
-    running.acquire()
-
-    def begin() -> None:
-        begun.set()
-        try:
-            results.append(work(control))
-        except BaseException as error:  # whatever it is, it is the caller's
-            errors.append(error)
-        finally:
-            running.release()
-
-    worker = Thread(target=begin, daemon=True)
+    task = Background(work)
     try:
         # The thread is started within the `try` block, because Ctrl-C may occur before `start`
         # returns.
-        worker.start()
+        task.start()
         with _reporter(progress) as report:
-            # A bare lock is used, because Ctrl-C within the code of a condition or a future may
-            # leave its lock released, which then causes "RuntimeError: release unlocked lock".
-            while not running.acquire(timeout=TICK_S):
-                report(control.progress)
+            return task.result(report)
     except BaseException:
-        control.cancel()
-        if begun.wait(GRACE_S):
-            worker.join(LEAVE_S if leave else GRACE_S)
-        while worker.is_alive():
-            if not interrupt_user_code(worker) and leave:
-                break
-            worker.join(GRACE_S)
+        task.cancel(leave=leave)
         raise
-    worker.join()
-    if errors:
-        raise errors.pop()
-    return results.pop()
 
 
 def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list[T]:

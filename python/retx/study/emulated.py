@@ -1,10 +1,10 @@
 """Emulations of a study's experiments: the kernel's own TCP next to the simulations.
 
-Emulations require real time, an idle machine and a kernel that permits them. Results are therefore
-stored next to the report, in one file per point, to reproduce the report without them. A run whose
-packets left too late is repeated, and left out if it fails again. If emulation is impossible and no
-results are stored, the report says why. Lateness does not show how long hosts waited for a busy
-machine, so the report also states the load of the machine.
+Emulations require real time and a kernel that permits them. They begin with a study's simulations,
+and their results are stored next to the report, in one file per point. A run whose packets left too
+late is repeated, and left out if it fails again. If emulation is impossible and no results are
+stored, the report says why. Lateness does not show how long hosts waited for a busy machine, so the
+report also states the load of the machine.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
-from retx._native import EmulationRefusedError
-from retx.comparing.emulations import Emulated, emulated
+from retx._native import Control, EmulationRefusedError
+from retx.comparing.emulations import Emulated, emulate_each
 from retx.comparing.emulations import Plan as Emulating
 from retx.files.directory import new_file
 from retx.files.regular import read_regular
-from retx.running.progress import all_done
+from retx.running.progress import Background, all_done
 from retx.scenarios.parsed import parsed_scenario
 from retx.study.data import StudyError
 from retx.terminal.streams import show_status
 
 if TYPE_CHECKING:
-    from retx.study.library import Experiment, Study
+    from retx.study.library import Study
 
 EMULATIONS = "emulations"
 """Name of the directory next to the report."""
@@ -85,32 +86,72 @@ class Found:
         return found
 
 
-def emulate_all(
-    study: Study, points: list[Point], seed: int, out: Path | None
-) -> dict[tuple[str, str], Found]:
-    """Runs the missing emulations, point by point.
+Outcome = dict[tuple[str, str], Found]
+"""Emulations by experiment and case."""
 
-    Raises:
-        OSError: The results cannot be stored.
-        StudyError: One of the experiments cannot be run by a kernel.
+
+class Emulator:
+    """Emulates points of studies in the background; a context manager.
+
+    The emulated links have real-time priority and wait most of the time, so that simulations can
+    run meanwhile. If the `with` block ends by an exception, all emulations are cancelled.
     """
-    _say(f"{len(points)} emulations, at most {AT_ONCE} at once")
 
-    def one(point: Point) -> Found:
-        kept = out / f"{point.key}.json" if out else None
-        experiment = study.experiments[point.experiment]
-        return _point(study, experiment, point, (seed, kept))
+    def __init__(self) -> None:
+        self._places = BoundedSemaphore(AT_ONCE)
+        self._tasks: list[Background[Outcome]] = []
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = all_done(pool, one, points)
-    _say("")
-    return {(point.experiment, point.case): it for point, it in zip(points, found, strict=True)}
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def begin(
+        self, study: Study, points: list[Point], seed: int, out: Path | None
+    ) -> Callable[[], Outcome]:
+        """Begins the missing emulations of a study. Returns a function that waits for them.
+
+        Args:
+            study: The study.
+            points: The points to emulate.
+            seed: Seed of the emulations.
+            out: Directory of the results.
+
+        That function raises:
+            OSError: The results cannot be stored.
+            StudyError: One of the experiments cannot be run by a kernel.
+        """
+
+        def work(control: Control) -> Outcome:
+            def one(point: Point) -> Found:
+                kept = out / f"{point.key}.json" if out else None
+                with self._places:
+                    return _point(study, point, (seed, kept), control)
+
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                found = all_done(pool, one, points)
+            keys = [(point.experiment, point.case) for point in points]
+            return dict(zip(keys, found, strict=True))
+
+        task = Background(work)
+        self._tasks.append(task)
+        task.start()
+
+        def result() -> Outcome:
+            _say(f"{len(points)} emulations, at most {AT_ONCE} at once")
+            try:
+                return task.result()
+            finally:
+                _say("")
+
+        return result
 
 
-def _point(
-    study: Study, experiment: Experiment, point: Point, where: tuple[int, Path | None]
-) -> Found:
+def _point(study: Study, point: Point, where: tuple[int, Path | None], control: Control) -> Found:
     seed, kept = where
+    experiment = study.experiments[point.experiment]
     runs = _read(kept)[: point.count]
     missing = point.count - len(runs)
     if missing:
@@ -119,7 +160,7 @@ def _point(
         )
         plan = Emulating(missing, jobs=missing, first=len(runs))
         try:
-            runs += [_kept(one) for one in emulated(scenario, code, plan, None)]
+            runs += [_kept(one) for one in emulate_each(control, scenario, code, plan)]
         except EmulationRefusedError as error:
             return Found(refused=str(error))
         _keep(kept, point, runs)

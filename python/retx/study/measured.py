@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,10 +18,11 @@ from retx.study.data import StudyError
 from retx.study.emulated import (
     EMULATIONS,
     LEFT_OUT,
+    Emulator,
     Found,
+    Outcome,
     Point,
     account,
-    emulate_all,
 )
 from retx.study.estimates import (
     Estimate,
@@ -90,34 +91,54 @@ class Measured:
     """Single runs, made again for figures."""
     _runs: Runs | None = None
     _searches: dict[str, Tuning | None] = field(default_factory=dict)
-    _emulated: dict[tuple[str, str], Found] = field(default_factory=dict)
+    _emulating: Callable[[], Outcome] | None = None
+    """Waits for the emulations; None before they begin."""
+    _emulated: Outcome = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.study = self.study.in_form(self.plan.form)
 
+    def begin_emulations(self, emulator: Emulator, out: Path | None = None) -> None:
+        """Begins the emulations, for which `run_all` waits.
+
+        Args:
+            emulator: Makes the emulations.
+            out: As for `run_all`.
+        """
+        kept = None if out is None else out.parent / EMULATIONS
+        self._emulating = emulator.begin(self.study, self._to_emulate(), self.plan.seed, kept)
+
     def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
-        """Runs all cases of all experiments in one queue, then the emulations, then the searches.
+        """Runs all cases of all experiments in one queue, beside the emulations; then the searches.
 
         Args:
             out: Directory in which results are stored; stored runs are not repeated.
             progress: As for `retx.sweep`.
         """
-        self._runs = Runs.make(self._whole(), out, self.plan.threads, progress)
-        kept = None if out is None else out.parent / EMULATIONS
-        self._emulated = emulate_all(self.study, self._to_emulate(), self.plan.seed, kept)
+        with Emulator() as emulator:
+            if self._emulating is None:
+                self.begin_emulations(emulator, out)
+            self._runs = Runs.make(self._whole(), out, self.plan.threads, progress)
+            assert self._emulating is not None, "they have begun"
+            self._emulated = self._emulating()
+            self._emulating = None
         beside = None if out is None else out.parent / SEARCHES
         for name, search in self.study.searches.items():
             self._searches[name] = search.found(
                 self.study.folder, self.plan.form, self.plan.seed, beside
             )
 
-    def _whole(self) -> Whole:
+    def _whole(self, names: Iterable[str] | None = None) -> Whole:
+        """Joint plan of all experiments, or of some."""
+        known = self.study.experiments
+        chosen = known if names is None else {name: known[name] for name in names}
         counts = {
             (name, case): self.plan.replications_of(experiment, case)
-            for name, experiment in self.study.experiments.items()
+            for name, experiment in chosen.items()
             for case in experiment.cases
         }
-        return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
+        study = replace(self.study, experiments=chosen)
+        return Whole.of(study, Draws(self.plan.seed, counts), self.derive)
 
     def run_asked(self, compute: Callable[[Measured], Answer], known: KnownPoints) -> Answer:
         """Result of a function that needs only some points, for which only these points are run.
@@ -224,11 +245,16 @@ class Measured:
         return estimate(values, least=0.0, ranked=what.ranked)
 
     def _to_emulate(self) -> list[Point]:
+        experiments = self.study.experiments
+        counts = {name: self.plan.emulations_of(it) for name, it in experiments.items()}
+        counts = {name: count for name, count in counts.items() if count}
+        if not counts:
+            return []
+        whole = self._whole(counts)
         return [
-            Point(name, case, count, self._found.point(name, case, None)[0])
-            for name, experiment in self.study.experiments.items()
-            if (count := self.plan.emulations_of(experiment))
-            for case in experiment.cases
+            Point(name, case, count, whole.point(name, case, None)[0])
+            for name, count in counts.items()
+            for case in experiments[name].cases
         ]
 
     def emulated(self, experiment: str, case: str, quantity: str | None = None) -> Estimate | None:

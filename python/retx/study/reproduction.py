@@ -20,6 +20,7 @@ from retx.study.alike import row_estimate
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError
+from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate, exact
 from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
@@ -71,6 +72,37 @@ class Computed:
     figures: dict[str, Figure]
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Reproduction of a study whose emulations have begun."""
+
+    study: Study
+    measured: Measured
+    module: ModuleType
+    folder: Path
+
+
+def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Begun:
+    """Checks the directory of a report, and begins the emulations of a study.
+
+    Args:
+        study: The study to reproduce.
+        plan: Extent of the runs.
+        folder: Directory of the report.
+        emulator: Makes the emulations, while other studies may be reproduced.
+
+    Raises:
+        OSError: The directory cannot be written, or holds something else.
+        StudyError: A file of the study is wrong.
+    """
+    module = module_of(study)
+    folder = folder.resolve()
+    check_ours(folder)
+    measured = Measured(study, plan, derive=getattr(module, "quantities", None))
+    measured.begin_emulations(emulator, folder / RUNS)
+    return Begun(study, measured, module, folder)
+
+
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
     """Runs every experiment and writes the report.
 
@@ -87,10 +119,14 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
         UsageError: The same study is under way there.
         StudyError: A file of the study is wrong.
     """
-    module = module_of(study)
-    folder = folder.resolve()
-    check_ours(folder)
-    measured = Measured(study, plan, derive=getattr(module, "quantities", None))
+    with Emulator() as emulator:
+        return finish(begin(study, plan, folder, emulator))
+
+
+def finish(begun: Begun) -> Report:
+    """As `reproduce`, after `begin`."""
+    measured, module, folder = begun.measured, begun.module, begun.folder
+    study, plan = begun.study, measured.plan
     measured.run_all(folder / RUNS)
     with report_directory(folder) as directory:
         computed = _compute(module, measured)

@@ -94,6 +94,32 @@ class Whole:
         scenarios = {key: it for key, it in self.prepared.scenarios.items() if key in keys}
         return replace(self, prepared=replace(self.prepared, plan=fewer, scenarios=scenarios))
 
+    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
+        """Key of a point, and its number of runs.
+
+        Raises:
+            StudyError: The point does not exist, or `at` is ambiguous.
+        """
+        plan = self.plans[experiment]
+        wanted = {CASE: case} | dict(at or {})
+        unknown = [key for key in wanted if key not in plan.grid.keys]
+        if unknown:
+            varied = ", ".join(plan.grid.keys[1:]) or "nothing"
+            raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
+        places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
+        found = {
+            plan.keys[index]
+            for index, point in enumerate(plan.grid.points)
+            if all(_same(point[place], value) for place, value in places)
+        }
+        if len(found) != 1:
+            said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
+            open_keys = [key for key in plan.grid.keys if key not in wanted]
+            many = f"several points: say `at` for {', '.join(open_keys)}"
+            raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
+        (key,) = found
+        return key, plan.counts[plan.keys.index(key)] or 1
+
 
 def _prepared(
     study: Study, experiment: Experiment, draws: Draws, function: Function | None
@@ -179,30 +205,8 @@ class Runs:
         return Sweep(plan, read)
 
     def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
-        """Key of a point, and its number of runs.
-
-        Raises:
-            StudyError: The point does not exist, or `at` is ambiguous.
-        """
-        plan = self._whole.plans[experiment]
-        wanted = {CASE: case} | dict(at or {})
-        unknown = [key for key in wanted if key not in plan.grid.keys]
-        if unknown:
-            varied = ", ".join(plan.grid.keys[1:]) or "nothing"
-            raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
-        places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
-        found = {
-            plan.keys[index]
-            for index, point in enumerate(plan.grid.points)
-            if all(_same(point[place], value) for place, value in places)
-        }
-        if len(found) != 1:
-            said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
-            open_keys = [key for key in plan.grid.keys if key not in wanted]
-            many = f"several points: say `at` for {', '.join(open_keys)}"
-            raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
-        (key,) = found
-        return key, plan.counts[plan.keys.index(key)] or 1
+        """As `Whole.point`."""
+        return self._whole.point(experiment, case, at)
 
     def values(self, key: str, count: int, quantity: str) -> Values | None:
         """Values of a quantity in each run of a point; None if the quantity does not exist."""
