@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from sweeping import SCENARIO, Timid, hashes
 
 import retx
-from retx.sweeps.derive import Derive, _files
+from retx.sweeps.derive import Derive, _by_run, _files
 
 CASES = {
     "plain": {},
@@ -160,6 +160,13 @@ def test_quantities_are_derived_from_each_run() -> None:
     )
     assert_frame_equal(both.derived, derived)
     assert int(both.segments["retransmission"].sum()) == int(derived["resent"].sum())
+
+
+def test_mixed_rows_of_runs_are_refused() -> None:
+    table = pl.DataFrame({"point": [0, 0, 0], "replication": [0, 1, 0], "x": [1, 2, 3]})
+    assert _by_run(table[:2])[0, 1]["x"].to_list() == [2]
+    with pytest.raises(RuntimeError, match="not next to each other"):
+        _by_run(table)
 
 
 def other(run: retx.RunTables) -> dict[str, float]:

@@ -220,7 +220,8 @@ def _by_run(table: pl.DataFrame) -> dict[tuple[int, int], pl.DataFrame]:
         (int(point[start]), int(replication[start])): rest.slice(start, end - start)
         for start, end in zip(starts, [*starts[1:], table.height], strict=True)
     }
-    assert len(found) == len(starts), "the rows of a run are next to each other"
+    if len(found) != len(starts):
+        raise RuntimeError("the rows of a run are not next to each other")
     return found
 
 
