@@ -238,7 +238,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("study.toml", 'title = "TCP', 'titel = "TCP', "lacks `title`"),
+        ("study.toml", 'title = "TCP', 'titel = "TCP', "titel: unknown key"),
         ("study.toml", 'label = "1 %"', 'lable = "1 %"', "lable: unknown key"),
         ("study.toml", '"download.toml"', '"upload.toml"', "no file upload.toml"),
         ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),

@@ -16,7 +16,7 @@ from retx.study.calibration import PROMISING, Search
 from retx.study.data import StudyError
 from retx.study.held_out import HeldOutCheck, held_out
 from retx.study.library import find
-from retx.study.openings import FILE, calibrating, load_openings, read_frozen
+from retx.study.openings import FILE, calibrating, digest, load_openings, read_frozen
 from retx.study.requested import KnownPoints
 from retx.study.set_up import at_set_up
 from retx.study.set_up_choice import SetUpChoice, search_findings
@@ -209,7 +209,7 @@ def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
         ('in     = ["sizes"]', 'in     = ["seizes"]', "no scenario or experiment 'seizes'"),
         ('source = "guess"\nsets', "sets", "needs `from`, `to`, `default` and `source`"),
         ("whole = true }", "whole = true }\nvalues = []\nrang = 1", "rang: unknown key"),
-        ("full  =", "fool  =", "needs quick and full"),
+        ("full  =", "fool  =", "search.fool: unknown key"),
         ('name   = "delay"', 'name   = "rate"', "rate: is defined twice"),
     ],
 )
@@ -376,6 +376,15 @@ tolerance = 0.1
 why = "A tenth of a second."
 because = "the set-up is another."
 """
+
+
+def test_other_definitions_of_values_start_a_new_search(toy: Path) -> None:
+    before, frozen = search(toy).file, digest(load(str(toy)))
+    (toy / "values.toml").write_text('[[values]]\nis.least = { mean = "sizes/1000" }\n')
+    after = search(toy).file
+    (toy / "quantities.toml").write_text('[x]\nfrom = "flows"\nis = "COUNT(*)"\n')
+    assert len({before, after, search(toy).file}) == 3
+    assert digest(load(str(toy))) == frozen
 
 
 def held_out_claim(toy: Path, published: float) -> dict[str, Any]:

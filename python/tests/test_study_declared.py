@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from dataclasses import replace
+from math import exp, inf, log
 from pathlib import Path
 from statistics import fmean
+from types import ModuleType
 
 import pytest
 from small_study import write_study
@@ -12,12 +14,18 @@ from small_study import write_study
 from retx.study import Estimate, Measured, Plan, Points, load
 from retx.study.arithmetic import arithmetic
 from retx.study.data import StudyError
+from retx.study.estimates import Interval, as_share, of_means, paired, paired_ratio, quotients
 from retx.study.filled_tables import filled_tables
-from retx.study.reproduction import computed_values, module_of
+from retx.study.items import Scope
+from retx.study.measures import Found, Measure, Measuring
+from retx.study.reproduction import _compute, computed_values, module_of
+from retx.study.requested import KnownPoints
+from retx.study.verdicts import Doubt, doubt
 
 PLACES = {
     "BOTH_X": '["surface/cubic @ p={x}, delay=50 ms", "surface/reno @ p={x}, delay=50 ms"]',
     "BOTH": '["surface/cubic @ p={p}, delay=50 ms", "surface/reno @ p={p}, delay=50 ms"]',
+    "MUCH": '{ much = { short = "more" } }',
     "TWICE": '["surface/reno @ p=0.1, delay=50 ms", "surface/reno @ p=0.1, delay=50 ms"]',
 }
 """Texts that the file below abbreviates."""
@@ -46,6 +54,7 @@ is.least = { lowest = "rate_{p}", over = { p = "losses" } }
 is.most = { highest = "rate_{p}", over = { p = "losses" } }
 is.dropped = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "dropped", share = true }
 is.printed = { paper = ["printed/reno", "twice"], is = "a * b" }
+is.again = { value = "least", scale = 2 }
 is.nobody = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "nobody" }
 is.two = { runs = TWICE, of = ["kbit", "nobody"], is = "a / (1 + b)" }
 """
@@ -64,6 +73,19 @@ from  = "flows"
 where = "name = 'nobody'"
 is    = "COUNT(*)"
 else  = 0
+
+[column]
+from = "flows"
+is   = "SUM(nothing)"
+
+[rows]
+from = "flows"
+is   = "rto_count"
+
+[kept]
+from = "episodes"
+is   = "COUNT(*)"
+else = 0
 """
 TABLES = """
 [[table]]
@@ -74,8 +96,8 @@ of      = "kbit"
 head    = "the paper"
 command = "surface/{case} @ p={p}, delay=50 ms"
 columns = [
-    { key = "case", label = "sender", is = "{case} at {p}, {p.key}" },
-    { key = "share", label = "{q.short}", over = { q = { one = { short = "much" } } }, is = "{q}" },
+    { key = "{q}", label = "{q.short}", over.q = MUCH, is = "{case} at {p}, {p.key}" },
+    { key = "share", label = "share", is = "{case.is}" },
     { key = "rate", label = "rate", is = { mean = "surface/{case} @ p={p}, delay=50 ms" } },
     { key = "runs", label = "", is = { mean = "PLACE", single = true } },
     { key = "at_{q}", label = "at {q}", over.q = "losses", asks = "1", is.value = "gain_{q}" },
@@ -95,19 +117,28 @@ values = { reno = 10.5 }
 [number]
 twice = { value = 2, unit = "", source = "section 1" }
 """
+AT = "surface/reno @ p=0.1, delay=50 ms"
 LOSS, DELAY = "link.cloud.forward.channel.p", "link.cloud.delay"
 
 
 def write(home: Path, **files: str) -> Path:
     folder = write_study(home)
-    values = VALUES
+    values, tables = VALUES, TABLES.replace("PLACE", "surface/{case} @ p={p}, delay=50 ms")
     for short, text in PLACES.items():
-        values = values.replace(short, text)
-    tables = TABLES.replace("PLACE", "surface/{case} @ p={p}, delay=50 ms")
+        values, tables = values.replace(short, text), tables.replace(short, text)
     texts = {"values": values, "tables": tables, "quantities": QUANTITIES, "published": PUBLISHED}
     for name, text in (texts | files).items():
         (folder / f"{name}.toml").write_text(text)
     return folder
+
+
+def refused(home: Path, said: str, **files: str) -> None:
+    """Checks that a study is refused, with the name of the file and these words."""
+    folder = write(home / "study", **files)
+    with pytest.raises(StudyError) as error:
+        load(str(folder))
+    assert str(error.value).startswith(f"{folder}/{next(iter(files))}.toml: ")
+    assert said in str(error.value)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +151,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 
 @pytest.fixture(scope="module")
-def values(measured: Measured) -> dict[str, Estimate | Points]:
+def values(measured: Measured) -> dict[str, Found]:
     return computed_values(module_of(measured.study), measured)
 
 
@@ -131,14 +162,14 @@ def series(measured: Measured, case: str, p: float) -> list[float]:
     return [rate / 1e3 for rate in rates if rate is not None]
 
 
-def mean_of(found: Estimate | Points) -> float:
+def mean_of(found: Found) -> float:
     assert isinstance(found, Estimate)
     return found.mean
 
 
 @pytest.mark.parametrize(("key", "p"), [("low", 0.01), ("high", 0.1)])
 def test_values_repeat_over_lists(
-    measured: Measured, values: dict[str, Estimate | Points], key: str, p: float
+    measured: Measured, values: dict[str, Found], key: str, p: float
 ) -> None:
     reno, cubic = (series(measured, case, p) for case in ("reno", "cubic"))
     pairs = list(zip(cubic, reno, strict=True))
@@ -157,15 +188,14 @@ def test_values_repeat_over_lists(
         assert found.bounds.low <= found.mean <= found.bounds.high
 
 
-def test_results_change_and_combine(
-    measured: Measured, values: dict[str, Estimate | Points]
-) -> None:
+def test_results_change_and_combine(measured: Measured, values: dict[str, Found]) -> None:
     low, high = (series(measured, "reno", p) for p in (0.01, 0.1))
     assert mean_of(values["mbit"]) == pytest.approx(fmean(high) / 1e3)
     assert mean_of(values["squared"]) == pytest.approx(fmean(high) ** 2)
     assert values["exactly"] == Estimate(fmean(high))
     assert values["printed"] == Estimate(21.0)
     assert mean_of(values["least"]) == min(fmean(low), fmean(high))
+    assert mean_of(values["again"]) == pytest.approx(2 * min(fmean(low), fmean(high)))
     assert mean_of(values["most"]) == max(fmean(low), fmean(high))
     cubic = sum(fmean(series(measured, "cubic", p)) for p in (0.01, 0.1))
     assert mean_of(values["all"]) == pytest.approx(cubic / (fmean(low) + fmean(high)))
@@ -180,7 +210,7 @@ def test_results_change_and_combine(
 
 
 def test_quantities_are_sql_over_the_tables_of_each_run(
-    measured: Measured, values: dict[str, Estimate | Points]
+    measured: Measured, values: dict[str, Found]
 ) -> None:
     at = {LOSS: 0.1, DELAY: "50 ms"}
     links = measured.table("surface", "links", "reno", at=at).to_dicts()
@@ -196,23 +226,38 @@ def test_quantities_are_sql_over_the_tables_of_each_run(
     assert mean_of(values["two"]) == pytest.approx(fmean(series(measured, "reno", 0.1)))
 
 
-def test_only_the_named_values_are_computed(measured: Measured) -> None:
-    found = measured.study.declared.computed(measured, ["least"])
-    assert list(found) == ["least"]
+def test_only_the_named_values_are_computed(
+    measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def found(self: Measuring, what: Measure, scope: Scope) -> None:
+        asked.append(what.kind)
+        if what.kind == "lowest":
+            self.named("rate_low")
+
+    monkeypatch.setattr(Measuring, "found", found)
+    assert measured.study.declared.computed(measured, ["least"]) == {"least": None}
+    assert asked == ["lowest", "mean"]
+
+
+def test_tables_of_the_runs_are_prepared_once(measured: Measured) -> None:
+    assert measured.axes("surface") is measured.axes("surface")
+    assert measured._found._floats("flows") is measured._found._floats("flows")
 
 
 def test_tables_have_a_row_for_each_combination(
-    measured: Measured, values: dict[str, Estimate | Points]
+    measured: Measured, values: dict[str, Found]
 ) -> None:
     rates, effects = filled_tables(measured, values)
     assert [column.label for column in rates.columns][4:6] == [
         "at 0.01",
         "at a tenth",
     ]
-    assert rates.columns[1].label == "much"
-    assert rates.rows[0] == {"case": "the paper", "at_low": "1", "at_high": "1"}
+    assert rates.columns[0].label == "more"
+    assert rates.rows[0] == {"much": "the paper", "at_low": "1", "at_high": "1"}
     assert rates.commands[0] == ""
-    labels = [row["case"] for row in rates.rows[1:]]
+    labels = [row["much"] for row in rates.rows[1:]]
     assert labels[:3] == ["Reno at 0.01, low", "Reno at a tenth, high", "CUBIC at 0.01, low"]
     first = rates.rows[1]
     assert first["rate"] == values["rate_low"]
@@ -234,59 +279,251 @@ def test_tables_have_a_row_for_each_combination(
         ('is.a = { mean = "surface/reno @ p=0.01, delay=5 ms", of = "k" }', "no quantity 'k'"),
         ('is.a = { lowest = "b_{p}", over = { p = [1] } }', "no value 'b_1'"),
         ('is.a = { paper = ["printed/vegas"], is = "a" }', "published.toml has no 'printed/vegas'"),
-        ('is.a = { runs = ["plain/reno"], is = "a + c" }', "'c' is not defined"),
+        ('is.a = { lowest = "b" }\nis.b = { highest = "a" }', "'a' is computed from itself"),
+        (f'is.a = {{ curve = "{AT}", x = [1] }}\nis.b = {{ lowest = "a" }}', "'a' is a curve"),
+        (f'is.a = {{ runs = ["{AT}"], is = "log(-a)" }}', "'log(-a)' with a = "),
+        (f'is.a = {{ runs = ["{AT}"], is = "(-a) ** 0.5" }}', "with a = "),
+        (f'is.a = {{ mean = "{AT}", then = "x / 0" }}', "division"),
+        (f'is.a = {{ mean = "{AT}", share = true }}', "is not a share"),
+        (f'is.a = {{ mean = "{AT}", of = "column" }}', "quantities.toml: column: 'SUM(nothing)'"),
+        (f'is.a = {{ mean = "{AT}", of = "rows" }}', "quantities.toml: rows: 'rto_count': one"),
+        ('is.a = { mean = "plain/reno", of = "kept" }', "quantities.toml: kept: episodes are not"),
     ],
 )  # fmt: skip
-def test_an_error_names_file_and_value(tmp_path: Path, text: str, said: str) -> None:
+def test_an_error_names_file_and_value(
+    measured: Measured, tmp_path: Path, text: str, said: str
+) -> None:
     folder = write(tmp_path / "study", values=f"[[values]]\n{text}\n", tables="")
-    measured = Measured(load(str(folder)), Plan("quick", 1, replications=2))
-    measured.run_all()
+    found = replace(measured, study=load(str(folder)))
     with pytest.raises(StudyError) as error:
-        measured.study.declared.computed(measured)
-    assert f"{folder}/values.toml: a: " in str(error.value)
+        found.study.declared.computed(found)
+    assert f"{folder}/values.toml: " in str(error.value)
+    assert ": a: " in str(error.value) or ": b: " in str(error.value)
     assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("text", "said"),
     [
-        ({"values": 'is.a = { mean = "x/y", ratio = ["x/y", "x/z"] }'}, "exactly one of"),
-        ({"values": 'is.a = { runs = ["x/y"] }'}, "`is` is needed with"),
-        ({"values": 'is.a = { meen = "x/y" }'}, "meen: unknown key"),
-        ({"values": 'over.p = "nolist"\nis.a = { mean = "x/y" }'}, "no list 'nolist'"),
-        ({"values": 'over.p = "cases of x"\nis.a = { mean = "x/y" }'}, "no experiment 'x'"),
-        ({"values": 'over.p = [1]\nis."a_{q}" = { mean = "x/y" }'}, "(there are p)"),
-        ({"values": 'over.p = [1, 2]\nis.a = { mean = "x/y" }'}, "a is there twice"),
-        ({"values": "[other]"}, "unknown key"),
-        ({"tables": '[[table]]\nid = "t"'}, "needs `effects`, or `id`"),
-        ({"tables": "[other]"}, "other: unknown key"),
-        ({"quantities": '[a]\nform = "flows"'}, "form: unknown key"),
+        ('is.a = { mean = "x/y", ratio = ["x/y", "x/z"] }', "exactly one of"),
+        ('is.a = { meen = "x/y" }', "needed; found meen"),
+        ('is.a = { runs = ["x/y"] }', "`runs` needs `is`"),
+        ('is.a = { curve = "x/y" }', "`curve` needs `x`"),
+        ('is.a = { mean = "x/y", is = "a" }', "a.is: unknown key with `mean`"),
+        ('is.a = { mean = "x/y", over = {} }', "a.over: unknown key with `mean`"),
+        ('is.a = { curve = "x/y", x = [1], scale = 2 }', "a.scale: unknown key with `curve`"),
+        ('is.a = { lowest = "b", of = "c" }', "a.of: unknown key with `lowest`"),
+        ('is.a = { mean = ["x/y"] }', "a.mean: expected a text; found ['x/y']"),
+        ('is.a = { mean = "x/y", of = ["b", "c"] }', "of: one quantity is needed, or 1; found 2"),
+        ('is.a = { ratio = ["x/y"] }', "ratio: needs 2 places; found 1"),
+        ('is.a = { difference = ["x", "y", "z"] }', "difference: needs 2 places; found 3"),
+        ('is.a = { curve = ["x", "y", "z"], x = [1] }', "curve: needs 1 or 2 places; found 3"),
+        ('is.a = { runs = ["x/y"], is = "a + b" }', "'a + b': no 'b' here (there are a)"),
+        ('is.a = { mean = "x/y", then = "y" }', "'y': no 'y' here (there are x)"),
+        ('is.a = { mean = "x/y", scale = "2" }', "a.scale: expected a number; found '2'"),
+        ('is.a = { mean = "x/y", share = 1 }', "a.share: expected true or false; found 1"),
+        ('is.a = { mean = "x/y", then = 2 }', "a.then: expected a text; found 2"),
+        ("is.a = 5", "values[0].is.a: expected a table; found 5"),
+        ("of = 5", "values[0].of: expected a text or a list; found 5"),
+        ("over = 5", "values[0].over: expected a table; found 5"),
+        ('over.p = "nolist"\nis.a = { mean = "x/y" }', "no list 'nolist'"),
+        ('over.p = "cases of x"\nis.a = { mean = "x/y" }', "no experiment 'x'"),
+        ('over.p = []\nis.a = { mean = "x/y" }', "[]: expected a list or table with items"),
+        ('over.p = 5\nis.a = { mean = "x/y" }', "5: expected a list or table with items"),
+        ('over.p = [1, "1"]\nis."a_{p}" = { mean = "x/y" }', "an item is there twice"),
+        ('over.p = "q"\nis.a = { mean = "x/y" }\n[list]\nq = "r"\nr = "q"', "defined by itself"),
+        ('over.p = [1]\nis."a_{q}" = { mean = "x/y" }', "no {q} (there are p)"),
+        ('over.p = [1]\nis."a_{p.upper}" = { mean = "x/y" }', "no {p.upper} (there are p)"),
+        ('over.p = [1, 2]\nis.a = { mean = "x/y" }', "a is there twice"),
+        ("[other]", "other: unknown key (keys here: list, values)"),
+        ("values = 5", "values: expected a list; found 5"),
+        ("values = [5]", "values[0]: expected a table; found 5"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_refused_before_any_run(
-    tmp_path: Path, files: dict[str, str], said: str
+def test_wrong_values_are_refused_before_any_run(tmp_path: Path, text: str, said: str) -> None:
+    block = "" if text.startswith(("[other", "values")) else "[[values]]\n"
+    if block and "is." not in text:
+        text += "\nis.a = {}"
+    refused(tmp_path, said, values=block + text)
+
+
+COLUMN = 'columns = [{ key = "k", label = "", is = "" }]'
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('id = "t"', "lacks `title`"),
+        (f'id = "t-1"\ntitle = ""\nrows.p = [1]\n{COLUMN}', "id: 't-1': only letters"),
+        (f'id = 5\ntitle = ""\nrows.p = [1]\n{COLUMN}', "id: expected a text; found 5"),
+        (f'id = "t"\ntitle = ""\nrows.p = []\n{COLUMN}', "table[0]: []: expected a list"),
+        (f'id = "t"\ntitle = ""\nrows = {{}}\n{COLUMN}', "may not be empty"),
+        ('effects = "nothing"', "no experiment 'nothing' with a `reference`"),
+        ('effects = "surface"', "no experiment 'surface' with a `reference`"),
+        ('effects = "plain"\ntitle = "T"', "title: unknown key (keys here: effects)"),
+        ('effects = "plain"\n[[table]]\neffects = "plain"', "table 'plain' is there twice"),
+    ],
+)
+def test_wrong_tables_are_refused_before_any_run(tmp_path: Path, table: str, said: str) -> None:
+    refused(tmp_path, said, tables=f"[[table]]\n{table}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ('{ key = "k", label = "", is = 5 }', "columns[0].is: expected a text or a table; found 5"),
+        ('{ key = "k", label = "", is.value = "v", is.unit = "s" }', "is.unit: unknown key"),
+        ('{ key = "k", label = "", is.published = "s/c", is.of = "q" }', "is.of: unknown key"),
+        ('{ key = "k", label = "", is.men = "x/y" }', "columns[0].is: exactly one of"),
+        ('{ key = "k", label = "", is = { mean = "x/y", single = 1 } }', "single: expected true"),
+        ('{ key = "k", label = "", is = "", digits = 1.5 }', "digits: expected a whole number"),
+        ('{ key = "k", label = "", is = "" }, { key = "k", label = "", is = "" }', "a key 'k' is"),
+        ('{ key = "k", label = "", is = "", over.p = [1, 2] }', "a key 'k' is there twice"),
+    ],
+)
+def test_wrong_columns_are_refused_before_any_run(tmp_path: Path, columns: str, said: str) -> None:
+    table = f'[[table]]\nid = "t"\ntitle = ""\nrows.p = [1]\ncolumns = [{columns}]'
+    refused(tmp_path, said, tables=table)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[a]\nform = "flows"', "a.form: unknown key (keys here: from, is, where, else)"),
+        ("a = 5", "a: expected a table; found 5"),
+        ('a = { from = "flows", is = 5 }', "a.is: expected a text; found 5"),
+        ('a = { from = "flowz", is = "COUNT(*)" }', "a: from: no table 'flowz' (there are runs"),
+    ],
+)
+def test_wrong_quantities_are_refused_before_any_run(tmp_path: Path, text: str, said: str) -> None:
+    refused(tmp_path, said, quantities=text)
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ('value = "typo_{p}"', "no value 'typo_1'"),
+        ('lowest = "typo"', "no value 'typo'"),
+        ('value = "curve"', "a cell is a number, not a curve"),
+        ('published = "nothing/{p}"', "published.toml has no 'nothing/1'"),
+        ('published = "printed"', "published.toml has no 'printed'"),
+        ('mean = "plain/nobody"', "no such case"),
+    ],
+)
+def test_a_wrong_cell_names_its_table(
+    measured: Measured, values: dict[str, Found], tmp_path: Path, cell: str, said: str
 ) -> None:
-    texts = {
-        name: f"[[values]]\n{text}" if text.startswith(("is", "over")) else text
-        for name, text in files.items()
-    }
-    folder = write(tmp_path / "study", **texts)
+    columns = f'columns = [{{ key = "k", label = "", is = {{ {cell} }} }}]'
+    table = f'[[table]]\nid = "wrong"\ntitle = ""\nrows.p = [1]\n{columns}'
+    study = load(str(write(tmp_path / "study", tables=table)))
     with pytest.raises(StudyError) as error:
-        load(str(folder))
-    assert f"{next(iter(files))}.toml" in str(error.value)
+        list(filled_tables(replace(measured, study=study), values))
+    assert "tables.toml: wrong: " in str(error.value)
     assert said in str(error.value)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["().x", "open('x')", "a[0]", "max(a, key=b)", "lambda: 1", "'text'", "a +", "[1 for a in b]"],
-)
+    [
+        "().x", "open('x')", "a[0]", "max(a, key=b)", "lambda: 1", "'text'", "a +",
+        "[a for a in b]",
+        "c", "a // b", "a % b", "a | b", "not a", "a in b", "a and b", "True", "1j", "max(*a)",
+        "9" * 400, "(" * 500 + "a" + ")" * 500, "-" * 99_999 + "a", "a\0",
+    ],
+)  # fmt: skip
 def test_arithmetic_is_only_arithmetic(text: str) -> None:
     with pytest.raises(StudyError):
-        arithmetic(text)
+        arithmetic(text, "ab")
+
+
+@pytest.mark.parametrize(
+    "text", ["2 ** 10 ** 10", "log(a)", "(-1) ** 0.5", "sqrt(-1)", "exp(999)", "sum(a)", "a + sum"]
+)
+def test_what_is_no_number_is_an_error(text: str) -> None:
+    with pytest.raises(StudyError, match="with a = 0"):
+        arithmetic(text, "a")(a=0)
 
 
 def test_arithmetic_computes() -> None:
-    assert arithmetic("(a - b) / c if c != 0 else inf")(a=5, b=2, c=2) == 1.5
-    assert arithmetic("(a - b) / c if c != 0 else inf")(a=5, b=2, c=0) == float("inf")
-    assert arithmetic("sum(a) + max(b, 3) + sqrt(4)")(a=[1, 2], b=1) == 8
+    whole = arithmetic("(a - b) / c if c != 0 else inf", "abc")
+    assert whole(a=5, b=2, c=2) == 1.5
+    assert whole(a=5, b=2, c=0) == inf
+    assert arithmetic(" sum(a) + max(b, 3) + sqrt(4)", "ab")(a=[1, 2], b=1) == 8
+
+
+def test_runs_with_the_same_draws_are_paired() -> None:
+    # A deterministic case is combined with every run; a run without a partner is left out.
+    assert paired([2], [1, None, 3]) == [(2, 1), None, (2, 3)]
+    assert paired([2, 2], [1, 2, 3]) == [(2, 1), (2, 2), (2, 3)]
+    assert paired([1, 2], [1, 2, 3]) == [(1, 1), (2, 2)]
+    assert quotients([6], [1, 2, 0]) == [6, 3, None]
+    found = of_means(lambda a, b: a / b, [2, 4], [1, 2, 3])
+    assert found is not None
+    assert (found.mean, found.n) == (2, 2)
+
+
+def test_a_ratio_to_nothing_is_missing() -> None:
+    found = paired_ratio([0, 2, 8], [1, 0, 2])
+    assert found is not None
+    assert found.mean == pytest.approx(4)
+    assert (found.n, found.missing) == (1, 2)
+
+
+def test_an_interval_may_be_unbounded() -> None:
+    # Without the third run, the divisor is zero.
+    found = of_means(lambda a, b: a / b, [1, 2, 3], [0, 0, 1])
+    assert found == Estimate(6, 3, Interval(-inf, inf))
+    assert doubt((1.0,), found) == Doubt(1.0, None)
+
+
+def test_a_share_is_at_most_one() -> None:
+    assert as_share(Estimate(1 + 1e-12)).mean == pytest.approx(1)
+    with pytest.raises(StudyError, match=r"1\.1 is not a share"):
+        as_share(Estimate(1.1))
+
+
+class Functions(ModuleType):
+    """A figures.py with these functions."""
+
+    def __init__(self, **functions: dict[str, float | None]) -> None:
+        super().__init__("figures")
+        for name, found in functions.items():
+            setattr(self, name, lambda _, found=found: found)
+
+
+def test_values_of_python_complete_the_declared_ones(measured: Measured, tmp_path: Path) -> None:
+    names = ["rate_low", "own", ""]
+    own = Functions(values={"own": 1.0}, calibration={"other": None})
+    found = computed_values(own, measured, "calibration", names)
+    assert found.keys() == {"rate_low", "own", "other"}
+    assert found["own"] == Estimate(1.0)
+    found = computed_values(Functions(calibration={"own": None}), measured, "calibration", names)
+    assert found["own"] is None
+    with pytest.raises(StudyError, match="'least' is declared in"):
+        computed_values(Functions(values={"least": 1.0}), measured)
+    nothing = load(str(write(tmp_path / "study", values="", tables="")))
+    assert computed_values(Functions(), replace(measured, study=nothing)) == {}
+
+
+def test_a_table_of_python_has_an_id_of_its_own(measured: Measured, tmp_path: Path) -> None:
+    folder = write(tmp_path / "study")
+    twice = 'return [Table("plain", "", [])]'
+    figures = (folder / "figures.py").read_text().replace("return []", twice, 1)
+    (folder / "figures.py").write_text(f"from retx.study import Table\n{figures}")
+    study = load(str(folder))
+    with pytest.raises(StudyError, match="a table 'plain' is there twice"):
+        _compute(module_of(study), replace(measured, study=study))
+
+
+def test_a_trial_may_fail_while_its_numbers_are_unknown(measured: Measured) -> None:
+    at = {LOSS: 0.1, DELAY: "50 ms"}
+
+    def rate(of: Measured) -> float:
+        found = of.values("surface", "reno", "kbit", at=at)
+        if found[0] == 1:
+            raise StudyError("no logarithm")
+        return of.mean("surface", "cubic", "kbit", at=at)
+
+    trial = Measured(measured.study, measured.plan)
+    expected = measured.mean("surface", "cubic", "kbit", at=at)
+    assert trial.run_asked(rate, KnownPoints()) == pytest.approx(expected)

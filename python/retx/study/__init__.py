@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         exact,
         mean_quotient,
         of_means,
-        quotients,
         scaled,
     )
     from retx.study.library import load
@@ -61,7 +60,6 @@ _HOME = {
     "new_figure": "retx.plots.report",
     "of_means": "retx.study.estimates",
     "plain": "retx.study.page",
-    "quotients": "retx.study.estimates",
     "reproduce": "retx.study.reproduction",
     "scaled": "retx.study.estimates",
 }
@@ -94,7 +92,6 @@ __all__ = [
     "new_figure",
     "of_means",
     "plain",
-    "quotients",
     "reproduce",
     "scaled",
 ]

@@ -23,6 +23,7 @@ from retx.errors.extras import install_command, is_installed
 from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
+from retx.study import declared, derived
 from retx.study.held_out import (
     HeldOutCheck,
     evaluate_held_out,
@@ -43,7 +44,7 @@ from retx.study.openings import (
     targets,
 )
 from retx.study.points import Points
-from retx.study.reproduction import computed_values, module_of
+from retx.study.reproduction import CALIBRATION, computed_values, module_of
 from retx.study.requested import KnownPoints
 from retx.study.set_up_choice import search_findings
 from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
@@ -88,7 +89,8 @@ class Search:
     ) -> Search:
         """A search whose trials are stored next to the report in `home`."""
         openings = load_openings(study)
-        name = f"{digest(study)}-{form}-{seed}-{_native.ENGINE[:12]}.jsonl"
+        state = digest(study, declared.FILE, derived.FILE)
+        name = f"{state}-{form}-{seed}-{_native.ENGINE[:12]}.jsonl"
         return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)
 
     def trials(self) -> list[Trial]:
@@ -240,7 +242,7 @@ class Search:
         wanted = [*needed(study, calibrating(study)), *(it.measured for it in self.openings.facts)]
 
         def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
-            computed = computed_values(module, of, "calibration", wanted)
+            computed = computed_values(module, of, CALIBRATION, wanted)
             broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
             return verdicts(study, of, computed, calibrating(study)), broken
 

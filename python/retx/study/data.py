@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from math import isclose
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from retx.errors import UsageError
 from retx.files.regular import read_regular
@@ -61,12 +64,25 @@ def rounded(value: float) -> Target:
     return Target(float(value), last_digit(value) / 2)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def same(there: object, wanted: object) -> bool:
+    """True if two values agree to nine digits, the precision of the values of a range."""
+    if isinstance(there, float) and isinstance(wanted, int | float):
+        return isclose(there, wanted, rel_tol=1e-8)
+    return there == wanted
+
+
+def read_toml(path: Path, *, optional: bool = False) -> dict[str, Any]:
     """The tables of a file; numbers with a decimal point keep their digits (`Printed`).
+
+    Args:
+        path: The file.
+        optional: True if a missing file has no tables.
 
     Raises:
         StudyError: The file is missing, or is not TOML.
     """
+    if optional and not path.is_file():
+        return {}
     try:
         text = read_regular(path)
         tables: dict[str, Any] = tomllib.loads(text, parse_float=Printed)
@@ -94,25 +110,75 @@ def read_head(path: Path) -> dict[str, Any]:
 
 
 def build(made: type[T], values: object, where: str) -> T:
-    """An instance of a dataclass from a table with the same keys.
+    """An instance of a dataclass from a table with the same keys, whose values have its types.
+
+    A field whose name is a word of Python ends in `_`; its key in the file does not.
 
     Raises:
-        StudyError: A key is unknown or missing, or the dataclass refuses a value.
+        StudyError: A key is unknown or missing, or a value is refused.
     """
     if not isinstance(values, Mapping):
         raise StudyError(f"{where}: expected a table; found {values!r}")
-    known = {field.name: field for field in fields(made)}  # type: ignore[arg-type]
+    known = {field.name.rstrip("_"): field for field in fields(made)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(known))
     if unknown:
-        raise StudyError(f"{where}.{unknown[0]}: unknown key (keys here: {', '.join(known)})")
-    for name, field in known.items():
-        needed = field.default is MISSING and field.default_factory is MISSING
-        if needed and name not in values:
-            raise StudyError(f"{where}: lacks `{name}`")
+        keys = ", ".join(known)
+        raise StudyError(f"{_within(where, unknown[0])}: unknown key (keys here: {keys})")
+    given: dict[str, Any] = {}
+    for key, field in known.items():
+        if key in values:
+            hint = _hints(made)[field.name]
+            given[field.name] = _typed(values[key], hint, _within(where, key))
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise StudyError(f"{where}: lacks `{key}`")
     try:
-        return made(**values)
+        return made(**given)
     except StudyError as error:
         raise StudyError(f"{where}: {error}") from None
+
+
+def read_file(made: type[T], path: Path, *, optional: bool = False) -> T:
+    """A file as an instance of a dataclass; `optional` for a file that may be missing.
+
+    Raises:
+        StudyError: The file is missing, is not TOML, or a key or a value is wrong.
+    """
+    return build(made, read_toml(path, optional=optional), str(path))
+
+
+_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
+WORDS: Mapping[Any, str] = {
+    str: "a text", float: "a number", int: "a whole number", bool: "true or false",
+    list: "a list", dict: "a table",
+}  # fmt: skip
+"""Types of values as readers of a file know them."""
+
+
+def _within(where: str, key: str) -> str:
+    """Place of a key; a file and its keys are separated by a colon."""
+    return f"{where}.{key}" if ": " in where else f"{where}: {key}"
+
+
+def _typed(value: Any, hint: Any, where: str) -> Any:  # noqa: ANN401
+    """A value of the type of a field; tables become dataclasses where the field has these."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    for option in options:
+        kind: Any = get_origin(option) or option
+        inside = get_args(option)
+        if kind is Any:
+            return value
+        if isinstance(kind, type) and is_dataclass(kind):
+            return value if isinstance(value, kind) else build(kind, value, where)
+        number = kind is float and isinstance(value, int)
+        if not (isinstance(value, kind) or number) or isinstance(value, bool) is not (kind is bool):
+            continue
+        if kind is list and inside:
+            return [_typed(it, inside[0], f"{where}[{n}]") for n, it in enumerate(value)]
+        if kind is dict and inside:
+            return {key: _typed(it, inside[1], f"{where}.{key}") for key, it in value.items()}
+        return value
+    wanted = " or ".join(WORDS[kind] for it in options if (kind := get_origin(it) or it) in WORDS)
+    raise StudyError(f"{where}: expected {wanted}; found {value!r}")
 
 
 def check_address(url: object) -> None:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, build, read_toml
+from retx.study.data import StudyError, read_file
 from retx.study.items import Lists, Scope, in_name
-from retx.study.measures import PICKS, Found, Measure, Measuring, measure
+from retx.study.measures import Found, Measure, Measuring, measure
 
 if TYPE_CHECKING:
     from retx.study.measured import Measured
@@ -40,6 +40,14 @@ class Block:
 
 
 @dataclass(frozen=True)
+class File:
+    """The content of the file."""
+
+    list_: dict[str, Any] = field(default_factory=dict)
+    values: list[Block] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Declared:
     """Values of a file, by name: each a measure, and the items over which it repeats."""
 
@@ -54,20 +62,25 @@ class Declared:
         """Values by name: those that are named, or all.
 
         Raises:
-            StudyError: A place or a quantity does not exist.
+            StudyError: A place, a quantity or a value does not exist.
         """
         found: dict[str, Found] = {}
+        begun: set[str] = set()
 
         def named(name: str) -> Found:
-            if name not in found:
-                if name not in self.values:
-                    raise StudyError(f"no value {name!r}")
-                try:
-                    found[name] = measuring.found(*self.values[name])
-                except StudyError as error:
-                    if str(error).startswith(str(self.path)):
-                        raise
-                    raise StudyError(f"{self.path}: {name}: {error}") from None
+            if name in found:
+                return found[name]
+            if name not in self.values:
+                raise StudyError(f"no value {name!r}")
+            if name in begun:
+                raise StudyError(f"{name!r} is computed from itself")
+            begun.add(name)
+            try:
+                found[name] = measuring.found(*self.values[name])
+            except StudyError as error:
+                if str(error).startswith(str(self.path)):
+                    raise
+                raise StudyError(f"{self.path}: {name}: {error}") from None
             return found[name]
 
         measuring = Measuring(measured, self.lists, named)
@@ -81,16 +94,11 @@ def declared(folder: Path, experiments: Mapping[str, Any]) -> Declared:
         StudyError: The file is wrong.
     """
     path = folder / FILE
-    content = read_toml(path) if path.is_file() else {}
-    unknown = sorted(content.keys() - {"list", "values"})
-    if unknown:
-        raise StudyError(f"{path}: {unknown[0]}: unknown key (keys here: list, values)")
-    lists = Lists(content.get("list", {}), experiments)
+    file = read_file(File, path, optional=True)
+    lists = Lists(file.list_, experiments)
     values: dict[str, tuple[Measure, Scope]] = {}
-    for number, table in enumerate(content.get("values", [])):
+    for number, block in enumerate(file.values):
         where = f"{path}: values[{number}]"
-        renamed = {"is_" if key == "is" else key: value for key, value in table.items()}
-        block = build(Block, renamed, where)
         for name, made in _expanded(block, lists, where):
             if name in values:
                 raise StudyError(f"{where}: {name} is there twice")
@@ -102,8 +110,7 @@ def _expanded(
     block: Block, lists: Lists, where: str
 ) -> Iterator[tuple[str, tuple[Measure, Scope]]]:
     for template, table in block.is_.items():
-        default = {} if PICKS.keys() & table.keys() else {"of": block.of}
-        made = measure(default | table, f"{where}: {template}")
+        made = measure(table, f"{where}: {template}", block.of)
         try:
             for scope in lists.scopes(block.over):
                 yield in_name(template, scope), (made, scope)

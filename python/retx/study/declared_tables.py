@@ -11,21 +11,51 @@
         { key = "none", label = "without", unit = "kbit/s", is = { mean = "delays/none @ …" } },
     ]
 
-A cell is a text, a measure (`retx.study.measures`), `{ value = "NAME" }` for a named value,
-`{ published = "SERIES/CASE" }`, or a measure with `single = true` for the range of single runs. A
-column with `over` repeats over lists. `asks` is its cell in a first row, which is labelled
-`head`. A table of `effects = "EXPERIMENT"` compares its cases with its reference.
+A cell is a text, a measure (`retx.study.measures`), such as `{ value = "NAME" }` for a named value,
+a measure with `single = true` for the range of single runs, or `{ published = "SERIES/CASE" }`. A
+column with `over` repeats over lists. `asks` is its cell in a first row, which is labelled `head`.
+A table of `effects = "EXPERIMENT"` compares its cases with its reference.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from retx.study.data import StudyError, build, read_toml
+from retx.study.data import StudyError, build, read_file
+from retx.study.items import Lists, Scope, in_name
+from retx.study.measures import Measure, Places, measure
 
 FILE = "tables.toml"
+
+
+@dataclass(frozen=True)
+class Effects:
+    """A table that compares the cases of an experiment with its reference."""
+
+    effects: str
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """A cell with a number of a published series; empty if the series lacks the case."""
+
+    published: str
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """A cell with a measure."""
+
+    measure: Measure
+    single: bool = False
+    """True for the range of single runs."""
+
+
+AnyCell = str | PublishedCell | MeasuredCell
 
 
 @dataclass(frozen=True)
@@ -34,8 +64,8 @@ class DeclaredColumn:
 
     key: str
     label: str
-    is_: str | dict[str, Any]
-    """Text or table of a cell."""
+    is_: Any
+    """A text or table of the file; then an `AnyCell`."""
     unit: str = ""
     digits: int | None = None
     right: bool = False
@@ -47,33 +77,85 @@ class DeclaredColumn:
 class DeclaredTable:
     """A table of the file."""
 
-    id: str = ""
-    title: str = ""
-    rows: dict[str, Any] = field(default_factory=dict)
-    columns: list[dict[str, Any]] = field(default_factory=list)
+    id: str
+    title: str
+    rows: dict[str, Any]
+    columns: list[DeclaredColumn]
     note: str = ""
     command: str | list[str] = ""
     of: str | list[str] = ""
     head: str = ""
-    effects: str = ""
 
     def __post_init__(self) -> None:
-        if not self.effects and not (self.id and self.title and self.rows and self.columns):
-            raise StudyError("needs `effects`, or `id`, `title`, `rows` and `columns`")
+        if not re.fullmatch(r"\w+", self.id):
+            raise StudyError(f"id: {self.id!r}: only letters, digits and _ are possible")
+        if not (self.rows and self.columns):
+            raise StudyError("`rows` and `columns` may not be empty")
+
+    def scoped(self, lists: Lists) -> Iterator[tuple[DeclaredColumn, Scope]]:
+        """The columns, each with the items over which it repeats."""
+        for column in self.columns:
+            for scope in lists.scopes(column.over):
+                yield column, scope
 
 
-def declared_tables(folder: Path) -> list[DeclaredTable]:
+@dataclass(frozen=True)
+class File:
+    """The content of the file."""
+
+    table: list[dict[str, Any]] = field(default_factory=list)
+
+
+def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable | Effects]:
     """The tables of a study; none without the file.
 
     Raises:
         StudyError: The file is wrong.
     """
     path = folder / FILE
-    content = read_toml(path) if path.is_file() else {}
-    unknown = sorted(content.keys() - {"table"})
-    if unknown:
-        raise StudyError(f"{path}: {unknown[0]}: unknown key (keys here: table)")
-    return [
-        build(DeclaredTable, table, f"{path}: table[{number}]")
-        for number, table in enumerate(content.get("table", []))
+    file = read_file(File, path, optional=True)
+    found: dict[str, DeclaredTable | Effects] = {}
+    for number, content in enumerate(file.table):
+        where = f"{path}: table[{number}]"
+        made: DeclaredTable | Effects
+        if "effects" in content:
+            made = build(Effects, content, where)
+            name = made.effects
+            if name not in lists.experiments or lists.experiments[name].reference is None:
+                raise StudyError(f"{where}.effects: no experiment {name!r} with a `reference`")
+        else:
+            made = _with_cells(build(DeclaredTable, content, where), lists, where)
+            name = made.id
+        if name in found:
+            raise StudyError(f"{where}: a table {name!r} is there twice")
+        found[name] = made
+    return list(found.values())
+
+
+def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:
+    """A table with the cells of its columns, after a check of its lists and keys."""
+    try:
+        keys = [in_name(column.key, scope) for column, scope in table.scoped(lists)]
+        twice = [key for n, key in enumerate(keys) if key in keys[:n]]
+        if twice:
+            raise StudyError(f"columns: a key {twice[0]!r} is there twice")
+        next(lists.scopes(table.rows))
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
+    columns = [
+        replace(column, is_=_cell(column.is_, table.of, f"{where}.columns[{number}].is"))
+        for number, column in enumerate(table.columns)
     ]
+    return replace(table, columns=columns)
+
+
+def _cell(what: object, of: Places, where: str) -> AnyCell:
+    if isinstance(what, str):
+        return what
+    if not isinstance(what, dict):
+        raise StudyError(f"{where}: expected a text or a table; found {what!r}")
+    if "published" in what:
+        return build(PublishedCell, what, where)
+    rest = {key: value for key, value in what.items() if key != "single"}
+    single = {"single": what["single"]} if "single" in what else {}
+    return build(MeasuredCell, {"measure": measure(rest, where, of)} | single, where)

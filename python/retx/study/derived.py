@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from retx.study.data import StudyError, build, read_toml
+from retx.sweeps.derive import DERIVED
+from retx.sweeps.plan import TABLES
+from retx.sweeps.result import SUMMARIES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from retx.study.estimates import Values
 
 FILE = "quantities.toml"
+KNOWN = ("runs", *SUMMARIES, DERIVED, *TABLES)
+"""Tables with a row for each run, or several."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +40,27 @@ class Derived:
     where: str = "TRUE"
     else_: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.from_ not in KNOWN:
+            raise StudyError(f"from: no table {self.from_!r} (there are {', '.join(KNOWN)})")
+
     def by_point(self, table: pl.DataFrame) -> dict[str, dict[int, float]]:
         """The number of each run of each point: by the point's key, then by replication.
+
+        Args:
+            table: Rows of all runs, as `with_floats` returns them.
 
         Raises:
             StudyError: An expression is wrong.
         """
         import polars as pl
 
-        texts = pl.selectors.categorical() | pl.selectors.enum()
-        # Sums of integers may not be divided as integers, or as decimals of a few digits.
-        counts = pl.selectors.integer() - pl.selectors.by_name("replication")
         try:
-            rows = table.with_columns(texts.cast(pl.String), counts.cast(pl.Float64)).filter(
-                pl.sql_expr(self.where)
-            )
-            found = rows.group_by("key", "replication").agg(
-                value=pl.sql_expr(self.is_).cast(pl.Float64)
-            )
+            rows = table.filter(pl.sql_expr(self.where))
+            found = rows.group_by("key", "replication").agg(value=pl.sql_expr(self.is_))
+            if isinstance(found.schema["value"], pl.List):
+                raise StudyError(f"{self.is_!r}: one number is needed for all rows, such as a SUM")
+            found = found.with_columns(pl.col("value").cast(pl.Float64))
         except pl.exceptions.PolarsError as error:
             raise StudyError(f"{self.is_!r} where {self.where!r}: {error}") from None
         points: dict[str, dict[int, float]] = {}
@@ -66,6 +74,16 @@ class Derived:
         return [None if value is None or value != value else value for value in found]
 
 
+def with_floats(table: pl.DataFrame) -> pl.DataFrame:
+    """A table as the expressions need it: with floats for all numbers, and with plain texts."""
+    import polars as pl
+
+    texts = pl.selectors.categorical() | pl.selectors.enum()
+    # Sums of integers may not be divided as integers, or as decimals of a few digits.
+    counts = pl.selectors.integer() - pl.selectors.by_name("replication")
+    return table.with_columns(texts.cast(pl.String), counts.cast(pl.Float64))
+
+
 def derived_quantities(folder: Path) -> dict[str, Derived]:
     """The numbers of a study, by name; none without the file.
 
@@ -73,12 +91,5 @@ def derived_quantities(folder: Path) -> dict[str, Derived]:
         StudyError: The file is wrong.
     """
     path = folder / FILE
-    content: dict[str, Any] = read_toml(path) if path.is_file() else {}
-    return {
-        name: build(
-            Derived,
-            {f"{key}_" if key in ("from", "is", "else") else key: it for key, it in table.items()},
-            f"{path}: {name}",
-        )
-        for name, table in content.items()
-    }
+    content = read_toml(path, optional=True)
+    return {name: build(Derived, table, f"{path}: {name}") for name, table in content.items()}

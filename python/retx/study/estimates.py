@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, isclose, log, sqrt
+from math import exp, inf, isclose, isfinite, log, sqrt
 from statistics import fmean, stdev
 
 from retx.analysis.intervals import half_width
+from retx.study.data import StudyError
 
 CONFIDENCE = 0.95
+ROUNDING = 1e-9
+"""Rounding error that a share may have."""
 
 Values = list[float | None]
 """One number for each run; None for a run without a number."""
@@ -98,20 +101,17 @@ def by_rank(values: Sequence[float]) -> Interval:
     return Interval(ordered[k - 1], ordered[-k])
 
 
-def _pairs(
-    values: Sequence[float | None], reference: Sequence[float | None]
-) -> list[tuple[float, float] | None]:
-    """Pairs of runs with the same draws; a deterministic reference is paired with every run.
+def paired(*series: Sequence[float | None]) -> list[tuple[float, ...] | None]:
+    """Numbers of the runs with the same draws; None for runs in which a series has no number.
 
-    If one case has more runs than the other, the additional ones have no partner.
+    A deterministic series, of one run or of equal numbers, is combined with every run. If a series
+    has more runs than another, the additional ones have no partner, and are left out.
     """
-    if len(reference) == 1:
-        reference = list(reference) * len(values)
-    if len(values) == 1:
-        values = list(values) * len(reference)
+    most = max(map(len, series))
+    full = [list(one[:1]) * most if len(set(one)) == 1 else one for one in series]
     return [
-        None if value is None or base is None else (float(value), float(base))
-        for value, base in zip(values, reference, strict=False)
+        None if None in row else tuple(float(it) for it in row if it is not None)
+        for row in zip(*full, strict=False)
     ]
 
 
@@ -119,14 +119,18 @@ def paired_difference(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> Estimate | None:
     """Mean difference between runs with the same draws."""
-    return estimate([pair and pair[0] - pair[1] for pair in _pairs(values, reference)])
+    pairs = paired(values, reference)
+    return estimate([None if pair is None else pair[0] - pair[1] for pair in pairs])
 
 
 def paired_ratio(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> Estimate | None:
-    """Geometric mean ratio of runs with the same draws; the interval is that of the logarithms."""
-    logs = estimate([pair and log(pair[0] / pair[1]) for pair in _pairs(values, reference)])
+    """Geometric mean ratio of runs with the same draws; the interval is that of the logarithms.
+
+    A pair without a positive ratio counts as missing.
+    """
+    logs = estimate([log(it) if it and it > 0 else None for it in quotients(values, reference)])
     if logs is None:
         return None
     return Estimate(
@@ -135,8 +139,8 @@ def paired_ratio(
 
 
 def quotients(above: Sequence[float | None], below: Sequence[float | None]) -> Values:
-    """Quotient of two quantities in each run that both have; one may have more runs."""
-    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=False)]
+    """Quotient of two quantities in the runs with the same draws."""
+    return [pair[0] / pair[1] if pair and pair[1] else None for pair in paired(above, below)]
 
 
 def mean_quotient(above: Sequence[float | None], below: Sequence[float | None]) -> Estimate | None:
@@ -148,19 +152,23 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
     """A function of the means of several series, paired run by run, with a jackknife interval.
 
     Args:
-        function: Function of one number for each series.
+        function: Function of one number for each series; infinite where it divides by zero.
         series: Each of one value for each run; a run that lacks one is left out of all.
+
+    The interval is unbounded if the function has no finite value without one of the runs.
     """
-    longest = max(map(len, series))
-    full = [list(one) * longest if len(one) == 1 else list(one) for one in series]
-    rows = [row for row in zip(*full, strict=True) if None not in row]
+    rows = [row for row in paired(*series) if row is not None]
     if not rows:
         return None
-    columns = [
-        [float(value) for value in column if value is not None]
-        for column in zip(*rows, strict=True)
-    ]
-    whole = function(*map(fmean, columns))
+    columns = list(zip(*rows, strict=True))
+
+    def result(means: Iterable[float]) -> float:
+        try:
+            return function(*means)
+        except ZeroDivisionError:
+            return inf
+
+    whole = result(map(fmean, columns))
     count = len(rows)
     if count < 3 or all(len(set(column)) == 1 for column in columns):
         return Estimate(whole, count)
@@ -171,13 +179,21 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
             (total - column[index]) / (count - 1)
             for total, column in zip(sums, columns, strict=True)
         ]
-        pseudo.append(count * whole - (count - 1) * function(*left))
+        pseudo.append(count * whole - (count - 1) * result(left))
+    if not all(map(isfinite, pseudo)):
+        return Estimate(whole, count, Interval(-inf, inf))
     half = half_width(stdev(pseudo), count, CONFIDENCE)
     return Estimate(whole, count, Interval(whole - half, whole + half))
 
 
 def as_share(found: Estimate) -> Estimate:
-    """An estimate whose interval lies within 0 … 1; runs without the share are not missing."""
+    """An estimate whose interval lies within 0 … 1; runs without the share are not missing.
+
+    Raises:
+        StudyError: The mean is not between 0 and 1.
+    """
+    if not -ROUNDING <= found.mean <= 1 + ROUNDING:
+        raise StudyError(f"{found.mean:g} is not a share: it is not between 0 and 1")
     bounds = found.interval and Interval(
         max(0.0, found.interval.low), min(1.0, found.interval.high)
     )

@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from retx.study.alike import row_estimate
-from retx.study.estimates import Estimate
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
+from retx.study.measures import Found
 from retx.study.openings import Openings, Values, calibrating, targets
-from retx.study.points import Points
-from retx.study.reproduction import computed_values
+from retx.study.reproduction import CALIBRATION, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.rules import judge
 from retx.study.verdicts import Finding
@@ -74,7 +73,7 @@ def held_out(study: Study) -> list[str]:
 def verdicts(
     study: Study,
     measured: Measured,
-    computed: Mapping[str, Estimate | Points],
+    computed: Mapping[str, Found],
     wanted: Sequence[str],
 ) -> dict[str, Finding]:
     """Verdicts on some claims, by their id.
@@ -91,7 +90,8 @@ def verdicts(
                 value = row_estimate(measured, row, case)
                 found[f"{row.id} {case}"] = judge(row.criterion(target), value)
     for claim in study.claims:
-        if claim.id in wanted and (claim.id in searched or claim.measured in computed):
+        known = computed.get(claim.measured) is not None
+        if claim.id in wanted and (claim.id in searched or known):
             found[claim.id] = judge(study.criterion(claim), computed.get(claim.measured))
     return found
 
@@ -122,13 +122,13 @@ def evaluate_held_out(
     """
     known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]
+    searched = calibrating(study) if hasattr(module, FUNCTION) else wanted
     for change, values in set_ups(openings, base):
         there = openings.applied(study, values)
 
         def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
-            computed = computed_values(module, of, "calibration", needed(there, wanted))
-            if hasattr(module, FUNCTION):
-                computed |= computed_values(module, of, FUNCTION, [])
+            computed = computed_values(module, of, CALIBRATION, needed(there, searched))
+            computed |= computed_values(module, of, FUNCTION, needed(there, wanted))
             return verdicts(there, of, computed, wanted)
 
         measured = Measured(

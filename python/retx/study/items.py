@@ -37,16 +37,10 @@ class Item:
     more: Mapping[str, str] = field(default_factory=dict)
     """Further texts by their keys."""
 
-    def shown(self, use: str) -> _Shown:
-        """The item in a text; it is `key`, `value` or `label` without a further word."""
-        made = _Shown(getattr(self, use))
-        named = {"key": self.key, "is": self.value, "label": self.label}
-        vars(made).update(dict(self.more) | named)
-        return made
-
-
-class _Shown(str):
-    """Text of an item, with its key, value and label as attributes."""
+    def text(self, name: str) -> str | None:
+        """The text with a name: `key`, `is`, `label`, or a further one; None if there is none."""
+        own = {"key": self.key, "is": self.value, "label": self.label}
+        return (dict(self.more) | own).get(name)
 
 
 Scope = Mapping[str, Item]
@@ -60,11 +54,15 @@ class Lists:
     known: Mapping[str, Any]
     experiments: Mapping[str, Experiment]
 
-    def items(self, given: Any) -> list[Item]:  # noqa: ANN401
+    def items(self, given: Any, *, within: tuple[str, ...] = ()) -> list[Item]:  # noqa: ANN401
         """Items of a list, given by its name or itself.
 
+        Args:
+            given: The list.
+            within: Names of the lists that are defined by this one.
+
         Raises:
-            StudyError: There is no such list.
+            StudyError: There is no such list, or it is empty, or an item is there twice.
         """
         if isinstance(given, str) and given.startswith(CASES_OF):
             experiment = given.removeprefix(CASES_OF)
@@ -75,10 +73,18 @@ class Lists:
         if isinstance(given, str):
             if given not in self.known:
                 raise StudyError(f"no list {given!r} (there are {', '.join(self.known) or 'none'})")
-            return self.items(self.known[given])
+            if given in within:
+                raise StudyError(f"list {given!r}: is defined by itself")
+            return self.items(self.known[given], within=(*within, given))
+        if not given or not isinstance(given, Mapping | list):
+            raise StudyError(f"{given!r}: expected a list or table with items, or its name")
         if isinstance(given, Mapping):
-            return [_item(str(key), value) for key, value in given.items()]
-        return [_item(_text(value), value) for value in given]
+            found = [_item(str(key), value) for key, value in given.items()]
+        else:
+            found = [_item(_text(value), value) for value in given]
+        if len({item.key for item in found}) < len(found):
+            raise StudyError(f"{given!r}: an item is there twice")
+        return found
 
     def scopes(self, over: Mapping[str, Any], outer: Scope | None = None) -> Iterator[Scope]:
         """All combinations of the items of several lists, in the order of the lists."""
@@ -109,7 +115,7 @@ def in_text(template: str, scope: Scope) -> str:
 
 def in_place(template: str, scope: Scope) -> str:
     """A text for programs, with values."""
-    return _filled(template, scope, "value")
+    return _filled(template, scope, "is")
 
 
 def in_name(template: str, scope: Scope) -> str:
@@ -118,9 +124,11 @@ def in_name(template: str, scope: Scope) -> str:
 
 
 def _filled(template: str, scope: Scope, use: str) -> str:
-    if "{" not in template:
-        return template
-    try:
-        return template.format_map({name: item.shown(use) for name, item in scope.items()})
-    except (KeyError, AttributeError, ValueError, IndexError) as error:
-        raise StudyError(f"{template!r}: {error} (there are {', '.join(scope)})") from None
+    def text(place: re.Match[str]) -> str:
+        name, _, part = place[1].partition(".")
+        found = scope[name].text(part or use) if name in scope else None
+        if found is None:
+            raise StudyError(f"{template!r}: no {place[0]} (there are {', '.join(scope)})")
+        return found
+
+    return re.sub(r"\{([^{}]*)\}", text, template)

@@ -30,11 +30,12 @@ from retx.study.data import (
     Target,
     build,
     check_address,
+    read_file,
     read_toml,
     rounded,
 )
 from retx.study.declared import Declared, declared
-from retx.study.declared_tables import DeclaredTable, declared_tables
+from retx.study.declared_tables import DeclaredTable, Effects, declared_tables
 from retx.study.derived import Derived, derived_quantities
 from retx.study.reasons import check_rows, check_switched
 from retx.study.rules import OF_POINTS, RULES, Criterion
@@ -141,6 +142,34 @@ class Assumption:
 
 
 @dataclass(frozen=True)
+class Cases:
+    """Cases of an experiment, as the file lists them."""
+
+    case: list[Case]
+
+
+@dataclass(frozen=True)
+class Head:
+    """Content of `study.toml`."""
+
+    title: str
+    paper: Paper
+    experiment: dict[str, dict[str, Any]]
+    kicker: str = KICKER
+    """Line above the title."""
+    assumption: list[Assumption] = field(default_factory=list)
+    search: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Content of `claims.toml`."""
+
+    rows: list[Rows] = field(default_factory=list)
+    claim: list[Claim] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Study:
     """Content of the files of a study."""
 
@@ -148,7 +177,6 @@ class Study:
     folder: Path
     title: str
     kicker: str
-    """Line above the title."""
     paper: Paper
     experiments: dict[str, Experiment]
     published: Published
@@ -158,7 +186,7 @@ class Study:
     quantities: dict[str, Derived]
     declared: Declared
     """Named values of the file `values.toml`."""
-    tables: list[DeclaredTable]
+    tables: list[DeclaredTable | Effects]
     searches: dict[str, Search] = field(default_factory=dict)
     set_up_choice: SetUpChoice | None = None
     """Set-up of the runs, where parameters are open."""
@@ -224,44 +252,34 @@ def load(name: str) -> Study:
         StudyError: One of the study's files is invalid.
     """
     folder = find(name)
-    head = read_toml(folder / "study.toml")
-    claims = read_toml(folder / "claims.toml")
+    head, claims = read_file(Head, folder / "study.toml"), read_file(Claims, folder / "claims.toml")
     where = str(folder / "study.toml")
-    for key in ("title", "paper", "experiment"):
-        if key not in head:
-            raise StudyError(f"{where}: lacks `{key}`")
-    unknown = sorted(set(head) - {"title", "kicker", "paper", "experiment", "assumption", "search"})
-    if unknown:
-        raise StudyError(f"{where}: {unknown[0]}: unknown key")
-    experiments = dict(_experiments(head["experiment"], f"{where}: experiment"))
+    experiments = dict(_experiments(head.experiment, f"{where}: experiment"))
+    values = declared(folder, experiments)
     study = Study(
         name=folder.resolve().name,
         folder=folder,
-        title=head["title"],
-        kicker=head.get("kicker", KICKER),
-        paper=build(Paper, head["paper"], f"{where}: paper"),
+        title=head.title,
+        kicker=head.kicker,
+        paper=head.paper,
         experiments=experiments,
         published=_published(folder / "published.toml"),
-        rows=_list(Rows, claims.get("rows", []), f"{folder / 'claims.toml'}: rows"),
-        claims=_list(Claim, claims.get("claim", []), f"{folder / 'claims.toml'}: claim"),
-        assumptions=_list(Assumption, head.get("assumption", []), f"{where}: assumption"),
+        rows=claims.rows,
+        claims=claims.claim,
+        assumptions=head.assumption,
         quantities=derived_quantities(folder),
-        declared=declared(folder, experiments),
-        tables=declared_tables(folder),
+        declared=values,
+        tables=declared_tables(folder, values.lists),
         searches={
             name: build(Search, table | {"name": name}, f"{where}: search.{name}")
-            for name, table in head.get("search", {}).items()
+            for name, table in head.search.items()
         },
     )
     _check(study)
     return study
 
 
-def _list(made: type[Any], values: list[Any], where: str) -> list[Any]:
-    return [build(made, value, f"{where}[{number}]") for number, value in enumerate(values)]
-
-
-def _experiments(tables: dict[str, Any], where: str) -> Iterator[tuple[str, Experiment]]:
+def _experiments(tables: dict[str, dict[str, Any]], where: str) -> Iterator[tuple[str, Experiment]]:
     """The experiments, with the cases that `cases_of` inherits from another experiment."""
     cases: dict[str, dict[str, Case]] = {}
     for name, table in tables.items():
@@ -269,7 +287,7 @@ def _experiments(tables: dict[str, Any], where: str) -> Iterator[tuple[str, Expe
         like = table.pop("cases_of", None)
         if like is not None and like not in cases:
             raise StudyError(f"{here}.cases_of: no experiment {like!r} before this one")
-        own: list[Case] = _list(Case, table.pop("case", []), f"{here}.case")
+        own = build(Cases, {"case": table.pop("case", [])}, here).case
         cases[name] = cases.get(like, {}) | {case.name: case for case in own}
         if not cases[name]:
             raise StudyError(f"{here}: lacks a case")

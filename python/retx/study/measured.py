@@ -144,22 +144,30 @@ class Measured:
         """Result of a function that needs only some points, for which only these points are run.
 
         Args:
-            compute: Function, which is called twice: first to record the points that it requests,
-                then with their results.
+            compute: Function, which is called until all its requests are known: unknown numbers are
+                1 meanwhile, with which it may fail.
             known: Earlier results; new ones are added.
         """
         whole = self._whole()
-        self._runs = asked = RequestedRuns(whole, known)
-        compute(self)
-        missing = known.missing(asked.asked)
-        if missing:
-            keys = {key for key, _ in missing}
-            found = Runs.make(whole.only(keys), None, self.plan.threads, progress=False)
-            for point, quantity in asked.asked:
-                if point in missing:
-                    known.values[point, quantity] = found.values(*point, quantity)
-        self._runs = RequestedRuns(whole, known)
-        return compute(self)
+        while True:
+            self._runs = asked = RequestedRuns(whole, known)
+            failure: StudyError | None = None
+            try:
+                answer = compute(self)
+            except StudyError as error:
+                failure = error
+            missing = known.missing(asked.asked)
+            if missing:
+                found = Runs.make(
+                    whole.only({key for key, _ in missing}), None, self.plan.threads, progress=False
+                )
+                for point, quantity in asked.asked:
+                    if point in missing:
+                        known.values[point, quantity] = found.values(*point, quantity)
+            elif failure:
+                raise failure
+            else:
+                return answer
 
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""

@@ -7,23 +7,24 @@
     means = ["a/x", "a/y"], is = "a / b"             expression of the means (jackknife)
     curve = "loss/reno @ p={x}", x = [0.01, 0.02]    points over an axis; a pair for quotients
     paper = ["fer/2", "attempts"], is = "a * b"      expression of published numbers
+    value = "gain_5"                                 a named value
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
 
 `of` is the quantity, or a list with one for each place; by default that of the experiment. `over`
-with `means` makes each name of the expression a list. `then` changes a result (`100 * (x - 1)`),
-`scale` changes its unit, and `share = true` limits an interval to 0 … 1.
+with `means` makes each name of the expression a list. A number may be changed: `scale` changes its
+unit, `then` is a monotone function (`100 * (x - 1)`), `share = true` limits its interval to 0 … 1,
+and `exact = true` drops the intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import inf, isclose
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from retx.study.arithmetic import arithmetic
-from retx.study.data import StudyError, build
+from retx.study.data import StudyError, build, same
 from retx.study.estimates import (
     Estimate,
     Values,
@@ -31,6 +32,7 @@ from retx.study.estimates import (
     changed,
     estimate,
     of_means,
+    paired,
     paired_difference,
     paired_ratio,
     quotients,
@@ -50,7 +52,24 @@ PICKS: Mapping[str, Picked] = {
     "highest": lambda it: it.mean,
     "furthest": lambda it: abs(it.mean),
 }
-KINDS = ("mean", "ratio", "difference", "runs", "means", "curve", "paper", *PICKS)
+NUMBER = ("scale", "then", "share", "exact")
+"""Keys that change a number."""
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "mean": ("of", *NUMBER),
+    "ratio": ("of", *NUMBER),
+    "difference": ("of", *NUMBER),
+    "runs": ("is", "of", *NUMBER),
+    "means": ("is", "of", "over", *NUMBER),
+    "curve": ("x", "of", "geometric"),
+    "paper": ("is", *NUMBER),
+    "value": NUMBER,
+    **dict.fromkeys(PICKS, ("over", *NUMBER)),
+}
+"""The kinds of measures, and the keys that belong to each."""
+NEEDED = ("is", "x")
+"""Keys without a default, where they belong to the kind."""
+COUNTS = {"mean": (1,), "value": (1,), "ratio": (2,), "difference": (2,), "curve": (1, 2)}
+"""Possible numbers of places; other kinds have as many as there are letters."""
 
 
 @dataclass(frozen=True)
@@ -58,48 +77,86 @@ class Measure:
     """One measure; see the text of this module."""
 
     mean: str = ""
-    ratio: Places = ""
-    difference: Places = ""
+    ratio: list[str] = field(default_factory=list)
+    difference: list[str] = field(default_factory=list)
     runs: Places = ""
     means: Places = ""
     curve: Places = ""
     paper: Places = ""
+    value: str = ""
     lowest: str = ""
     highest: str = ""
     furthest: str = ""
     of: Places = ""
     over: dict[str, Any] = field(default_factory=dict)
-    x: Any = None
+    x: str | list[Any] | dict[str, Any] = ""
     geometric: bool = False
-    text: str = ""
-    """The expression, `is` in the file."""
+    is_: str = ""
     then: str = ""
     scale: float = 1.0
     share: bool = False
     exact: bool = False
-    """True to drop the intervals."""
 
     def __post_init__(self) -> None:
-        given = [kind for kind in KINDS if getattr(self, kind)]
-        if len(given) != 1:
-            raise StudyError(f"exactly one of {', '.join(KINDS)} is needed ({given or 'none'})")
-        if bool(self.text) != bool(self.runs or self.means or self.paper):
-            raise StudyError("`is` is needed with `runs`, `means` and `paper`, and only there")
+        places = self.places
+        counts = COUNTS.get(self.kind, range(1, len(ascii_lowercase) + 1))
+        if len(places) not in counts:
+            wanted = " or ".join(map(str, counts)) if self.kind in COUNTS else "1 to 26"
+            raise StudyError(f"{self.kind}: needs {wanted} places; found {len(places)}")
+        if isinstance(self.of, list) and len(self.of) != len(places):
+            raise StudyError(f"of: one quantity is needed, or {len(places)}; found {len(self.of)}")
+        if self.is_:
+            arithmetic(self.is_, self.letters)
+        if self.then:
+            arithmetic(self.then, "x")
 
     @property
     def kind(self) -> str:
         """Key of what is computed."""
-        return next(kind for kind in KINDS if getattr(self, kind))
+        return next(kind for kind in KEYS if getattr(self, kind))
+
+    @property
+    def places(self) -> list[str]:
+        """Places or names from which the measure is computed."""
+        return listed(getattr(self, self.kind))
+
+    @property
+    def letters(self) -> str:
+        """Names of the places in an expression."""
+        return ascii_lowercase[: len(self.places)]
 
 
-def measure(table: Mapping[str, Any], where: str) -> Measure:
+def listed(places: Places) -> list[str]:
+    """Places as a list, if there is only one, too."""
+    return [places] if isinstance(places, str) else places
+
+
+def measure(table: Mapping[str, Any], where: str, of: Places = "") -> Measure:
     """A measure from a table of a file.
+
+    Args:
+        table: The table.
+        where: File and key.
+        of: Quantity of a measure that names none.
 
     Raises:
         StudyError: A key is wrong.
     """
-    renamed = {"text" if key == "is" else key: value for key, value in table.items()}
-    return build(Measure, renamed, where)
+    given = [kind for kind in KEYS if table.get(kind)]
+    if len(given) != 1:
+        found = ", ".join(given or table) or "none"
+        raise StudyError(f"{where}: exactly one of {', '.join(KEYS)} is needed; found {found}")
+    (kind,) = given
+    known = KEYS[kind]
+    strange = [key for key in table if key not in (kind, *known)]
+    if strange:
+        keys = ", ".join(known)
+        raise StudyError(f"{where}.{strange[0]}: unknown key with `{kind}` (keys there: {keys})")
+    lacking = [key for key in known if key in NEEDED and not table.get(key)]
+    if lacking:
+        raise StudyError(f"{where}: `{kind}` needs `{lacking[0]}`")
+    default = {"of": of} if "of" in known else {}
+    return build(Measure, default | dict(table), where)
 
 
 @dataclass(frozen=True)
@@ -140,12 +197,10 @@ def point(measured: Measured, place: str) -> Point:
 def _matches(value: object, text: str) -> bool:
     if isinstance(value, bool):
         return text == str(value).lower()
-    if isinstance(value, int | float):
-        try:
-            return isclose(value, float(text), rel_tol=1e-9)
-        except ValueError:
-            return False
-    return str(value) == text
+    try:
+        return same(value, float(text) if isinstance(value, int | float) else text)
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -161,17 +216,20 @@ class Measuring:
         """The result of a measure.
 
         Raises:
-            StudyError: A place, a quantity or a name does not exist.
+            StudyError: A place, a quantity or a name does not exist, or a result is no number.
         """
-        found = self._of_kind(what, scope)
-        if not isinstance(found, Estimate):
-            return found
-        if what.scale != 1:
-            found = scaled(found, what.scale)
-            assert found is not None
-        if what.then:
-            function = arithmetic(what.then)
-            found = changed(found, lambda value: function(x=value))
+        try:
+            found = self._of_kind(what, scope)
+            if not isinstance(found, Estimate):
+                return found
+            if what.scale != 1:
+                found = scaled(found, what.scale)
+                assert found is not None
+            if what.then:
+                function = arithmetic(what.then, "x")
+                found = changed(found, lambda value: function(x=value))
+        except ZeroDivisionError as error:
+            raise StudyError(f"{what.then or what.is_!r}: {error}") from None
         if what.share:
             found = as_share(found)
         return Estimate(found.mean) if what.exact else found
@@ -179,26 +237,34 @@ class Measuring:
     def _of_kind(self, what: Measure, scope: Scope) -> Found:
         kind = what.kind
         if kind in PICKS:
-            return self._picked(getattr(what, kind), what.over, PICKS[kind], scope)
+            return self._picked(what, PICKS[kind], scope)
+        if kind == "value":
+            return self.named(in_name(what.value, scope))
         if kind == "mean":
             at = point(self.measured, in_place(what.mean, scope))
-            quantity = in_place(what.of, scope) if isinstance(what.of, str) and what.of else None
-            return self.measured.estimate(at.experiment, at.case, quantity, at=at.at)
+            of = what.of if isinstance(what.of, str) else what.of[0]
+            return self.measured.estimate(
+                at.experiment, at.case, in_place(of, scope) or None, at=at.at
+            )
         if kind == "curve":
             return self._curve(what, scope)
         if kind == "means":
             return self._of_means(what, scope)
         if kind == "paper":
-            numbers = [self._published(in_place(name, scope)) for name in _listed(what.paper)]
-            given = dict(zip(ascii_lowercase, numbers, strict=False))
-            return Estimate(arithmetic(what.text)(**given))
-        series = self._series(getattr(what, kind), what.of, scope)
+            numbers = [self.published(in_place(name, scope)) for name in what.places]
+            given = dict(zip(what.letters, numbers, strict=True))
+            return Estimate(arithmetic(what.is_, what.letters)(**given))
+        series = self._series(what, scope)
         if kind == "runs":
-            return estimate(_each(what.text, series))
+            return estimate(_each(what, series))
         return (paired_ratio if kind == "ratio" else paired_difference)(*series)
 
-    def _published(self, name: str) -> float:
-        """A number of the paper: `NUMBER`, or `SERIES/CASE`."""
+    def published(self, name: str) -> float:
+        """A number of the paper: `NUMBER`, or `SERIES/CASE`.
+
+        Raises:
+            StudyError: The paper has no such number.
+        """
         published = self.measured.study.published
         series, _, case = name.partition("/")
         try:
@@ -208,12 +274,11 @@ class Measuring:
         except KeyError:
             raise StudyError(f"published.toml has no {name!r}") from None
 
-    def _series(self, places: Places, of: Places, scope: Scope) -> list[Values]:
-        """A quantity of each run at each of several places."""
-        each = _listed(places)
-        quantities = [of] * len(each) if isinstance(of, str) else of
+    def _series(self, what: Measure, scope: Scope) -> list[Values]:
+        """A quantity of each run at each place."""
+        quantities = [what.of] * len(what.places) if isinstance(what.of, str) else what.of
         found = []
-        for place, quantity in zip(each, quantities, strict=True):
+        for place, quantity in zip(what.places, quantities, strict=True):
             at = point(self.measured, in_place(place, scope))
             wanted = quantity or self.measured.study.experiments[at.experiment].quantity
             values = self.measured.values(at.experiment, at.case, in_place(wanted, scope), at=at.at)
@@ -221,53 +286,42 @@ class Measuring:
         return found
 
     def _of_means(self, what: Measure, scope: Scope) -> Estimate | None:
-        function = arithmetic(what.text)
-        inner = list(self.lists.scopes(what.over, scope))
-        each = [self._series(what.means, what.of, one) for one in inner]
-        names = ascii_lowercase[: len(each[0])]
+        function, names = arithmetic(what.is_, what.letters), what.letters
+        each = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
 
         def whole(*means: float) -> float:
             # Means come place by place for each inner scope.
             parts = {name: list(means[n :: len(names)]) for n, name in enumerate(names)}
-            try:
-                return function(**(parts if what.over else {it: parts[it][0] for it in parts}))
-            except ZeroDivisionError:
-                return inf
+            return function(**(parts if what.over else {it: parts[it][0] for it in parts}))
 
-        series = [one for some in each for one in some]
-        most = max(map(len, series))
-        # A deterministic series is combined with any number of runs.
-        alike = [one[:1] if len(one) < most and len(set(one)) == 1 else one for one in series]
-        return of_means(whole, *alike)
+        return of_means(whole, *(one for some in each for one in some))
 
     def _curve(self, what: Measure, scope: Scope) -> Points:
-        runs: dict[str, Sequence[float | None]] = {}
+        runs: dict[str, Values] = {}
         for inner in self.lists.scopes({"x": what.x}, scope):
-            series = self._series(what.curve, what.of, inner)
-            runs[inner["x"].key] = series[0] if len(series) == 1 else quotients(*series)
+            above, *below = self._series(what, inner)
+            runs[inner["x"].key] = quotients(above, *below) if below else above
         return Points(runs, what.geometric)
 
-    def _picked(
-        self, name: str, over: Mapping[str, Any], size: Picked, scope: Scope
-    ) -> Estimate | None:
-        among = [self.named(in_name(name, inner)) for inner in self.lists.scopes(over, scope)]
-        return max((it for it in among if isinstance(it, Estimate)), key=size, default=None)
+    def _picked(self, what: Measure, size: Picked, scope: Scope) -> Estimate | None:
+        (template,) = what.places
+        among = []
+        for inner in self.lists.scopes(what.over, scope):
+            found = self.named(in_name(template, inner))
+            if isinstance(found, Points):
+                raise StudyError(f"{in_name(template, inner)!r} is a curve, not a number")
+            among.append(found)
+        return max((it for it in among if it is not None), key=size, default=None)
 
 
-def _listed(places: Places) -> list[str]:
-    return [places] if isinstance(places, str) else places
-
-
-def _each(text: str, series: list[Values]) -> Values:
+def _each(what: Measure, series: list[Values]) -> Values:
     """An expression of the values of each run; None where one is missing or a divisor is zero."""
-    function = arithmetic(text)
-    longest = max(map(len, series))
-    full = [list(one) * longest if len(one) == 1 else one for one in series]
+    function = arithmetic(what.is_, what.letters)
     found: Values = []
-    for row in zip(*full, strict=False):
+    for row in paired(*series):
         try:
-            numbers = dict(zip(ascii_lowercase, row, strict=False))
-            found.append(None if None in row else function(**numbers))
+            numbers = dict(zip(what.letters, row or (), strict=False))
+            found.append(function(**numbers) if row else None)
         except ZeroDivisionError:
             found.append(None)
     return found

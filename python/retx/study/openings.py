@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, isclose, log
 from pathlib import Path
 from typing import Any
 
 from retx.files.regular import read_regular
-from retx.study.data import StudyError, build, read_toml
+from retx.study.data import StudyError, read_file, read_toml
 from retx.study.library import FORMS, Study
 
 FILE = "open.toml"
@@ -34,7 +34,7 @@ class Opening:
     name: str
     asks: str
     """Question that the paper leaves open."""
-    into: list[str]
+    in_: list[str]
     """Scenarios, experiments, cases (`EXPERIMENT/CASE`) or searches in which the parameter is
     set."""
     sets: dict[str, Any] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Opening:
             for it in self.also
         ]
         each = [(it["in"], dict(it["sets"])) for it in chosen.get("at", [])]
-        return [(self.into, here), *others, *each]
+        return [(self.in_, here), *others, *each]
 
 
 def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
@@ -151,6 +151,24 @@ class Budget:
     """Trials that Optuna's sampler proposes."""
     climb: int = 0
     """Number of rounds over single changes of the best trial, and of the one with most claims."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Extent of a search, by form of the study."""
+
+    quick: Budget
+    full: Budget
+    draws: list[int] = field(default_factory=lambda: [2])
+
+
+@dataclass(frozen=True)
+class File:
+    """Content of the file."""
+
+    search: Searched
+    open_: list[Opening] = field(default_factory=list)
+    fact: list[Fact] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -211,33 +229,16 @@ def load_openings(study: Study) -> Openings:
         StudyError: The file is invalid, or has too many parameters for the number of claims.
     """
     path = study.folder / FILE
-    tables = read_toml(path)
-    unknown = sorted(set(tables) - {"open", "fact", "search"})
-    if unknown:
-        raise StudyError(f"{path}: {unknown[0]}: unknown key")
+    file = read_file(File, path)
     parameters: dict[str, Opening] = {}
-    for it in _parameters(path, tables):
+    for it in file.open_:
         if it.name in parameters:
             raise StudyError(f"{path}: {it.name}: is defined twice")
         parameters[it.name] = it
-    search = dict(tables.get("search", {}))
-    draws = tuple(search.pop("draws", [2]))
-    if set(search) != set(FORMS):
-        raise StudyError(f"{path}: search: needs {' and '.join(FORMS)}")
-    facts = [
-        build(Fact, it, f"{path}: fact[{number}]")
-        for number, it in enumerate(tables.get("fact", []))
-    ]
-    budgets = {form: build(Budget, search[form], f"{path}: search.{form}") for form in FORMS}
-    made = Openings(parameters, facts, budgets, draws)
+    budgets = {form: getattr(file.search, form) for form in FORMS}
+    made = Openings(parameters, file.fact, budgets, tuple(file.search.draws))
     _check(study, made, path)
     return made
-
-
-def _parameters(path: Path, tables: dict[str, Any]) -> Iterator[Opening]:
-    for number, table in enumerate(tables.get("open", [])):
-        renamed = {("into" if key == "in" else key): value for key, value in table.items()}
-        yield build(Opening, renamed, f"{path}: open[{number}]")
 
 
 def _check(study: Study, made: Openings, path: Path) -> None:
@@ -298,10 +299,15 @@ def targets(study: Study) -> dict[str, float]:
     return found
 
 
-def digest(study: Study) -> str:
-    """Digest of the open parameters and of the claims that a search uses."""
-    text = read_regular(study.folder / FILE)
-    given = json.dumps([text, calibrating(study)])
+def digest(study: Study, *definitions: str) -> str:
+    """Digest of the open parameters, of the claims that a search uses, and of further files.
+
+    A frozen set-up is kept if only definitions of values change: it answers the same question, as
+    after a change of a scenario or of figures.py, and each report judges it anew. Trials are not
+    continued then, since they would be compared with trials of other values.
+    """
+    texts = [read_regular(path) for it in definitions if (path := study.folder / it).is_file()]
+    given = json.dumps([read_regular(study.folder / FILE), calibrating(study), *texts])
     return hashlib.sha256(given.encode()).hexdigest()[:DIGEST_DIGITS]
 
 

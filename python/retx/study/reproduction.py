@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,14 +25,18 @@ from retx.study.estimates import Estimate, exact
 from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
+from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
-from retx.study.points import Points
+from retx.study.points import Named, Points
 from retx.study.reasons import labels, of_case
 from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
+
+CALIBRATION = "calibration"
+"""Name of the function of a study that computes the values of a trial from single points."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Report:
 class Computed:
     """Values, tables and figures that functions of the study compute from the runs."""
 
-    values: dict[str, Estimate | Points]
+    values: dict[str, Found]
+    """None for a value that no run has."""
     tables: dict[str, Table]
     figures: dict[str, Figure]
 
@@ -130,12 +135,13 @@ def finish(begun: Begun) -> Report:
     measured.run_all(folder / RUNS)
     with report_directory(folder) as directory:
         computed = _compute(module, measured)
-        writer = Writer(measured, computed.values)
+        known = {name: it for name, it in computed.values.items() if it is not None}
+        writer = Writer(measured, known)
         rows, tables = _judge_rows(measured, writer)
         tables |= computed.tables
         claims = [_judge(claim, measured, computed.values, writer) for claim in study.claims]
         report = Report(study, plan, folder, tables, rows, claims)
-        page = writer.page(report, drawn(computed.figures, plan.threads or os.cpu_count() or 1))
+        page = writer.page(report, drawn(computed.figures, plan.threads))
         _write(directory, report, page, measured)
     return report
 
@@ -169,38 +175,49 @@ def computed_values(
     measured: Measured,
     function: str = "values",
     names: Iterable[str] | None = None,
-) -> dict[str, Estimate | Points]:
-    """Named values: from `function` of a study's figures.py, and those that it declares.
+) -> dict[str, Found]:
+    """Named values, None for those that no run has: those that a study declares, and of figures.py.
 
     Args:
-        module: Functions of the study; its function `values` is called if `function` is missing
-            and no value is declared.
+        module: Functions of the study. If `calibration` does not return a needed value that is not
+            declared, the function `values` is called, too.
         measured: Results of the runs.
-        function: The function.
+        function: The function of figures.py, which may be missing.
         names: Needed values; the other declared ones are left out.
+
+    Raises:
+        StudyError: A declared value is wrong, or a function returns it, too.
     """
     declared = measured.study.declared
-    compute = getattr(module, function, None)
-    if compute is None and not declared:
-        compute = module.values
-    found = dict(compute(measured)) if compute else {}
-    wanted = None if names is None else [name for name in names if name in declared.values]
-    found |= declared.computed(measured, wanted)
+    wanted = list(declared.values) if names is None else [name for name in names if name]
+    found = _returned(module, function, measured)
+    if function == CALIBRATION and not found.keys() | declared.values.keys() >= {*wanted}:
+        found = _returned(module, "values", measured) | found
+    twice = sorted(found.keys() & declared.values.keys())
+    if twice:
+        where = f"{measured.study.folder / 'figures.py'}: {function}"
+        raise StudyError(f"{where}: {twice[0]!r} is declared in {declared.path.name}, too")
+    return found | declared.computed(measured, [it for it in wanted if it in declared.values])
+
+
+def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str, Found]:
+    """Values that a function of a study returns; none if there is no such function."""
+    named: Named = getattr(module, function, lambda _: {})(measured)
     return {
-        name: value if isinstance(value, Estimate | Points) else exact(value)
-        for name, value in found.items()
-        if value is not None
+        name: it if it is None or isinstance(it, Estimate | Points) else exact(it)
+        for name, it in named.items()
     }
 
 
 def _compute(module: ModuleType, measured: Measured) -> Computed:
     values = computed_values(module, measured)
+    tables: dict[str, Table] = {}
     own = module.tables(measured) if hasattr(module, "tables") else []
-    return Computed(
-        values,
-        {table.id: table for table in [*filled_tables(measured, values), *own]},
-        {figure.id: figure for figure in module.figures(measured)},
-    )
+    for table in [*filled_tables(measured, values), *own]:
+        if table.id in tables:
+            raise StudyError(f"{measured.study.folder}: a table {table.id!r} is there twice")
+        tables[table.id] = table
+    return Computed(values, tables, {figure.id: figure for figure in module.figures(measured)})
 
 
 def _judge_rows(
@@ -245,9 +262,7 @@ def _judge_rows(
     return judged, tables
 
 
-def _judge(
-    claim: Claim, measured: Measured, values: dict[str, Estimate | Points], writer: Writer
-) -> Judged:
+def _judge(claim: Claim, measured: Measured, values: dict[str, Found], writer: Writer) -> Judged:
     if claim.measured and claim.measured not in values:
         raise StudyError(f"claims.toml: {claim.id}: there is no value {claim.measured!r}")
     criterion = measured.study.criterion(claim)
@@ -352,7 +367,7 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
                 "id": line.id,
                 "verdict": line.verdict.value,
                 "published": line.published,
-                "measured": line.measured.mean if line.measured else None,
+                "measured": _finite(line.measured.mean) if line.measured else None,
                 "interval": _ends(line.measured),
                 "runs": line.measured.n if line.measured else 0,
                 "unit": line.unit,
@@ -369,5 +384,12 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
     }
 
 
-def _ends(found: Estimate | None) -> list[float] | None:
-    return [found.interval.low, found.interval.high] if found and found.interval else None
+def _ends(found: Estimate | None) -> list[float | None] | None:
+    if not found or not found.interval:
+        return None
+    return [_finite(found.interval.low), _finite(found.interval.high)]
+
+
+def _finite(value: float) -> float | None:
+    """A number that JSON can say."""
+    return value if isfinite(value) else None

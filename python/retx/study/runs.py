@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,12 @@ import polars as pl
 
 from retx._native import ScenarioError
 from retx.running.progress import Progress
-from retx.study.data import StudyError
-from retx.study.derived import Derived
+from retx.study.data import StudyError, same
+from retx.study.derived import FILE, Derived, with_floats
 from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive, Function
 from retx.sweeps.grid import CASE, Case, Grid
-from retx.sweeps.plan import KEY_DIGITS, Plan, Prepared, Recording, Wanted, prepare
+from retx.sweeps.plan import KEY_DIGITS, TABLES, Plan, Prepared, Recording, Wanted, prepare
 from retx.sweeps.result import Reader, Sweep
 from retx.sweeps.running import run_study
 
@@ -110,7 +109,7 @@ class Whole:
         found = {
             plan.keys[index]
             for index, point in enumerate(plan.grid.points)
-            if all(_same(point[place], value) for place, value in places)
+            if all(same(point[place], value) for place, value in places)
         }
         if len(found) != 1:
             said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
@@ -171,9 +170,11 @@ class Runs:
     def __init__(self, whole: Whole, read: Reader) -> None:
         self._whole = whole
         self._read = cache(read)
+        self._floats = cache(self._read_floats)
         self._sweeps: dict[str, Sweep] = {}
         self._series: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {}
         self._derived: dict[str, dict[str, dict[int, float]]] = {}
+        self._axes: dict[str, dict[str, list[Any]]] = {}
 
     @classmethod
     def make(cls, whole: Whole, out: Path | None, threads: int | None, progress: Progress) -> Runs:
@@ -224,20 +225,32 @@ class Runs:
         return None
 
     def _derived_values(self, key: str, count: int, quantity: str) -> Values:
+        """Values of a quantity of quantities.toml; a table that is kept may have no rows."""
         how = self._whole.quantities[quantity]
+        if how.from_ in TABLES and how.from_ not in self._whole.prepared.recordings[key].keep:
+            raise StudyError(f"{FILE}: {quantity}: {how.from_} are not among the kept `tables`")
         if quantity not in self._derived:
-            table = self._read(how.from_)
-            self._derived[quantity] = {} if table is None else how.by_point(table)
+            table = self._floats(how.from_)
+            try:
+                self._derived[quantity] = {} if table is None else how.by_point(table)
+            except StudyError as error:
+                raise StudyError(f"{FILE}: {quantity}: {error}") from None
         return how.in_order(self._derived[quantity].get(key, {}), count)
+
+    def _read_floats(self, name: str) -> pl.DataFrame | None:
+        table = self._read(name)
+        return None if table is None else with_floats(table)
 
     def axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""
-        grid = self._whole.plans[experiment].grid
-        return {
-            key: list({repr(point[place]): point[place] for point in grid.points}.values())
-            for place, key in enumerate(grid.keys)
-            if key != CASE
-        }
+        if experiment not in self._axes:
+            grid = self._whole.plans[experiment].grid
+            self._axes[experiment] = {
+                key: list({repr(point[place]): point[place] for point in grid.points}.values())
+                for place, key in enumerate(grid.keys)
+                if key != CASE
+            }
+        return self._axes[experiment]
 
     def _parts(self, table: str, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]:
         """A table, split by point and name."""
@@ -266,13 +279,6 @@ def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str,
             for cut in range(1, len(words))
         ]
     return []
-
-
-def _same(there: object, wanted: object) -> bool:
-    """True if two values agree to nine digits, the precision of the values of a range."""
-    if isinstance(there, float) and isinstance(wanted, int | float):
-        return isclose(there, wanted, rel_tol=1e-8)
-    return there == wanted
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from math import ceil, exp
+from math import ceil, exp, isfinite
 
 from retx.study.estimates import Estimate, Interval
 
@@ -189,7 +189,8 @@ def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
     ends = measured.interval
     side = measured.mean - ends.low if bound < measured.mean else ends.high - measured.mean
     # The width of the interval is inversely proportional to the square root of the number of runs.
-    return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if distance > 0 else None)
+    known = distance > 0 and isfinite(side)
+    return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if known else None)
 
 
 def across(interval: Interval, bound: float) -> bool:
