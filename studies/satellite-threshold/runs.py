@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log10
+from operator import truediv
 
 from retx.study import Estimate, Measured, Values, as_share, of_means
 
@@ -15,7 +16,7 @@ RATES = (1e-5, 1e-6, 1e-7)
 """Bit error rates of the paper."""
 COUNTS = (1, 2, 3)
 SEGMENT_BYTES = 960
-SHARES = ("right", "taken", "jain")
+SHARES = ("taken", "jain")
 """Quantities with values up to 1, which are missing in runs without such losses."""
 
 Place = str | float | int
@@ -67,7 +68,7 @@ def mean_of(value: Estimate | None) -> float:
 
 def ratio(above: Values, below: Values) -> Estimate | None:
     """Ratio of two means, as shown by curves of means."""
-    return of_means(lambda one, other: one / other if other else float("inf"), above, below)
+    return of_means(truediv, above, below)
 
 
 def level(far: Values, near: Values, none: Values) -> Estimate | None:
