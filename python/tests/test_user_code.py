@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,11 +279,20 @@ def test_an_exception_stops_the_run_with_the_users_traceback(cli: Cli, mine: Pat
     assert list((mine.parent / "cwd").iterdir()) == []
 
 
-@pytest.mark.parametrize("many", [[], ["--replications", "3"]], ids=["one", "many"])
+INTERRUPTED = {
+    "one": ["run", "--out", "o"],
+    "many": ["run", "--out", "o", "--replications", "3"],
+    "why": ["why"],
+    "sweep": ["sweep", "--out", "o", "--replications", "3"],
+}
+
+
+@pytest.mark.parametrize("command", INTERRUPTED)
 @pytest.mark.parametrize("body", ["while True: pass", "time.sleep(0.2)"], ids=["stuck", "slow"])
 def test_code_that_does_not_return_can_be_interrupted(
-    mine: Path, many: list[str], body: str
+    mine: Path, command: str, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(mine.parent)
     begun = mine.parent / "begun"
     written(
         mine,
@@ -299,7 +309,7 @@ class Slow(Reno):
     )
     chosen = ("--set", "tcp.mine.congestion_control.class=Slow")
     run = subprocess.Popen(
-        [sys.executable, "-m", "retx", "run", mine, "--out", mine.parent / "o", *many, *chosen],
+        [sys.executable, "-m", "retx", *INTERRUPTED[command], mine, *chosen],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -309,6 +319,11 @@ class Slow(Reno):
         assert run.poll() is None
     run.send_signal(signal.SIGINT)
     output, errors = run.communicate(timeout=30)
+    if command == "sweep":
+        # The sweep can be resumed.
+        shutil.rmtree("o")
+        hint, errors = errors.split("\n", 1)
+        assert hint.startswith("0 of 3 runs are in o; go on with: ")
     assert (run.returncode, output, errors) == (130, "", "interrupted\n")
     assert {path.name for path in mine.parent.iterdir()} == {"begun", "mine.toml", "reno.py"}
 

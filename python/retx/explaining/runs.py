@@ -10,9 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
 from queue import Empty, SimpleQueue
+from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.running.progress import GRACE_S, interrupt_user_code
 from retx.running.run import run_parsed
 from retx.scenarios.parsed import Parsed, parsed_scenario
 from retx.scenarios.source import Scenario
@@ -122,6 +124,18 @@ class Runs:
         running: dict[Future[str], int] = {}
         finished: SimpleQueue[Future[str]] = SimpleQueue()
         begun, spent = 0, self.packets
+        workers: set[Thread] = set()
+
+        def run(parsed: Parsed, draw: int) -> str:
+            workers.add(current_thread())
+            try:
+                raw = _native.run(
+                    parsed.scenario, control, replication=draw, tables=False, segments=False
+                )
+                return raw.summary()
+            finally:
+                workers.discard(current_thread())
+
         with ThreadPoolExecutor(self._threads) as pool:
             try:
                 while True:
@@ -129,7 +143,7 @@ class Runs:
                         if not self._may_start(begun, costs, spent, limit):
                             break
                         parsed, draw = jobs[begun]
-                        future = pool.submit(_run, parsed, control, draw)
+                        future = pool.submit(run, parsed, draw)
                         running[future] = begun
                         future.add_done_callback(finished.put)
                         begun += 1
@@ -152,6 +166,7 @@ class Runs:
                         return
             finally:
                 control.cancel()
+                _wait_for_end(workers)
 
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
         """True if the budget permits a further job.
@@ -176,6 +191,19 @@ class Runs:
         return summary
 
 
-def _run(parsed: Parsed, control: _native.Control, draw: int) -> str:
-    raw = _native.run(parsed.scenario, control, replication=draw, tables=False, segments=False)
-    return raw.summary()
+def _wait_for_end(workers: set[Thread]) -> None:
+    """Waits until cancelled runs have ended; interrupts user code that does not return.
+
+    Args:
+        workers: Threads with a run. Each leaves this set at the end of its run.
+    """
+    interrupt_at = time.monotonic() + GRACE_S
+    while workers:
+        try:
+            time.sleep(TICK_S / 10)
+        except KeyboardInterrupt:
+            # If Python ended now, threads that run user code would crash.
+            interrupt_at = 0.0
+        if time.monotonic() >= interrupt_at:
+            interrupt_user_code(list(workers))
+            interrupt_at = time.monotonic() + GRACE_S

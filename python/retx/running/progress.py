@@ -84,7 +84,7 @@ class Background(Generic[T]):
         if self._begun.wait(GRACE_S):
             self._worker.join(LEAVE_S if leave else GRACE_S)
         while self._worker.is_alive():
-            if not interrupt_user_code(self._worker) and leave:
+            if not interrupt_user_code([self._worker]) and leave:
                 break
             self._worker.join(GRACE_S)
 
@@ -143,12 +143,18 @@ def all_done(pool: Executor, work: Callable[[S], T], items: Iterable[S]) -> list
         raise
 
 
-def interrupt_user_code(worker: Thread) -> bool:
-    """Raises KeyboardInterrupt in the thread that runs user code, if there is one."""
+def interrupt_user_code(workers: Iterable[Thread] = ()) -> bool:
+    """Raises KeyboardInterrupt in the threads that run user code; true if there are any.
+
+    Args:
+        workers: Threads of Python that may run user code; the others are threads of the simulation.
+    """
     import ctypes
 
     interrupted = False
-    known = {thread.ident for thread in threading.enumerate()} - {worker.ident}
+    # Python creates a dummy for a thread of the simulation whose user code asks for its thread.
+    everyone = [it for it in threading.enumerate() if not isinstance(it, threading._DummyThread)]
+    known = {it.ident for it in everyone} - {it.ident for it in workers}
     for ident, frame in sys._current_frames().items():
         # Threads of the simulation are unknown to `threading`. If such a thread is inside a
         # function of retx, it does not run user code.

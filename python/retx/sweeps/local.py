@@ -60,5 +60,5 @@ class Local:
         closer.start()
         closer.join(GRACE_S)
         while closer.is_alive():
-            interrupt_user_code(closer)
+            interrupt_user_code()
             closer.join(GRACE_S)
