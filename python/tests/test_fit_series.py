@@ -249,3 +249,13 @@ def test_fits_of_lists_that_do_not_belong_together_are_refused():
         fit_losses([0.0, 1.0], [0.0])
     with pytest.raises(UsageError, match="there is no model x"):
         fit_losses([0.0, 1.0], [0.0, 1.0], laws=["x"])
+
+
+def test_few_losses_are_simulated_as_independent():
+    """Two lost pairs suggest bursts, but with five losses in all these may be chance."""
+    times = np.repeat(np.arange(12.0), 2) + np.tile([0.0, 1e-5], 12)
+    lost = np.zeros(24)
+    lost[[0, 4, 5, 14, 15]] = 1.0
+    found = fit_losses(times, lost)
+    assert found.chosen is None
+    assert found.used["name"] == "bernoulli"

@@ -250,7 +250,9 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     }
     if !is_limit {
         let why = "it was never seen full: losses were no more frequent when most waited";
-        let bytes = Estimate { low: Some(most), ..Estimate::unknown(why) };
+        // Delays that are not due to the queue may make `most` too large.
+        let low = most_in_flight(trace).map_or(most, |in_flight| most.min(in_flight));
+        let bytes = Estimate { low: Some(low), ..Estimate::unknown(why) };
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
         return (queue, vec![0.0; trace.copies.len()]);
     }
@@ -259,6 +261,27 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     let is_told = full.0 >= elsewhere.0 || matches!(outcome, Outcome::Independent);
     let kind = if is_told { Kind::TailDrop } else { Kind::Unknown };
     full_queue(trace, &waiting, split, kind)
+}
+
+/// Maximum number of bytes on the wire that were in flight when a segment was sent; none if the
+/// times of sending are unknown.
+fn most_in_flight(trace: &FlowTrace) -> Option<f64> {
+    let mut deliveries = trace.deliveries.iter().peekable();
+    let mut delivered = 0;
+    let mut in_flight = 0_u64;
+    let mut most = None;
+    for copy in &trace.copies {
+        in_flight += u64::from(copy.wire_bytes);
+        let Some(sent) = copy.sent_ns else { continue };
+        while let Some(delivery) = deliveries.next_if(|it| it.time_ns <= sent) {
+            while delivered <= delivery.newest && delivered < trace.copies.len() {
+                in_flight = in_flight.saturating_sub(u64::from(trace.copies[delivered].wire_bytes));
+                delivered += 1;
+            }
+        }
+        most = most.max(Some(in_flight));
+    }
+    most.map(|bytes| bytes as f64)
 }
 
 /// Queue that was full, at the lengths of this split.

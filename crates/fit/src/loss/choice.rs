@@ -30,7 +30,8 @@ const SPECIAL_CASES: [(&str, &[&str]); 3] = [
 /// Minimum expected number of visits to each state of a chain; a chain with fewer is not a
 /// candidate.
 const VISITS_LEAST: f64 = 4.0;
-/// Minimum number of losses for the choice of a model; with fewer, no model is chosen.
+/// Minimum number of losses for the choice of a model. With fewer, no model is chosen, and each
+/// model whose BIC is less than [`UNDECIDED_APART`] above the best one is a contender.
 const LOSSES_LEAST: f64 = 10.0;
 /// If a larger share of the fates is uncertain, a warning says that the tests are weak.
 const SOFT_MUCH: f64 = 0.05;
@@ -64,15 +65,18 @@ pub fn choose_model(
     series: &Series,
     (tested, changes): (&TestResults, &[ChangePoint]),
 ) -> ModelChoice {
-    let near = fitted
-        .iter()
-        .filter(|(it, refused)| refused.is_none() && is_near(&fitted[best].0, it, series.known));
+    let lost = series.loss_rate * series.known as f64;
+    let best_one = &fitted[best].0;
+    let is_contender = |it: &Fitted| {
+        is_near(best_one, it, series.known)
+            || (lost < LOSSES_LEAST && it.bic - best_one.bic < UNDECIDED_APART)
+    };
+    let near = fitted.iter().filter(|(it, refused)| refused.is_none() && is_contender(it));
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
     // The simplest model comes first. Among equally simple models, those in continuous time come
     // first, because losses depend more often on time than on the number of packets.
     contenders.sort_by_key(|it| it.law.parameters().len());
     let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
-    let lost = series.loss_rate * series.known as f64;
     let reason = if lost < LOSSES_LEAST {
         Some(format!(
             "{lost:.0} losses among {} packets are too few to tell models apart",

@@ -15,7 +15,7 @@ import numpy as np
 from retx import _native
 from retx.errors import UsageError
 from retx.fitting.captures.estimates import LOST
-from retx.fitting.captures.policing import Policing, policing
+from retx.fitting.captures.policing import Policing, departures, policing
 from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
@@ -62,6 +62,10 @@ class CaptureFit:
             return None
         times = np.array(copies["times_s"])[reaches]
         sizes = np.array(copies["sizes_bytes"], dtype=float)[reaches]
+        link_bit_s = self.path["rate_bit_s"]["value"]
+        if link_bit_s is not None:
+            # A channel sees packets as the bottleneck sends them, which spreads bursts over time.
+            times = departures(times, sizes, link_bit_s)
         return fit_losses(times, by_channel, sizes)
 
     @property

@@ -83,7 +83,7 @@ def policing(path: Mapping[str, Any]) -> Policing | None:
     if np.count_nonzero(is_lost) < LEAST_LOST:
         return None
     sizes = np.array(copies["sizes_bytes"][:MOST_COPIES], dtype=float)
-    times = _departures(np.array(copies["times_s"][:MOST_COPIES]), sizes, link_bit_s)
+    times = departures(np.array(copies["times_s"][:MOST_COPIES]), sizes, link_bit_s)
     best = _best(times, sizes, is_lost)
     if best.score < LEAST_SCORE or best.rate_bit_s > BELOW_LINK * link_bit_s:
         return None
@@ -91,7 +91,7 @@ def policing(path: Mapping[str, Any]) -> Policing | None:
     return best if rtts[len(rtts) // 2] - base_s <= MOST_WAIT * drains_s else None
 
 
-def _departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN401
+def departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN401
     """Times at which packets would leave a lossless link; its rate spreads bursts over time."""
     left = np.empty_like(times)
     free = -np.inf

@@ -1,4 +1,5 @@
 use super::*;
+use crate::measure::copies::Delivery;
 
 const WIRE: u32 = 1_538;
 
@@ -68,4 +69,33 @@ fn a_long_queue_beside_random_losses_is_no_interruption() {
         (0..100_u32).map(|it| (f64::from(it.min(longest)), it == 60)).collect()
     });
     assert!(interrupted_rounds(&trace, &waiting).is_empty());
+}
+
+/// Ten segments are sent in succession; the first five are delivered before the last five are sent.
+#[test]
+fn what_is_in_flight_bounds_the_queue_from_below() {
+    let (mut trace, _) = trace(|_| Vec::new());
+    assert_eq!(most_in_flight(&trace), None);
+    for time_ns in 0..10 {
+        let sent_ns = Some(time_ns);
+        let copy = SegmentCopy {
+            sent_ns,
+            time_ns,
+            start: 1,
+            wire_bytes: WIRE,
+            delay_ns: None,
+            lost: None,
+        };
+        trace.copies.push(copy);
+    }
+    assert_eq!(most_in_flight(&trace), Some(10.0 * f64::from(WIRE)));
+    trace.deliveries.push(Delivery {
+        time_ns: 5,
+        wire_bytes: 5 * u64::from(WIRE),
+        newest: 4,
+        segments: 5,
+        is_consecutive: true,
+        is_plain: true,
+    });
+    assert_eq!(most_in_flight(&trace), Some(5.0 * f64::from(WIRE)));
 }
