@@ -121,6 +121,21 @@ fn a_server_that_thinks() {
     assert!(found.evidence.contains(&format!("2 times, {pause:.3} s in all")), "{found:?}");
 }
 
+/// The connection stays open for 10 s after the only response; then the client sends data that get
+/// no response. The pause is not part of the flow's life.
+#[test]
+fn a_pause_after_the_last_response_is_none() {
+    let mut script = Script::open(false);
+    script.packet(100, false, (1, 1), (50, 24));
+    script.data(140, 0);
+    script.data(140, 1);
+    script.ack(180, 2);
+    script.packet(10_180, false, (51, 1 + 2 * SEGMENT), (50, 24));
+    script.packet(10_220, true, (1 + 2 * SEGMENT, 101), (0, 16));
+    let flow = script.flow();
+    assert!(named(&flow, "no_request").is_none(), "{:?}", flow.patterns);
+}
+
 /// The queue marks, the receiver echoes, and the sender says that it has reduced its window.
 fn marked(ecn: bool) -> Flow {
     let mut script = opened(&PLAIN, &PLAIN, ecn);

@@ -49,6 +49,9 @@ pub struct Pauses {
     /// Time and frame of an unanswered request, if any. A request consists of data that the other
     /// end sends while all data are acknowledged.
     request: Option<(i64, u64)>,
+    /// Length of the client's pause before that request, and the frame with which it began. The
+    /// pause counts only if the sender responds: otherwise it lies after the flow's life.
+    before_request: Option<(i64, u64)>,
     windows: Total,
     answers: Total,
     requests: Total,
@@ -90,7 +93,7 @@ impl Pauses {
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {
-                self.requests.add(it.time_ns - since_ns, packet);
+                self.before_request = Some((it.time_ns - since_ns, packet));
             }
             // The time that request and response take between the capture and the server is not
             // part of the server's pause.
@@ -105,6 +108,9 @@ impl Pauses {
     /// Handles data of the sender, which end its pause.
     pub fn on_data(&mut self, sent: &SentPacket) {
         self.idle = None;
+        if let Some((ns, packet)) = self.before_request.take() {
+            self.requests.add(ns, packet);
+        }
         if let Some((since_ns, packet)) = self.request.take().filter(|_| !sent.is_retransmission) {
             self.answers.add((sent.time_ns - since_ns).max(0), packet);
         }
