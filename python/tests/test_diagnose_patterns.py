@@ -38,6 +38,23 @@ def names(flow: Mapping[str, Any]) -> list[str]:
     return [pattern["name"] for pattern in flow["patterns"]]
 
 
+def test_a_timeout_during_a_recovery_has_its_cause(tmp_path: Path) -> None:
+    """Without SACK, the timer expires before many losses of a queue are repaired."""
+    queue = {"discipline": "droptail", "packets": 60}
+    result, flow = diagnosed(
+        tmp_path / "a.pcapng",
+        tcp={"like": "newreno", "min_rto": "2 s"},
+        megabytes=2,
+        rate="2 Mbit/s",
+        delay="270 ms",
+        queue=queue,
+    )
+    assert result.summary["flows"][0]["episodes"]["rto"]["spurious"] > 0
+    window = flow["limited_by"]["window"]
+    assert window["congestion"] > 0.3 * flow["life_s"]
+    assert window["spurious"] == 0
+
+
 @pytest.mark.parametrize("preset", ["linux", "linux_reno", "linux_bbr", "sack"])
 def test_a_policer_is_named_with_its_rate(preset: str, tmp_path: Path) -> None:
     channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 50_000}

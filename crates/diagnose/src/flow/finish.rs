@@ -2,6 +2,7 @@
 
 use super::cause::{self, LossEvidence};
 use super::direction::{Direction, EpisodeRecord};
+use super::evidence::{before, spurious};
 use super::packet_log::{Observed, Verdict};
 use super::record::RetransmissionRecord;
 use super::{Flow, Loop};
@@ -177,10 +178,10 @@ impl Flow {
         let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
-        let mut limits = half.account.limits(|index| episodes[index].cause);
+        let mut limits = half.account.limits(|index| limiting_cause(&episodes, index));
         // With packets of only one direction, it is unknown which acknowledgments the sender had
-        // received.
-        if is_one_way {
+        // received. Without most of the data, it is unknown when they were sent.
+        if is_one_way || 2 * half.not_captured > bytes {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
         let unknown = limits.unknown
@@ -218,6 +219,17 @@ impl Flow {
         };
         (flow, observed)
     }
+}
+
+/// Cause of the time that an episode limits the flow: a timeout during a recovery has the cause of
+/// the recovery, as in simulations.
+fn limiting_cause(episodes: &[answer::Episode], index: usize) -> Cause {
+    let is_within_another = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| episodes.get(before));
+        episodes[*at].kind == "rto" && before.is_some_and(|before| before.end_s.is_none())
+    };
+    let first = (0..=index).rev().find(|at| !is_within_another(at));
+    episodes[first.unwrap_or(index)].cause
 }
 
 impl Direction {
@@ -357,27 +369,6 @@ impl Direction {
         };
         self.timeouts.iter().map(one).collect()
     }
-}
-
-fn spurious(trigger: &RetransmissionRecord) -> String {
-    let tells = trigger.proof.packet.map(|packet| format!(": frame {packet} tells"));
-    format!(
-        "frame {} was sent again although its data arrive{}",
-        trigger.packet,
-        tells.unwrap_or_default()
-    )
-}
-
-fn before(trigger: &RetransmissionRecord, rtt_ns: i64, judgment: &LossEvidence) -> String {
-    format!(
-        "before frame {} the RTT was {:.1} ms; the flow's RTTs go from {:.1} to {:.1} ms, and \
-         {:.0} % of them are as long",
-        trigger.packet,
-        rtt_ns as f64 * 1e-6,
-        judgment.least_s * 1e3,
-        judgment.rtt_p99_s * 1e3,
-        judgment.share_at_or_above * 100.0
-    )
 }
 
 fn answer_of(record: &RetransmissionRecord, from: &str) -> answer::Retransmission {

@@ -10,6 +10,7 @@ mod delay_spike;
 mod direction;
 mod ecn;
 mod estimator;
+mod evidence;
 mod finish;
 mod growth;
 mod limit;

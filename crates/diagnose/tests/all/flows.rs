@@ -98,6 +98,17 @@ fn not_captured_is_not_lost() {
     assert!(answer.flows[0].retransmissions.is_empty());
 }
 
+/// If most of the data are not in the capture, it is unknown what limited them.
+#[test]
+fn without_most_data_the_limit_is_unknown() {
+    let mut script = Script::open(false);
+    script.data(40, 0);
+    script.ack(80, 4);
+    let flow = script.flow();
+    assert!((flow.limited_by.unknown - flow.life_s).abs() < 1e-9, "{:?}", flow.limited_by);
+    assert!(flow.certainty < 1e-9);
+}
+
 /// The shares of every flow sum to its life, whatever happens in it.
 #[test]
 fn shares_sum_to_the_life() {
