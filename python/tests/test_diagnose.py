@@ -109,6 +109,21 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (16174, "receiver"),
         (16024, "receiver"),
         (13210, "sender"),
+        (30013, "sender"),
+        (30194, "sender"),
+        (30033, "sender"),
+        (30143, "sender"),
+        (30373, "sender"),
+        (30063, "sender"),
+        (30366, "sender"),
+        (30352, "sender"),
+        (30034, "middle"),
+        (30333, "middle"),
+        (30086, "receiver"),
+        (30232, "receiver"),
+        (30045, "receiver"),
+        (30009, "receiver"),
+        (30359, "receiver"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -116,17 +131,25 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     probe of a single segment as a timeout (13), half of a timeout as Nagle's (32), a full window
     that kept the bottleneck busy as the limit (64), a receiver that delays ACKs as one that does
     not (4), the round trip of a SYN as that of a full segment (12), pacing as slow start (18 and
-    32), data that waited before the capture as missing from the application (15), a timeout
-    during a delay spike as the application's (18), a recovery as lasting although an ACK had shown
-    it to be needless (17), a window as reduced although DSACK had undone the reduction (24), the
+    32), data that waited before the capture as missing from the application (15), a timeout during
+    a delay spike as the application's (18), a recovery as lasting although an ACK had shown it to
+    be needless (17), a window as reduced although DSACK had undone the reduction (24), the
     bottleneck as slow start behind a queue that hid the tick of timestamps (59), the application's
-    time and Nagle's as the bottleneck's without timestamps (16 and 25), data that Nagle's
-    algorithm held back until a tail loss probe as limited by the bottleneck (37), the bottleneck
-    as recovery because retransmissions had left the receiver's end but not the sender's account
-    (17), a full window as slow start although echoed timestamps show what the sender had received
-    (5), two timeouts after silences shorter than the smoothed RTT as recovery (9 and 14), a
-    window of 11 segments as full although two were free (11), and a delay of the path as one of
-    the acknowledgment (27).
+    time and Nagle's as the bottleneck's without timestamps (16 and 25), data that Nagle's algorithm
+    held back until a tail loss probe as limited by the bottleneck (37), the bottleneck as recovery
+    because retransmissions had left the receiver's end but not the sender's account (17), a full
+    window as slow start although echoed timestamps show what the sender had received (5), two
+    timeouts after silences shorter than the smoothed RTT as recovery (9 and 14), a window of 11
+    segments as full although two were free (11), a delay of the path as one of the acknowledgment
+    (27), a partial segment that waited for the one before as the bottleneck's (17), one that filled
+    the peer's window as Nagle's (14), 10 segments as the bandwidth-delay product of a receiver that
+    delays few acknowledgments (8), acknowledgments held back together as the rate of the bottleneck
+    (83), an undone reduction as lasting behind a small receive window (21), pacing in a recovery as
+    recovery (10), an acknowledgment of two segments as delayed (13), a full window as Nagle's (4),
+    timeouts whose retransmissions were lost before the capture as a window (75), a recovery as over
+    because acknowledgments counted too early (8), pacing as slow start behind a queue (5), a window
+    of nine segments as full (15), data that NewReno counts as in flight as arrived (7), the time of
+    an outage as the bottleneck's (22), and a slow start without end as ended by HyStart (27).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

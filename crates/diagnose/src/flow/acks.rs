@@ -18,8 +18,13 @@ pub const SEGMENTS_PER_DELAYED_ACK: i64 = 2;
 /// the evidence of all others.
 const THINNED: u32 = 20;
 
-/// Maximum of the tolerance that [`rtt_tolerance_ns`] returns.
+/// Maximum of the tolerance that [`rtt_tolerance_ns`] returns, at the receiver's end: the slowest
+/// link of the path lies before the capture, and a full segment takes longer there than a SYN.
 const LOOP_SLACK_NS: i64 = 500_000;
+/// Maximum of the tolerance elsewhere. The value is calibrated on random flows of
+/// `tools/diagnose_truth.py` (30000–30399), over the range from 0.12 to 0.5 ms: a full segment
+/// takes 0.12 ms at 100 Mbit/s, and a host some tens of microseconds.
+const LOOP_SLACK_BEFORE_QUEUES_NS: i64 = 250_000;
 
 /// A cumulative acknowledgment.
 #[derive(Clone, Copy)]
@@ -95,7 +100,7 @@ impl Direction {
         }
         // The tolerance is subtracted because the least round trip measured so far may exceed the
         // true minimum.
-        let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(sender_loop);
+        let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(now);
         let window = if is_known { window } else { -1 };
         self.sender.enqueue_ack(Ack {
             packet: now.packet,
@@ -210,7 +215,6 @@ impl Direction {
         if ack <= before {
             return None;
         }
-        let echoed = packet.options.timestamps.map(|(_, echo)| echo);
         let mut rtt = None;
         let (mut delivered, mut is_clean) = (0, true);
         let (mut segments, mut are_full, mut first_ns) = (0, true, None);
@@ -218,7 +222,7 @@ impl Direction {
             before,
             is_jump: ack - before > SEGMENTS_PER_DELAYED_ACK * self.largest_payload,
             head_ns: self.scoreboard.first_span().map_or(i64::MAX, |span| span.last_ns),
-            echoed,
+            echoed: packet.options.timestamps.map(|(_, echo)| echo),
         };
         // An ACK of many segments is no evidence if its first data are missing in the capture,
         // because an earlier ACK may be missing, too.
@@ -245,8 +249,8 @@ impl Direction {
                 self.not_captured += span.end - span.start;
             } else if span.retransmission.is_none() && !span.sacked {
                 self.original_end = self.original_end.min(span.end);
-                let since = (now.time_ns - span.last_ns, now.time_ns - span.sent_ns);
-                rtt = if span.copies == 1 { Some(since) } else { rtt };
+                let [last_ns, sent_ns] = [span.last_ns, span.sent_ns].map(|ns| now.time_ns - ns);
+                rtt = if span.copies == 1 { Some((last_ns, sent_ns, span.flight)) } else { rtt };
             }
             // If the span was selectively acknowledged, it was judged when the SACK block arrived.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
@@ -258,7 +262,7 @@ impl Direction {
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
         }
-        self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
+        self.measure((delivered, is_clean), rtt.map(|(_, ns, flight)| (ns, flight)), now);
         // An acknowledgment that ends a gap covers data that arrived much earlier.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
@@ -266,6 +270,7 @@ impl Direction {
                 segment_bytes: self.largest_payload,
                 segments,
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
+                loops_ns: now.rtt().unwrap_or(0),
             });
         }
         if ack > self.scoreboard.end {
@@ -273,7 +278,7 @@ impl Direction {
             self.not_captured += ack - self.scoreboard.end;
             self.scoreboard.skip_to(ack);
         }
-        rtt
+        rtt.map(|(last_ns, sent_ns, _)| (last_ns, sent_ns))
     }
 
     /// True if acknowledgments are lost or merged on the return path, for example by a slow link:
@@ -284,14 +289,21 @@ impl Direction {
     }
 
     /// Updates the estimates of the path from an acknowledgment.
-    fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &PacketContext) {
-        let (Some(rtt), true) = (rtt, is_clean) else {
+    fn measure(
+        &mut self,
+        (bytes, is_clean): (i64, bool),
+        newest: Option<(i64, i64)>,
+        now: &PacketContext,
+    ) {
+        let (Some((rtt, flight)), true) = (newest, is_clean) else {
             self.path.discard_last_ack();
             return;
         };
         let (time_ns, sent_ns) = (now.time_ns, now.time_ns - rtt);
         let least_ns = now.receiver_loop.unwrap_or(rtt);
-        self.path.on_delivered(&DeliveredData { time_ns, sent_ns, bytes, least_ns });
+        // At the receiver's end, data have left the queues that delayed them.
+        let flight = (!now.is_at_receiver()).then_some(flight);
+        self.path.on_delivered(&DeliveredData { time_ns, sent_ns, bytes, least_ns, flight });
     }
 
     /// Judges a retransmission whose data have been acknowledged, and earlier retransmissions of
@@ -322,8 +334,9 @@ impl Direction {
 
 /// Tolerance of the least round trip between the capture and the sender. An acknowledgment may take
 /// effect at the sender earlier than assumed, by up to this time.
-pub fn rtt_tolerance_ns(sender_loop: i64) -> i64 {
-    (sender_loop / 2).min(LOOP_SLACK_NS)
+pub fn rtt_tolerance_ns(now: &PacketContext) -> i64 {
+    let most_ns = if now.is_at_receiver() { LOOP_SLACK_NS } else { LOOP_SLACK_BEFORE_QUEUES_NS };
+    (now.sender_loop.unwrap_or(0) / 2).min(most_ns)
 }
 
 /// Verdict on a retransmission from the first acknowledgment of its data, with its confidence and

@@ -4,6 +4,11 @@
 //! longer than a round trip after the last acknowledgment. The packets after it show the limit that
 //! was in force: its timer has expired if it retransmits data that arrive after the spike; it had
 //! sent everything if nothing arrives that an acknowledgment after the spike has released.
+//!
+//! A silence with nothing in flight that lasts as long as the retransmission timer is no delay
+//! spike if a single segment ends it, and the next data wait for its acknowledgment: all data sent
+//! before were lost before the capture, as were the retransmissions, if any, and the timer has
+//! reduced the window to one segment (RFC 5681 §3.1).
 
 use super::account::Limit;
 use super::direction::{Direction, PacketContext};
@@ -20,6 +25,10 @@ pub struct DelaySpike {
     newest_ns: i64,
     /// Time at which the first acknowledgment after the spike takes effect; none before.
     released_ns: Option<i64>,
+    /// True if nothing was in flight and the silence lasted as long as the retransmission timer.
+    is_overdue: bool,
+    /// True while one segment alone has ended the silence.
+    is_single: bool,
     /// Parts of the silence.
     parts: Vec<IntervalSinceData>,
 }
@@ -36,7 +45,11 @@ impl Direction {
     /// Notes new data, and a delay spike that ends with them.
     pub(super) fn note_delay_spike(&mut self, now: &PacketContext) {
         if let Some(spike) = &mut self.delay_spike {
-            spike.newest_ns = now.sent_ns;
+            let waits = spike.is_single && spike.released_ns.is_some();
+            (spike.newest_ns, spike.is_single) = (now.sent_ns, false);
+            if waits && spike.is_overdue {
+                self.attribute_delay_spike_to_hidden_timeout();
+            }
         }
         let since_ns = now.sent_ns - self.sender.last_activity_ns() - now.timestamp_tick_ns;
         let is_long = self.sender.rtt_min_ns.is_some_and(|least| since_ns > least);
@@ -47,6 +60,9 @@ impl Direction {
                 end_ns: now.sent_ns,
                 newest_ns: now.sent_ns,
                 released_ns: None,
+                is_single: true,
+                is_overdue: self.sender.snd_una >= self.scoreboard.end
+                    && since_ns > self.sender.estimator.rto_ns() / 20 * 17,
                 parts: self.since_data.clone(),
             }));
         }
@@ -64,6 +80,17 @@ impl Direction {
             (part.limit, part.episode) = (Limit::Bottleneck, None);
         }
         self.undecided_times.discard(is_provisional);
+    }
+
+    /// Attributes a silence to timeouts whose retransmissions were lost before the capture.
+    fn attribute_delay_spike_to_hidden_timeout(&mut self) {
+        let Some(spike) = self.delay_spike.take() else { return };
+        for part in spike.parts.iter().filter(|part| is_provisional(part.limit)) {
+            let of = (part.limit, part.episode);
+            self.account.reassign(part.length_ns, of, (Limit::Timeout, None));
+        }
+        self.sender.has_reduced = true;
+        self.clock_loss(true);
     }
 
     /// Notes that an acknowledgment takes effect at the sender.

@@ -3,13 +3,16 @@
 use super::account::{Account, Limit};
 use super::busy::BusyPeriod;
 use super::delay_spike::DelaySpike;
+use super::delayed_ack::DelayedAckInterval;
 use super::ecn::Ecn;
-use super::growth::FlightGrowth;
-use super::limit::DelayedAckInterval;
+use super::growth::{FlightGrowth, FullRounds};
+use super::nagle::LastPartial;
+use super::paced_ticks::PacedTicks;
 use super::pacing::PacedBursts;
 use super::packet_log::PacketLog;
 use super::path::Path;
 use super::patterns::{PatternDetectors, SentPacket};
+use super::pushed::PushedData;
 use super::record::RetransmissionRecords;
 use super::relation::{IpIdentification, Relation};
 use super::scoreboard::{Scoreboard, SendOrder};
@@ -154,6 +157,8 @@ pub struct Direction {
     /// True if the sender had more data to send after the newest ones: the last data written carry
     /// PSH (RFC 9293 §3.9.1.2), and these do not.
     pub(super) has_more: bool,
+    /// Use of PSH by the sender.
+    pub(super) pushed: PushedData,
     /// True if the last packet had new data.
     pub(super) last_had_new_data: bool,
     /// Position after the newest payload sent, without a FIN; 0 before any payload.
@@ -178,12 +183,20 @@ pub struct Direction {
     /// Earliest time at which the last acknowledgment took effect at the sender, and the limit
     /// before it.
     pub(super) before_ack: (i64, Limit),
+    /// Cumulative acknowledgment of the last acknowledgment that took effect.
+    pub(super) last_ack: i64,
     /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) delayed_acks: VecDeque<DelayedAckInterval>,
     /// Limit after the last data.
     pub(super) limit_at_data: Limit,
+    /// True if the current limit began outside loss recovery.
+    pub(super) was_open: bool,
+    /// The last partial segment.
+    pub(super) last_partial: LastPartial,
     /// Last limit; with data in flight, or without.
     pub(super) limit_in_flight: Limit,
+    /// Round trips in which the peer's window was full.
+    pub(super) full_rounds: FullRounds,
     /// Growth of the bytes in flight.
     pub(super) growth: FlightGrowth,
     /// Limit since the last event, to be corrected at the end of the flow.
@@ -200,6 +213,8 @@ pub struct Direction {
     pub(super) self_clock: SelfClock,
     /// Evidence that the sender paces, far from it.
     pub(super) paced_bursts: PacedBursts,
+    /// Evidence from timestamps that the sender paces, far from it.
+    pub(super) paced_ticks: PacedTicks,
     /// The last delay spike; none if the time of its silence is attributed.
     pub(super) delay_spike: Option<Box<DelaySpike>>,
     pub(super) ip_identification: IpIdentification,
@@ -288,8 +303,8 @@ impl Direction {
         self.largest_payload = self.largest_payload.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_payload_bytes = i64::from(packet.payload_bytes);
-            self.has_more =
-                !packet.control.any(ControlBits::PSH | ControlBits::SYN | ControlBits::FIN);
+            let is_full = self.last_payload_bytes == self.largest_payload;
+            self.has_more = self.pushed.has_more(packet.control, is_full, now);
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
             self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));
@@ -341,29 +356,6 @@ impl Direction {
         self.sender.on_new_data(now.sent_ns, was_idle);
         let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;
         self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
-    }
-
-    /// Determines from new data which limit held since the data before them.
-    fn end_time_since_data(&mut self, payload_bytes: i64, was_idle: bool, now: &PacketContext) {
-        let is_partial = payload_bytes < self.largest_payload;
-        let is_held = !was_idle && is_partial && self.is_probe(now);
-        if !is_held {
-            self.note_delay_spike(now);
-        }
-        if was_idle && !self.has_more && self.is_pause(now) {
-            self.reassign_time_since_data(Limit::Application);
-            self.growth.begin_period(self.scoreboard.end);
-        } else if is_held || (was_idle && is_partial) {
-            // A partial segment was sent when everything was acknowledged, or as a tail loss probe:
-            // Nagle's algorithm had held it back.
-            self.reassign_time_since_data(Limit::Nagle);
-        } else if !was_idle && self.paced_bursts.show_pacing() && self.is_paced(now) {
-            self.reassign_time_since_data(Limit::Pacing);
-            self.growth.begin_period(self.scoreboard.end);
-        }
-        self.since_data.clear();
-        self.since_last_data = None;
-        self.note_spacing(was_idle, now);
     }
 
     /// Episode to which the time of a limit belongs. For a limit by a small congestion window this

@@ -75,3 +75,29 @@ impl FlightGrowth {
         (self.rounds, self.is_used, self.round_end) = (0, false, end);
     }
 }
+
+/// Round trips in which the peer's window was full.
+#[derive(Debug, Default)]
+pub struct FullRounds {
+    /// Position whose acknowledgment ends the current round trip.
+    round_end: i64,
+    /// True if the window was full in the current round trip, and in the one before.
+    is_full: bool,
+    was_full: bool,
+}
+
+impl FullRounds {
+    /// Handles a change of the bytes in flight: everything before `una` is acknowledged, everything
+    /// before `end` has been sent. `is_full` is true if the window is full now.
+    pub fn on_flight(&mut self, una: i64, end: i64, is_full: bool) {
+        if una >= self.round_end {
+            (self.was_full, self.is_full, self.round_end) = (self.is_full, false, end);
+        }
+        self.is_full |= is_full;
+    }
+
+    /// True if the window was full in this round trip or in the one before.
+    pub const fn is_recent(&self) -> bool {
+        self.is_full || self.was_full
+    }
+}

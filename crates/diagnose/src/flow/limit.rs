@@ -2,10 +2,11 @@
 
 use super::account::Limit;
 use super::acks::SEGMENTS_PER_DELAYED_ACK;
+use super::delayed_ack::DELAYED_MIN_NS;
 use super::direction::{Direction, PacketContext};
 use super::record::RetransmissionRecord;
 use super::relation::Relation;
-use super::sender::{Ack, DELAYED_ACK_NS, State};
+use super::sender::{Ack, State};
 use super::since_data::IntervalSinceData;
 use super::tentative_limit::{FlowEvidence, TentativeLimit};
 use crate::answer::Necessity;
@@ -14,28 +15,6 @@ use crate::packet::Packet;
 /// The bottleneck counts as the limit once the data in flight reach this fraction of the path's
 /// bandwidth-delay product.
 const FILLED: f64 = 0.95;
-/// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
-const DELAYED_MIN_NS: i64 = 500_000;
-
-/// Maximum number of stored intervals in which the receiver may delay an acknowledgment
-/// ([`DelayedAckInterval`]).
-const HELD_MAX: usize = 64;
-
-/// Interval in which all data sent may have arrived while the receiver delays the acknowledgment.
-#[derive(Debug, Clone, Copy)]
-pub struct DelayedAckInterval {
-    /// Position after the data whose acknowledgment the receiver may be delaying.
-    pub(super) end: i64,
-    /// Time at which the acknowledgment would take effect without the delay.
-    due_ns: i64,
-}
-
-/// True if an acknowledgment would end this limit, so that a delayed acknowledgment may be the
-/// reason for the wait.
-const fn may_wait(limit: Limit) -> bool {
-    matches!(limit, Limit::Window | Limit::EcnWindow | Limit::SlowStart | Limit::Recovery)
-}
-
 impl Direction {
     /// Processes the acknowledgments that take effect at the sender by the time `until_ns`.
     pub fn advance_to(&mut self, until_ns: i64) {
@@ -65,6 +44,7 @@ impl Direction {
 
     fn take(&mut self, ack: &Ack) {
         self.clock_ack(ack);
+        self.last_partial.on_ack(self.sender.snd_una, ack.effective_ns);
         self.note_release(ack.effective_ns);
         self.retransmitted_bytes = (self.retransmitted_bytes - ack.repaired_bytes).max(0);
         if self.payload_end > 0 && ack.ack >= self.payload_end {
@@ -153,7 +133,7 @@ impl Direction {
             self.undecided_times.add(self.tentative_limit, episode, length);
         }
         if length > 0 {
-            let is_open = matches!(self.sender.state, State::Open);
+            let is_open = self.was_open;
             self.extend_time_since_data(IntervalSinceData {
                 limit,
                 episode,
@@ -162,30 +142,18 @@ impl Direction {
                 is_before_repair: false,
             });
         }
-        let (highest, duplicates) = self.sender.reported_arrivals();
-        let is_whole = duplicates == 0 && highest <= self.sender.snd_una;
-        let end = self.scoreboard.end;
-        let is_known = self.delayed_acks.back().is_some_and(|held| held.end == end);
-        if !is_whole || is_known || !may_wait(limit) {
-            return length;
-        }
-        if let Some(least) = self.sender.rtt_min_ns
-            && time_ns > self.busy_end_ns + least / 2
-        {
-            self.delayed_acks
-                .push_back(DelayedAckInterval { end, due_ns: self.busy_end_ns + least });
-            if self.delayed_acks.len() > HELD_MAX {
-                self.delayed_acks.pop_front();
-            }
-        }
+        self.note_delayed_ack(time_ns, limit);
         length
     }
 
     /// Determines the limit from now until the next event.
     pub(super) fn set_limit(&mut self, now_ns: i64) {
         let flight = self.pipe();
+        let is_full = self.fills_peer_window_but_for(0);
+        self.full_rounds.on_flight(self.sender.snd_una, self.scoreboard.end, is_full);
         let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
         self.account.set_limit(limit);
+        self.was_open = self.sender.is_open();
         self.limit_in_flight = limit;
         self.growth.on_flight(self.sender.snd_una, self.scoreboard.end, self.largest_payload);
         let mut period = 0;
@@ -197,8 +165,7 @@ impl Direction {
             self.growth.begin_period(self.scoreboard.end);
         }
         // Where queues are invisible, the bytes in flight are known only outside loss recovery.
-        let is_blind = self.busy_period.is_some() && !self.sender.is_open();
-        let flight = if !is_blind && !self.is_busy(now_ns) {
+        let flight = if !self.hides_flight() && !self.is_busy(now_ns) {
             flight
         } else if limit == Limit::Bottleneck {
             i64::MAX
@@ -218,39 +185,10 @@ impl Direction {
         // Where queues are invisible, the bytes in flight are not known well enough to detect a
         // send buffer or a clamp.
         let bound = if self.busy_period.is_none() { self.growth.limited_periods() } else { &[] };
-        let is_paced = self.paced_bursts.show_pacing();
+        let is_paced = self.paced_bursts.show_pacing() || self.paced_ticks.show_pacing();
         let evidence = FlowEvidence { enough, bound, is_paced };
         undecided.correct(&mut self.account, &evidence);
         self.attribute_last_delay_spike();
-    }
-
-    /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
-    /// the delay.
-    fn release(&mut self, ack: &Ack) {
-        let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let limit = self.account.limit();
-        while let Some(held) = self.delayed_acks.front().copied().filter(|it| it.end <= ack.ack) {
-            self.delayed_acks.pop_front();
-            // Only the time since the current limit began can be reassigned. An acknowledgment that
-            // was sent after the limit began takes at least half a round trip to arrive.
-            let from_ns = held.due_ns.max(self.account.limit_start_ns() + least / 2);
-            let most_ns = ack.held_ns.unwrap_or(DELAYED_ACK_NS).min(DELAYED_ACK_NS);
-            let length = (ack.effective_ns - from_ns).min(most_ns);
-            // If the sender has already sent more than the data of `held`, it did not wait for this
-            // acknowledgment, so the delay was not the limit.
-            let is_all = held.end == self.scoreboard.end;
-            if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
-                let of = (limit, self.episode_of(limit));
-                let moved = self.account.reassign(length, of, (Limit::DelayedAck, None));
-                self.shorten_time_since_data(moved, of);
-            }
-        }
-        if is_gap {
-            // Data were missing at the receiver, so it could not acknowledge; it did not delay the
-            // ACK.
-            self.delayed_acks.clear();
-        }
     }
 
     /// Ends the life of a flow when the last of its payload arrives. This is half a round trip
@@ -309,9 +247,11 @@ impl Direction {
         let left = if highest > self.sender.snd_una {
             self.scoreboard.end - highest
         } else {
-            // Without SACK each duplicate ACK stands for a segment that has left the network (RFC
-            // 5681 §3.2).
-            flight - duplicates * self.largest_payload
+            // Without SACK, a duplicate ACK stands for a segment that has left the network (RFC
+            // 5681 §3.2), but only Linux takes it out of the bytes in flight
+            // (`tcp_add_reno_sack`). The others inflate their congestion window instead.
+            let left = if self.sender.is_linux() { duplicates } else { 0 };
+            flight - left * self.largest_payload
         };
         (left + self.retransmitted_bytes).clamp(0, flight)
     }
@@ -324,17 +264,26 @@ impl Direction {
         self.path.bandwidth_delay_bytes().map(|product| product + segment as f64)
     }
 
-    /// True if data have arrived back to back for a round trip, where queues are invisible.
+    /// True if data have arrived back to back for a round trip, where queues are invisible. A round
+    /// trip is that of full segments, for which the receiver may wait.
     fn is_busy(&self, now_ns: i64) -> bool {
-        self.busy_period
-            .as_ref()
-            .zip(self.sender.rtt_min_ns)
-            .is_some_and(|(run, least)| run.length_ns(now_ns) as f64 >= FILLED * least as f64)
+        let product = self.bandwidth_delay_bytes().zip(self.path.rate());
+        let round_ns = product.map(|(bytes, rate)| bytes / rate * 1e9);
+        let round_ns = round_ns.or(self.sender.rtt_min_ns.map(|least| least as f64));
+        let busy_ns = self.busy_period.as_ref().map(|run| run.length_ns(now_ns) as f64);
+        busy_ns.zip(round_ns).is_some_and(|(busy, round)| busy >= FILLED * round)
+    }
+
+    /// True if the bytes in flight are unknown: in loss recovery where queues are invisible, unless
+    /// the sender counts everything that is not acknowledged, as it does without SACK.
+    fn hides_flight(&self) -> bool {
+        let is_counted = !self.sender.has_sack && matches!(self.sender.state, State::Recovery(_));
+        self.busy_period.is_some() && !self.sender.is_open() && !is_counted
     }
 
     /// True if the data in flight keep the bottleneck busy.
     fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
-        if self.is_busy(now_ns) || (self.busy_period.is_some() && !self.sender.is_open()) {
+        if self.is_busy(now_ns) || self.hides_flight() {
             return self.is_busy(now_ns);
         }
         self.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
@@ -350,21 +299,27 @@ impl Direction {
         self.last_payload_bytes < self.largest_payload && !fills_window && !self.has_more
     }
 
-    /// The peer's window counts as full if fewer bytes than this are free: one segment. If the
-    /// times of arrival at the receiver's end stand for those of sending, because several segments
-    /// arrive in a tick of the timestamps, the threshold is larger by the data that an
-    /// acknowledgment releases, which arrive one segment at a time.
-    fn room(&self) -> i64 {
+    /// True if times of arrival stand for those of sending, at the receiver's end: several segments
+    /// arrive in a tick of the timestamps.
+    fn has_spread_times(&self) -> bool {
         let is_fine = self.segment_ns().is_some_and(|ns| ns > self.timestamp_tick_ns as f64);
         let is_timed = is_fine && self.timestamp_tick_ns > 0;
-        let is_spread = self.is_at_receiver && self.busy_period.is_none() && !is_timed;
-        self.largest_payload * if is_spread { 1 + SEGMENTS_PER_DELAYED_ACK } else { 1 }
+        self.is_at_receiver && self.busy_period.is_none() && !is_timed
     }
 
-    /// True if another segment does not fit into the peer's window.
-    fn fills_peer_window(&self) -> bool {
+    /// True if no more than this number of further segments fit into the peer's window.
+    fn fills_peer_window_but_for(&self, segments: i64) -> bool {
         let flight = self.scoreboard.end - self.sender.snd_una;
-        self.sender.window.is_some_and(|window| flight + self.room() > window)
+        let room = (1 + segments) * self.largest_payload;
+        self.sender.window.is_some_and(|window| flight + room > window)
+    }
+
+    /// True if another segment does not fit into the peer's window. If the times of sending are
+    /// those of arrival, the data that an acknowledgment releases follow one segment at a time, and
+    /// the window counts as full until then, if it was full in this round trip or the one before.
+    fn fills_peer_window(&self) -> bool {
+        let is_spread = self.has_spread_times() && self.full_rounds.is_recent();
+        self.fills_peer_window_but_for(if is_spread { SEGMENTS_PER_DELAYED_ACK } else { 0 })
     }
 
     /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.

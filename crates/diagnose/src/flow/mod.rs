@@ -2,22 +2,28 @@
 
 mod account;
 mod acks;
+mod burst_size;
 mod busy;
 mod cause;
 mod clock;
 mod copies;
 mod delay_spike;
+mod delayed_ack;
 mod direction;
 mod ecn;
 mod estimator;
 mod evidence;
 mod finish;
+mod growing_window;
 mod growth;
 mod limit;
+mod nagle;
+mod paced_ticks;
 mod pacing;
 pub mod packet_log;
 mod path;
 pub(crate) mod patterns;
+mod pushed;
 mod record;
 mod relation;
 mod release;

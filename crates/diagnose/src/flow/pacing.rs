@@ -14,10 +14,21 @@ const IDLE: f64 = 1.5;
 const EVEN: i64 = 8;
 /// An interval that exceeds the previous one by this factor does not belong to the same series: the
 /// sender has waited for something else than its timer.
-const LONGER: f64 = 1.5;
+pub(super) const LONGER: f64 = 1.5;
 /// Number of bursts without an acknowledgment before them from which on the sender counts as
 /// pacing. A few may be due to acknowledgments that were lost.
-const BURSTS_MIN: u32 = 8;
+pub(super) const BURSTS_MIN: u32 = 8;
+
+/// Spacing of new data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Spacing {
+    /// The spacing does not suggest pacing, or it is not known.
+    Unknown,
+    /// The data belong to a burst at the usual interval.
+    Regular,
+    /// A timer has sent the data, not an acknowledgment.
+    Timed,
+}
 
 /// Bursts at even intervals.
 #[derive(Debug, Default)]
@@ -28,6 +39,10 @@ pub struct PacedBursts {
     interval_ns: Option<i64>,
     /// Least time between consecutive data; none before the second.
     least_ns: Option<i64>,
+    /// True if the last burst came at the same interval as the one before it.
+    is_even: bool,
+    /// True if, in addition, no acknowledgment reached the sender between the two.
+    is_timed: bool,
     /// Number of bursts at even intervals without an acknowledgment before them.
     count: u32,
 }
@@ -49,14 +64,28 @@ impl PacedBursts {
             return true;
         }
         let interval_ns = time_ns - start_ns;
-        let Some(before_ns) = self.interval_ns.replace(interval_ns) else { return false };
-        let is_even = (interval_ns - before_ns).abs() * EVEN < interval_ns;
-        self.count += u32::from(is_even && since_ack_ns > interval_ns);
+        let before_ns = self.interval_ns.replace(interval_ns);
+        let is_near = |ns: i64| (interval_ns - ns).abs() * EVEN < interval_ns;
+        self.is_even = before_ns.is_some_and(is_near);
+        self.is_timed = self.is_even && since_ack_ns > interval_ns;
+        let Some(before_ns) = before_ns else { return false };
+        self.count += u32::from(self.is_timed);
         interval_ns as f64 <= LONGER * before_ns as f64
+    }
+
+    /// True if the last burst came at the same interval as the one before it.
+    pub const fn is_even(&self) -> bool {
+        self.is_even
+    }
+
+    /// True if, in addition, no acknowledgment reached the sender between the two.
+    pub const fn is_timed(&self) -> bool {
+        self.is_timed
     }
 
     /// Forgets the last data, after a loss or a pause.
     pub fn restart(&mut self) {
+        (self.is_even, self.is_timed) = (false, false);
         (self.last_ns, self.interval_ns) = (None, None);
     }
 

@@ -22,11 +22,16 @@ const ARRIVALS_MIN: i64 = 4;
 /// choice).
 const BURSTS_MIN: f32 = 4.0;
 
-/// The receiver acknowledges every second segment if at least one in this number of
-/// acknowledgments covers several segments. The number is a convention: such a receiver
-/// acknowledges single segments at the start and after losses, and loss of acknowledgments makes
-/// any receiver seem to cover several.
-const PAIRS_MIN: u32 = 4;
+/// Largest ratio of the time for which data wait to the time that the bottleneck needs for all data
+/// in flight. The ratio is at most 1 if only the flow's own data wait; the value is a convention,
+/// which leaves room for as many data of others.
+const QUEUED_MAX: f64 = 2.0;
+
+/// The receiver delays acknowledgments if at least one in this number of them covers several
+/// segments. The number is a convention: Linux acknowledges most segments singly while its quick
+/// mode lasts (`tcp_enter_quickack_mode`), and any receiver seems to cover several if
+/// acknowledgments are lost, which is rarer.
+const PAIRS_MIN: u32 = 100;
 
 /// Estimates of the path's rate and round trip.
 #[derive(Debug, Default)]
@@ -38,6 +43,8 @@ pub struct Path {
     best: usize,
     round_trips: RoundTrips,
     last: Option<(i64, i64)>,
+    /// Data that were sent together with the newest acknowledged ones.
+    burst: Burst,
     /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
     /// Bytes that arrived in a burst (within a fraction of the round trip after the previous
@@ -56,6 +63,29 @@ pub struct DeliveredData {
     pub bytes: i64,
     /// Least time from the capture to the receiver and back.
     pub least_ns: i64,
+    /// Bytes in flight when the newest of the data passed the capture, with these data; none if
+    /// unknown.
+    pub flight: Option<i64>,
+}
+
+/// Data that were sent together, and that arrive at the receiver one after the other.
+#[derive(Debug, Clone, Copy, Default)]
+struct Burst {
+    /// Time between the transmission of the data before them and their own.
+    sent_gap_ns: i64,
+    /// Time since the acknowledgment of the data before them.
+    elapsed_ns: i64,
+}
+
+impl DeliveredData {
+    /// True if the data have waited for much longer than it takes to transmit all data in flight
+    /// at the rate of this acknowledgment, which follows the one before after `gap_ns`. They have
+    /// then waited elsewhere, and were released together.
+    fn waited_elsewhere(&self, gap_ns: i64) -> bool {
+        let waited_ns = (self.time_ns - self.sent_ns - self.least_ns) as f64;
+        let ns_per_byte = gap_ns as f64 / self.bytes.max(1) as f64;
+        self.flight.is_some_and(|flight| waited_ns > QUEUED_MAX * flight as f64 * ns_per_byte)
+    }
 }
 
 /// Round trips of full segments that were sent once.
@@ -68,6 +98,8 @@ struct RoundTrips {
     /// Least time from the first of several segments to their common acknowledgment, and the number
     /// of segments after the first.
     several: Option<(i64, i64)>,
+    /// Lower bound of the round trip.
+    loops_ns: i64,
     /// Number of acknowledgments of one segment, and number of acknowledgments of several.
     counts: [u32; 2],
 }
@@ -81,6 +113,8 @@ pub struct FullSegmentAck {
     pub segments: i64,
     /// Time from the transmission of the first segment to the acknowledgment, at the sender.
     pub since_first_ns: i64,
+    /// Sum of the least round trips from the capture to both endpoints; 0 if unknown.
+    pub loops_ns: i64,
 }
 
 impl Path {
@@ -96,6 +130,7 @@ impl Path {
             return;
         }
         trips.counts[usize::from(it.segments > 1)] += 1;
+        trips.loops_ns = it.loops_ns;
         if it.segments == 1 {
             trips.single_ns =
                 Some(trips.single_ns.map_or(it.since_first_ns, |ns| ns.min(it.since_first_ns)));
@@ -120,6 +155,7 @@ impl Path {
             (Some(single), Some(several)) => single.min(several),
             (single, several) => single.or(several)?,
         };
+        let product = product.max(rate * trips.loops_ns as f64 * 1e-9);
         let [single, several] = trips.counts;
         let waits = if several * PAIRS_MIN > single { segment } else { 0.0 };
         Some(product + waits)
@@ -130,8 +166,18 @@ impl Path {
         let last = self.last.replace((it.time_ns, it.sent_ns));
         let Some((time_ns, sent_ns)) = last else { return };
         let (gap, sent_gap) = (it.time_ns - time_ns, it.sent_ns - sent_ns);
-        let waits = it.sent_ns + it.least_ns <= time_ns && gap > sent_gap / 2;
-        if sent_gap >= 0 && (waits || sent_gap < gap / 2) {
+        let is_together = sent_gap < gap / 2;
+        self.burst = if is_together {
+            Burst { elapsed_ns: self.burst.elapsed_ns + gap, ..self.burst }
+        } else {
+            Burst { sent_gap_ns: sent_gap, elapsed_ns: gap }
+        };
+        // Acknowledgments that were held back and released together follow each other faster than
+        // their data did. Data that were sent together do not show this by themselves.
+        let is_compressed = self.burst.elapsed_ns <= self.burst.sent_gap_ns / 2;
+        let waits = it.sent_ns + it.least_ns <= time_ns && !is_compressed;
+        if sent_gap >= 0 && !it.waited_elsewhere(gap) && (waits || (is_together && !is_compressed))
+        {
             self.add(it.bytes, gap);
         }
     }
@@ -175,6 +221,7 @@ impl Path {
     /// Discards the last acknowledgment, because losses lie between it and the next one.
     pub fn discard_last_ack(&mut self) {
         self.last = None;
+        self.burst = Burst::default();
         self.arrived_ns = None;
     }
 

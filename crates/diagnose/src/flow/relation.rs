@@ -118,6 +118,7 @@ impl Direction {
             sacked: false,
             retransmission: None,
             sent_bytes: 0,
+            flight: 0,
         };
         self.scoreboard.append(hole);
     }
@@ -212,16 +213,17 @@ impl Direction {
         let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
         let (time, old_end) = (now.time_ns, self.scoreboard.end);
         let sent_bytes = self.detectors.policer.sent();
+        let flight = end.max(old_end) - self.highest_ack;
         if start < old_end {
             for span in self.scoreboard.range_mut(start, end.min(old_end)) {
                 // The data were missing until now, so this is their first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
                     (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
-                    span.sent_bytes = sent_bytes;
+                    (span.sent_bytes, span.flight) = (sent_bytes, flight);
                 } else if as_what != Relation::Late {
                     (span.last_ns, span.sent_ns, span.send_order) = (time, now.sent_ns, stamp);
-                    span.sent_bytes = sent_bytes;
+                    (span.sent_bytes, span.flight) = (sent_bytes, flight);
                 }
                 span.copies += 1;
                 span.retransmission = retransmission.or(span.retransmission);
@@ -240,6 +242,7 @@ impl Direction {
             sacked: false,
             retransmission: None,
             sent_bytes,
+            flight,
         };
         if start > old_end {
             self.scoreboard.append(blank);

@@ -5,6 +5,8 @@
 use super::account::Limit;
 use super::acks;
 use super::direction::{Direction, PacketContext};
+use super::paced_ticks::TimedData;
+use super::pacing::Spacing;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
@@ -19,7 +21,7 @@ const RELEASED_NS: i64 = 100_000;
 /// True if the path to the sender is so long that queues on it may delay data before the capture,
 /// and that the time at which an acknowledgment takes effect is uncertain.
 pub(super) fn is_far(now: &PacketContext) -> bool {
-    acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0)) > RELEASED_NS
+    acks::rtt_tolerance_ns(now) > RELEASED_NS
 }
 
 impl Direction {
@@ -51,7 +53,7 @@ impl Direction {
     /// acknowledgment released then end the limit that was in force before it.
     pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
-        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
+        let slack_ns = acks::rtt_tolerance_ns(now);
         // The least round trip is that of the shortest packet, and a full segment takes longer, so
         // the tolerance is doubled.
         let since_ns = now.sent_ns - effective_ns;
@@ -72,29 +74,69 @@ impl Direction {
         now.timestamp_tick_ns + segment_ns.unwrap_or(0.0) as i64
     }
 
+    /// True if a partial segment waited for the acknowledgment of the partial segment before it.
+    pub(super) fn is_held_by_partial(&self, now: &PacketContext) -> bool {
+        let slack_ns = acks::rtt_tolerance_ns(now);
+        // A busy host sends what an acknowledgment releases with a delay.
+        let busy_ns = if is_far(now) { RELEASED_NS } else { self.pause_ns().min(PAUSE_MIN_NS) };
+        let tolerance_ns = busy_ns.max(RELEASED_NS) + 2 * slack_ns + self.blur_ns(now);
+        self.last_partial.has_held(now.sent_ns, tolerance_ns)
+    }
+
     /// Transmission time of a full segment at the bottleneck; none if its rate is unknown.
     pub(super) fn segment_ns(&self) -> Option<f64> {
         self.path.rate().map(|rate| self.largest_payload as f64 / rate * 1e9)
     }
 
     /// Notes new data as evidence of pacing, and ends the intervals since the previous data.
-    pub(super) fn note_spacing(&mut self, was_idle: bool, now: &PacketContext) {
+    pub(super) fn note_spacing(&mut self, was_idle: bool, is_full: bool, now: &PacketContext) {
+        let by_ticks = self.spacing_in_ticks(was_idle, is_full, now);
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
-        let may_be_paced = if !was_idle && since_data < least / 2 {
+        let spacing = if !was_idle && since_data < least / 2 {
             // Near the sender, a burst is as short as the sender makes it.
             let segment_ns = self.segment_ns().filter(|_| is_far(now)).unwrap_or(0.0);
             // Timestamps place the sending up to a tick too early, before an acknowledgment that
             // may have released the data.
             let is_released = self.sender.awaits_ack_until(now.time_ns);
-            let since_ack = if is_released { 0 } else { since_ack };
+            // The acknowledgment may have reached the sender later than assumed, by the tolerance.
+            let slack_ns = acks::rtt_tolerance_ns(now);
+            let since_ack = if is_released { 0 } else { since_ack - slack_ns };
             let is_regular = self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns);
-            if is_far(now) { is_regular } else { self.is_paced(now) }
+            // An acknowledgment may come by chance just before a timer expires. It has not released
+            // the data if the one before it released nothing.
+            let is_even = self.paced_bursts.is_even() && self.last_partial.acks_since_data() > 1;
+            match (is_far(now), is_regular) {
+                (false, _) if is_even || self.is_paced(now) => Spacing::Timed,
+                (true, _) if self.paced_bursts.is_timed() => Spacing::Timed,
+                (true, true) => Spacing::Regular,
+                _ => Spacing::Unknown,
+            }
         } else {
             self.paced_bursts.restart();
-            false
+            Spacing::Unknown
         };
-        self.undecided_times.on_data(may_be_paced);
+        self.undecided_times.on_data(by_ticks.unwrap_or(spacing));
+    }
+
+    /// Spacing of new data according to their timestamps; none without timestamps, and near the
+    /// sender, where the times in the capture are more precise.
+    fn spacing_in_ticks(
+        &mut self,
+        was_idle: bool,
+        is_full: bool,
+        now: &PacketContext,
+    ) -> Option<Spacing> {
+        let (value, echo) = self.send_order.timestamp_value.zip(now.echo)?;
+        let tick_ns = now.timestamp_tick_ns;
+        if tick_ns == 0 || !is_far(now) {
+            return None;
+        }
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        if was_idle || self.sender.idle_ns(now.sent_ns)[1] >= least / 2 {
+            self.paced_ticks.restart();
+        }
+        Some(self.paced_ticks.on_data(&TimedData { value, echo, tick_ns, is_full }))
     }
 
     /// True if pacing delayed this segment: no acknowledgment came just before it, and other data
@@ -103,7 +145,7 @@ impl Direction {
     pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
-        let slack_ns = acks::rtt_tolerance_ns(now.sender_loop.unwrap_or(0));
+        let slack_ns = acks::rtt_tolerance_ns(now);
         let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
         is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }

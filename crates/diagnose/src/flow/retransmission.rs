@@ -3,6 +3,7 @@
 
 use super::account::Limit;
 use super::direction::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};
+use super::pacing::Spacing;
 use super::record::RetransmissionRecord;
 use super::sender::UnclassifiedRetransmission;
 use crate::answer::{Evidence, Kind, Necessity, Proof};
@@ -124,7 +125,7 @@ impl Direction {
         };
         let length = self.end_interval(now.sent_ns, limit);
         self.attribute_time_since_data(limit == Limit::Timeout);
-        self.undecided_times.on_data(false);
+        self.undecided_times.on_data(Spacing::Unknown);
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);
         if let Some((sent_ns, sent_bytes)) = previous {

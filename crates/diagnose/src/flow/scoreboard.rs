@@ -59,6 +59,8 @@ pub struct Span {
     pub retransmission: Option<u32>,
     /// Bytes that the sender had sent in total, up to and including the last copy, with headers.
     pub sent_bytes: i64,
+    /// Bytes that were not acknowledged when the last copy passed the capture, with this copy.
+    pub flight: i64,
 }
 
 impl Span {

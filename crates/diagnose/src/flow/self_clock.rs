@@ -6,14 +6,17 @@
 //! from its growth by the acknowledged data.
 //!
 //! *Assumptions.* A sender with an initial window of ten segments grows it by all acknowledged
-//! bytes, and leaves slow start by HyStart (RFC 9406, Linux's CUBIC); another one by at most a
-//! segment for each acknowledgment (RFC 5681 §3.1). If more data arrive than the window permits,
-//! the window is larger. If data arrive without waiting although the window had permitted them
-//! earlier, something else limits the sender, and the window is no longer known to grow.
+//! bytes, and leaves slow start by HyStart (RFC 9406, Linux's CUBIC), unless the sizes of its
+//! bursts show otherwise ([`BurstSizes`]). Another sender grows its window by at most a segment for
+//! each acknowledgment (RFC 5681 §3.1). If more data arrive than the window permits, the window is
+//! larger. If data arrive without waiting although the window had permitted them earlier, something
+//! else limits the sender, and the window is no longer known to grow.
 
+use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
+use super::growing_window::GrowingWindow;
 use super::sender::{Ack, State};
-use crate::packet::Packet;
+use crate::packet::{ControlBits, Packet};
 
 /// Initial window, in segments, from which on the window grows by all acknowledged bytes.
 const LARGE_INITIAL: i64 = 10;
@@ -25,58 +28,8 @@ const LATE: i64 = 8;
 /// HyStart in Linux: number of RTT samples in a round, and limits of the tolerated rise of the RTT.
 const SAMPLES: u32 = 8;
 const RISE_NS: [i64; 2] = [4_000_000, 16_000_000];
-/// Number of acknowledged segments for which Linux's CUBIC adds one, before the first loss.
-const CUBIC_FIRST: i64 = 20;
 /// Smallest window at which Linux's HyStart ends slow start, in segments.
 const HYSTART_MIN: i64 = 16;
-
-/// Congestion window that grows with acknowledgments.
-#[derive(Debug, Clone, Copy, Default)]
-struct GrowingWindow {
-    /// Highest cumulative acknowledgment.
-    una: i64,
-    /// Bytes; 0 if unknown.
-    bytes: i64,
-    /// Bytes acknowledged since the window last grew, in congestion avoidance.
-    acked: i64,
-    /// Receive window in bytes; none if unknown.
-    receive_window: Option<i64>,
-    /// Slow start threshold in bytes; none before the sender leaves slow start.
-    ssthresh: Option<i64>,
-    /// True after the first loss.
-    has_lost: bool,
-    /// True if slow start adds all acknowledged bytes.
-    adds_all: bool,
-}
-
-impl GrowingWindow {
-    /// Position up to which the window permits to send.
-    fn end(&self) -> i64 {
-        self.una + self.receive_window.map_or(self.bytes, |window| window.min(self.bytes))
-    }
-
-    fn on_ack(&mut self, ack: &Ack, segment: i64) {
-        self.receive_window = (ack.window >= 0).then_some(ack.window);
-        let news = ack.ack - self.una;
-        if news <= 0 {
-            return;
-        }
-        self.una = ack.ack;
-        if self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh) {
-            self.bytes += if self.adds_all { news } else { news.min(segment) };
-            return;
-        }
-        self.acked += news;
-        // Only CUBIC grows by more than a segment per window, before any loss.
-        let is_faster = self.adds_all && !self.has_lost;
-        let most = if is_faster { CUBIC_FIRST * segment } else { i64::MAX };
-        let per_segment = self.bytes.min(most);
-        if self.acked >= per_segment {
-            self.acked -= per_segment;
-            self.bytes += segment;
-        }
-    }
-}
 
 /// Round of HyStart.
 #[derive(Debug, Default)]
@@ -97,6 +50,7 @@ pub struct SelfClock {
     /// Time at which data last arrived without waiting, later than permitted.
     late_ns: Option<i64>,
     round: Round,
+    bursts: BurstSizes,
 }
 
 /// Arrival of new data.
@@ -111,24 +65,29 @@ struct Arrival {
     /// Transmission time of a segment; none if unknown.
     segment_ns: Option<f64>,
     rtt_ns: i64,
+    /// Retransmission timeout.
+    rto_ns: i64,
+    /// True if the data have PSH; none if the sender does not mark the ends of bursts with it.
+    is_pushed: Option<bool>,
 }
 
 impl SelfClock {
     /// Time at which data were sent, given the acknowledgments on their way to the sender.
     fn sent_ns<'a>(&mut self, it: &Arrival, coming: impl Iterator<Item = &'a Ack>) -> i64 {
+        self.note_burst(it);
         let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
         let gap_ns = it.time_ns - arrived_ns;
         let is_idle = it.segment_ns.is_some_and(|ns| gap_ns as f64 > IDLE * ns);
         let segment_ns = it.segment_ns.unwrap_or(0.0) as i64;
         let mut window = self.window;
-        let mut released_ns = (it.end <= window.end()).then_some(last_ns);
+        let mut released_ns = window.permits(it.start, it.end, it.segment).then_some(last_ns);
         for ack in coming.take_while(|ack| ack.effective_ns <= it.time_ns) {
             // Only after a gap it matters what later acknowledgments permit.
             if released_ns.is_some() && !is_idle {
                 break;
             }
             window.on_ack(ack, it.segment);
-            if it.end <= window.end() {
+            if window.permits(it.start, it.end, it.segment) {
                 released_ns = released_ns.or(Some(last_ns.max(ack.effective_ns + segment_ns)));
             }
         }
@@ -154,13 +113,38 @@ impl SelfClock {
                     it.time_ns
                 }
             }
-            // After a silence of a round trip, the application has paused, unless an outage ends.
-            _ if is_idle && gap_ns >= it.rtt_ns => it.time_ns,
+            // After a silence of a round trip, the application has paused. If the sender had more
+            // data, an outage has delayed them, or its timer has expired.
+            _ if is_idle && gap_ns >= it.rtt_ns && !(it.had_more && gap_ns < it.rto_ns) => {
+                it.time_ns
+            }
             Some(ns) => ns.min(it.time_ns),
             None => it.time_ns,
         };
         self.last_ns = Some((it.time_ns, sent_ns));
+        if it.end - it.start < it.segment {
+            self.window.partial_end = it.end;
+        }
         sent_ns
+    }
+
+    /// Lets the sizes of bursts decide whether slow start is over.
+    fn note_burst(&mut self, it: &Arrival) {
+        let is_full = it.end - it.start == it.segment;
+        let Some(is_pushed) = it.is_pushed.filter(|_| is_full) else { return };
+        let evidence = self.bursts.on_segment(it.start, is_pushed);
+        let window = &mut self.window;
+        if window.has_lost || !window.adds_all {
+            return;
+        }
+        let is_peer_limit = window.receive_window.is_some_and(|most| window.bytes >= most);
+        match evidence {
+            SlowStart::Over if !is_peer_limit => _ = window.ssthresh.get_or_insert(window.bytes),
+            SlowStart::GoesOn(acked) => {
+                (window.ssthresh, window.bytes) = (None, window.bytes + acked);
+            }
+            _ => {}
+        }
     }
 
     /// True if data belong to the initial window: they have followed the first data without a gap.
@@ -183,6 +167,7 @@ impl SelfClock {
 
     /// Handles an acknowledgment that reaches the sender, which has sent everything before `end`.
     fn on_ack(&mut self, ack: &Ack, end: i64, segment: i64, least_ns: i64) {
+        self.bursts.on_ack((ack.ack - self.window.una).max(0), segment);
         self.window.on_ack(ack, segment);
         let round = &mut self.round;
         if ack.ack >= round.end {
@@ -192,8 +177,9 @@ impl SelfClock {
         (round.samples, round.least_ns) = (round.samples + 1, round.least_ns.min(rtt_ns));
         let allowed_ns = least_ns + (least_ns / 8).clamp(RISE_NS[0], RISE_NS[1]);
         let is_large = self.window.bytes >= HYSTART_MIN * segment;
-        if round.samples == SAMPLES && is_large && round.least_ns >= allowed_ns {
-            self.window.ssthresh.get_or_insert(self.window.bytes);
+        let is_expected = round.samples == SAMPLES && is_large && round.least_ns >= allowed_ns;
+        if is_expected && self.window.ssthresh.is_none() && self.bursts.expect_end(end) {
+            self.window.ssthresh = Some(self.window.bytes);
         }
     }
 
@@ -230,6 +216,8 @@ impl Direction {
             had_more: self.has_more && payload_bytes == segment,
             segment_ns: self.segment_ns(),
             rtt_ns,
+            rto_ns: self.sender.estimator.rto_ns(),
+            is_pushed: self.pushed.marks_bursts().then(|| packet.control.any(ControlBits::PSH)),
         };
         if self.sender.state != State::Open {
             self.self_clock.last_ns = Some((now.time_ns, now.time_ns));
@@ -274,6 +262,8 @@ mod tests {
             had_more: true,
             segment_ns: Some(segment_ns as f64),
             rtt_ns: RTT_NS,
+            rto_ns: RTT_NS,
+            is_pushed: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Time since data were last sent. The next packet may change the limit of this time.
 
 use super::account::Limit;
-use super::direction::Direction;
+use super::direction::{Direction, PacketContext};
 
 /// Part of the time since data were last sent. The next packet may show that another limit was in
 /// force: a timer, or, if the next data came late, the application.
@@ -20,6 +20,43 @@ pub struct IntervalSinceData {
 }
 
 impl Direction {
+    /// Determines from new data which limit held since the data before them.
+    pub(super) fn end_time_since_data(
+        &mut self,
+        payload_bytes: i64,
+        was_idle: bool,
+        now: &PacketContext,
+    ) {
+        self.pushed.on_new_data(self.is_pause(now));
+        let is_partial = payload_bytes < self.largest_payload;
+        // A timer sends less than a segment if the peer's window has no room for more (RFC 9293
+        // §3.8.6.2.1).
+        let room = self.sender.window.map(|window| self.sender.snd_una + window);
+        let fills_window = room == Some(self.scoreboard.end + payload_bytes);
+        let is_held = !was_idle && is_partial && !fills_window && self.is_probe(now);
+        if !is_held {
+            self.note_delay_spike(now);
+        }
+        if was_idle && !self.has_more && self.is_pause(now) {
+            self.reassign_time_since_data(Limit::Application);
+            self.growth.begin_period(self.scoreboard.end);
+        } else if is_held
+            || (was_idle && is_partial)
+            || (is_partial && self.is_held_by_partial(now))
+        {
+            // A partial segment was sent when everything was acknowledged, or the partial segment
+            // before it was, or as a tail loss probe: Nagle's algorithm had held it back.
+            self.reassign_time_since_data(Limit::Nagle);
+        } else if !was_idle && self.paced_bursts.show_pacing() && self.is_paced(now) {
+            self.reassign_time_since_data(Limit::Pacing);
+            self.growth.begin_period(self.scoreboard.end);
+        }
+        self.since_data.clear();
+        self.since_last_data = None;
+        self.note_spacing(was_idle, !is_partial, now);
+        self.last_partial.on_new_data(self.scoreboard.end + payload_bytes, is_partial);
+    }
+
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
         let key = |it: &IntervalSinceData| (it.limit, it.episode, it.is_open, it.is_before_repair);
         match self.since_data.last_mut() {

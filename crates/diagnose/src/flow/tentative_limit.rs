@@ -8,6 +8,7 @@
 
 use super::account::{Account, Limit};
 use super::growth::PeriodNumber;
+use super::pacing::Spacing;
 use std::collections::HashMap;
 
 /// Maximum number of entries. The limits of intervals beyond this number are not corrected.
@@ -39,9 +40,8 @@ struct OpenInterval {
 struct Key {
     decision: TentativeLimit,
     episode: Option<usize>,
-    /// True if new data ended the interval soon after the data before them, so that pacing may have
-    /// been the limit.
-    may_be_paced: bool,
+    /// Spacing of the data that ended the interval.
+    spacing: Spacing,
 }
 
 /// Evidence of the whole flow that decides tentative limits.
@@ -92,11 +92,10 @@ impl UndecidedTimes {
         self.since_data.retain(|interval| !is_decided(interval.decision.limit));
     }
 
-    /// Handles data that end the intervals since the previous data. `may_be_paced` is true for new
-    /// data that follow soon.
-    pub fn on_data(&mut self, may_be_paced: bool) {
+    /// Handles data that end the intervals since the previous data.
+    pub fn on_data(&mut self, spacing: Spacing) {
         for OpenInterval { decision, episode, length_ns } in self.since_data.drain(..) {
-            let key = Key { decision, episode, may_be_paced };
+            let key = Key { decision, episode, spacing };
             if self.times.len() < ENTRIES_MAX || self.times.contains_key(&key) {
                 *self.times.entry(key).or_default() += length_ns;
             }
@@ -105,8 +104,8 @@ impl UndecidedTimes {
 
     /// Corrects the account by the evidence of the whole flow.
     pub fn correct(mut self, account: &mut Account, evidence: &FlowEvidence) {
-        self.on_data(false);
-        for (Key { decision, episode, may_be_paced }, length) in self.times {
+        self.on_data(Spacing::Unknown);
+        for (Key { decision, episode, spacing }, length) in self.times {
             let TentativeLimit { limit, alternative, flight, period } = decision;
             let is_filled =
                 evidence.enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
@@ -114,9 +113,15 @@ impl UndecidedTimes {
                 alternative == Limit::SlowStart && evidence.bound.binary_search(&period).is_ok();
             let is_window =
                 matches!(alternative, Limit::SlowStart | Limit::Window | Limit::EcnWindow);
+            let may_be_paced = match spacing {
+                Spacing::Unknown => false,
+                Spacing::Regular => is_window,
+                // A recovery in which the window had room, as no acknowledgment was needed.
+                Spacing::Timed => is_window || alternative == Limit::Recovery,
+            };
             let known = if is_filled {
                 (Limit::Bottleneck, None)
-            } else if is_window && may_be_paced && evidence.is_paced {
+            } else if may_be_paced && evidence.is_paced {
                 (Limit::Pacing, None)
             } else if is_bound {
                 (Limit::SendBuffer, None)

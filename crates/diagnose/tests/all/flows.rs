@@ -98,7 +98,7 @@ fn not_captured_is_not_lost() {
     assert!(answer.flows[0].retransmissions.is_empty());
 }
 
-/// If most of the data are not in the capture, it is unknown what limited them.
+/// The limit is unknown if most of the data are not in the capture.
 #[test]
 fn without_most_data_the_limit_is_unknown() {
     let mut script = Script::open(false);

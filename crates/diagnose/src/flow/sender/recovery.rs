@@ -4,6 +4,15 @@ use super::{Sender, State, UnclassifiedRetransmission};
 
 /// Initial window of Linux, in segments (RFC 6928).
 const LINUX_FIRST: i64 = 10;
+/// Largest initial window of senders that do not follow RFC 6928, in segments (RFC 3390).
+const EARLIER_FIRST: i64 = 4;
+
+/// True if these bytes in flight show the initial window of RFC 6928: they are as many, or more
+/// than earlier standards permit and only the peer's window ends them.
+pub(in crate::flow) fn is_large_initial(flight: i64, window: Option<i64>, segment: i64) -> bool {
+    let is_ended = window.is_some_and(|window| flight + segment > window);
+    flight >= LINUX_FIRST * segment || (flight > EARLIER_FIRST * segment && is_ended)
+}
 
 impl Sender {
     /// True if the sender's timers and its initial window are those of Linux.
@@ -13,8 +22,8 @@ impl Sender {
 
     /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
-        if self.snd_una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
-            self.has_first_of_linux = true;
+        if self.snd_una <= 1 && segment > 0 {
+            self.has_first_of_linux |= is_large_initial(flight, self.window, segment);
         }
     }
 

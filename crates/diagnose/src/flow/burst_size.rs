@@ -1,0 +1,116 @@
+//! Sizes of the bursts that acknowledgments release, which tell when slow start is over.
+//!
+//! *Rule.* Linux marks the last segment of a burst of several with PSH, but not a single segment
+//! (Linux commit 051ba67447de, "tcp: force a PSH flag on TSO packets"). In slow start an
+//! acknowledgment of one segment releases two. Single segments one after the other, each released
+//! by the acknowledgment of one segment, show that slow start is over; pairs show that it goes on.
+//! Queues do not hide this.
+
+/// Number of single segments in a row that show the end of slow start. The number is a convention:
+/// single segments also occur where a pair does not fit into a window.
+const SINGLES_MIN: u32 = 3;
+/// Number of acknowledgments of one segment in a row, and of segments sent after the expected end
+/// of slow start, from which on pairs show that slow start goes on (conventions).
+const ACKS_MIN: u32 = 8;
+const SEGMENTS_MIN: u32 = 16;
+
+/// Bursts of a sender that marks their ends.
+#[derive(Debug, Default)]
+pub struct BurstSizes {
+    /// True if the newest segment has no PSH.
+    is_open: bool,
+    /// Number of single segments in a row.
+    singles: u32,
+    /// Number of acknowledgments of one segment in a row.
+    single_acks: u32,
+    /// The expected end of slow start, if it is neither confirmed nor refuted.
+    expected: Option<ExpectedEnd>,
+    /// True if pairs have refuted an expected end.
+    is_refuted: bool,
+}
+
+/// End of slow start that the model of the sender expects.
+#[derive(Debug, Clone, Copy)]
+struct ExpectedEnd {
+    /// Position from which on data were sent after it.
+    position: i64,
+    /// Number of segments sent after it.
+    segments: u32,
+    /// Bytes that were acknowledged since.
+    acked: i64,
+}
+
+/// Evidence of bursts on whether slow start is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlowStart {
+    /// No evidence.
+    Unknown,
+    /// Single segments show that it is over.
+    Over,
+    /// Pairs show that it goes on, after the expected end, since which so many bytes were
+    /// acknowledged.
+    GoesOn(i64),
+}
+
+impl BurstSizes {
+    /// Handles an acknowledgment of `acked` bytes, in segments of `segment` bytes.
+    pub fn on_ack(&mut self, acked: i64, segment: i64) {
+        let is_single = acked <= segment;
+        self.single_acks = if is_single { self.single_acks.saturating_add(1) } else { 0 };
+        if let Some(expected) = &mut self.expected {
+            expected.acked += acked;
+        }
+    }
+
+    /// Expects the end of slow start; all data before `position` were sent before it. Returns false
+    /// if bursts have refuted an earlier expectation.
+    pub fn expect_end(&mut self, position: i64) -> bool {
+        if !self.is_refuted {
+            self.expected = Some(ExpectedEnd { position, segments: 0, acked: 0 });
+        }
+        !self.is_refuted
+    }
+
+    /// Handles a full segment that starts at this position.
+    pub fn on_segment(&mut self, start: i64, is_pushed: bool) -> SlowStart {
+        let is_single = std::mem::replace(&mut self.is_open, !is_pushed) && !is_pushed;
+        self.singles = if is_single { self.singles.saturating_add(1) } else { 0 };
+        if self.singles >= SINGLES_MIN {
+            self.expected = None;
+            return SlowStart::Over;
+        }
+        let Some(expected) = self.expected.as_mut().filter(|it| start >= it.position) else {
+            return SlowStart::Unknown;
+        };
+        expected.segments += 1;
+        let acked = expected.acked;
+        if expected.segments < SEGMENTS_MIN || self.single_acks < ACKS_MIN {
+            return SlowStart::Unknown;
+        }
+        (self.expected, self.is_refuted) = (None, true);
+        SlowStart::GoesOn(acked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_segments_end_slow_start_and_pairs_do_not() {
+        let mut sizes = BurstSizes::default();
+        for number in 0..20 {
+            sizes.on_ack(1_000, 1_000);
+            assert_eq!(sizes.on_segment(1_000 * number, number % 2 == 1), SlowStart::Unknown);
+        }
+        assert!(sizes.expect_end(20_000));
+        sizes.on_ack(1_000, 1_000);
+        let evidence: Vec<_> =
+            (20..40).map(|number| sizes.on_segment(1_000 * number, number % 2 == 1)).collect();
+        assert_eq!(evidence[15], SlowStart::GoesOn(1_000));
+        assert!(!sizes.expect_end(50_000));
+        let evidence: Vec<_> =
+            (0..4).map(|number| sizes.on_segment(1_000 * number, false)).collect();
+        assert_eq!(evidence[3], SlowStart::Over);
+    }
+}
