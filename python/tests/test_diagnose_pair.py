@@ -113,3 +113,20 @@ def test_the_command_takes_two_captures(tmp_path: Path, cli: Cli) -> None:
     shown = cli("diagnose", str(places["sender"][1]), str(places["receiver"][1])).stdout
     assert "Towards the receiver" in shown
     assert "packets were lost" in shown
+
+
+def test_captures_without_a_common_flow_are_told_apart(tmp_path: Path, cli: Cli) -> None:
+    places = pair(tmp_path, Case("linux", "bernoulli", True, 0))
+    sender, receiver = places["sender"][1], places["receiver"][1]
+    content = receiver.read_bytes()
+    # Both hosts of the other capture have other addresses, so its flow is another one.
+    receiver.write_bytes(content.replace(content[52:56], b"\x0a\x07\x07\x07"))
+    shown = " ".join(cli("diagnose", str(sender), str(receiver)).stdout.split())
+    assert f"no flow was found in both captures: the diagnosis is of {sender} alone." in shown
+    for options, said in (
+        ([], "the two captures have no flow in common"),
+        (["--flow", "1"], "flow 1 is in the first of the two captures only"),
+    ):
+        refused = cli("fit", str(sender), str(receiver), *options)
+        assert refused.returncode == 2
+        assert refused.stderr == f"error: {sender} and {receiver}: {said}\n"

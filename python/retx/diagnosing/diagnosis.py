@@ -111,6 +111,10 @@ def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, An
     else:
         text = _native.diagnose(one, pictured)
     content: dict[str, Any] = json.loads(text)
+    flows = content["flows"]
+    if others and flows and not any("between" in flow for flow in flows):
+        alone = f"no flow was found in both captures: the diagnosis is of {one} alone"
+        content["capture"]["findings"].insert(0, alone)
     return content
 
 

@@ -117,7 +117,8 @@ def fit_capture(
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is not a capture, or the flow is too short for a fit.
+        UsageError: The file is not a capture, the captures have no flow in common, or the flow is
+            too short for a fit.
     """
     from retx.diagnosing.diagnosis import diagnose
 
@@ -126,6 +127,10 @@ def fit_capture(
         flows = diagnose(*files).flows
         if not flows:
             raise UsageError(f"{capture}: there is no TCP flow in it")
+        if other is not None:
+            flows = [it for it in flows if "between" in it]
+        if not flows:
+            raise UsageError(f"{capture} and {other}: the two captures have no flow in common")
         flow = max(flows, key=lambda it: it["bytes"])["number"]
     return CaptureFit(files, measured(files, flow))
 
@@ -142,6 +147,8 @@ def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> d
     name = " and ".join(str(file) for file in files)
     if found["flow"] is None:
         raise UsageError(f"{name}: there is no flow {flow} in it; retx diagnose lists the flows")
+    if found["path"] is None:
+        raise UsageError(f"{name}: flow {flow} is in the first of the two captures only")
     segments = len(found["path"]["copies"]["times_s"])
     if segments < least:
         raise UsageError(
