@@ -74,6 +74,8 @@ def test_what_a_capture_does_not_show(
     done = cli("diagnose", str(run[1]), "--plot", "queue")
     assert done.returncode == 2
     assert "a capture does not show it; choose one of cwnd, sequence" in done.stderr
+    unknown = cli("diagnose", str(run[1]), "--plot", "foo=a.png").stderr
+    assert f"no plot 'foo'; choose one of {', '.join(PLOTS)}\n" in unknown
     assert not list(tmp_path.rglob("*.png"))
 
 
@@ -91,4 +93,4 @@ def test_directory_of_tables(run: tuple[retx.Result, Path], cli: Cli, tmp_path: 
     assert names <= {*OF_ALL, "samples", "segments", "acks", "diagnosis"}
     done = cli("diagnose", str(run[1]), "--out", str(out))
     assert done.returncode == 2
-    assert "exists" in done.stderr
+    assert done.stderr.endswith("exists and is not empty: name another directory\n")

@@ -147,7 +147,7 @@ fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
             continue;
         }
         differing.push(if differing.len() < MOST_LISTED {
-            format!("{key} = {requested} (a kernel has only {kernel})")
+            difference(key, requested, kernel)
         } else {
             key.clone()
         });
@@ -156,6 +156,21 @@ fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("no kernel can be set to {}; like = \"linux\" can be run", differing.join(", ")))
+}
+
+/// First difference of two values, which may be tables; a table with a name is shown by its name.
+fn difference(key: &str, requested: &Value, kernel: &Value) -> String {
+    if let (Value::Object(requested), Value::Object(kernel)) = (requested, kernel) {
+        let differs = |(part, value): &(&String, &Value)| {
+            kernel.get(part.as_str()).is_some_and(|other| other != *value)
+        };
+        return requested.iter().find(differs).map_or_else(
+            || key.to_owned(),
+            |(part, value)| difference(&format!("{key}.{part}"), value, &kernel[part.as_str()]),
+        );
+    }
+    let [requested, kernel] = [requested, kernel].map(|it| it.get("name").unwrap_or(it));
+    format!("{key} = {requested} (a kernel has only {kernel})")
 }
 
 /// Kernel module of a congestion control.
@@ -335,6 +350,7 @@ mod tests {
             assert!(sack.contains(field), "{sack}");
         }
         assert_eq!(sack.matches("a kernel has only").count(), MOST_LISTED, "{sack}");
+        assert!(!sack.contains('{'), "{sack}");
         assert!(message(&preset("prairie_like")).contains("congestion_control = \"prairie_like\""));
         let initial_rto = Config { initial_rto: retx_units::Duration::from_secs(3), ..linux() };
         assert!(

@@ -10,6 +10,7 @@ from retx.cli.drawing import Drawing, draw_all, drawings
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.files.earlier import FIGURES
 from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
@@ -103,18 +104,15 @@ def _drawings(
     """Figures that `--plot` requests.
 
     Raises:
-        UsageError: A figure needs data that a capture does not contain.
+        UsageError: There is no such figure, or it needs data that a capture does not contain.
     """
     from retx.diagnosing.tables import PLOTS
 
-    figures = drawings(words, None, span, width)
-    for figure in figures:
-        if figure.kind not in PLOTS:
-            raise UsageError(
-                f"--plot {figure.kind}: a capture does not show it; "
-                f"choose one of {', '.join(PLOTS)}"
-            )
-    return figures
+    for kind in (word.partition("=")[0] for word in words):
+        if kind not in PLOTS:
+            reason = "a capture does not show it" if kind in FIGURES else f"no plot {kind!r}"
+            raise UsageError(f"--plot {kind}: {reason}; choose one of {', '.join(PLOTS)}")
+    return drawings(words, None, span, width)
 
 
 def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:

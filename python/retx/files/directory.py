@@ -23,12 +23,13 @@ LIBRARIES = ("polars.exceptions", "zlib")
 
 
 @contextmanager
-def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
+def new_directory(target: Path, *, replace: bool | None = None) -> Iterator[Path]:
     """Temporary directory for a `with` block. It becomes `target` when the block succeeds.
 
     Args:
         target: Final path. Must not exist, or be an empty directory.
-        replace: Replace an earlier result there; other directories are never replaced.
+        replace: Replace an earlier result there; other directories are never replaced. None if the
+            caller offers no replacement.
 
     Raises:
         OSError: The target exists, or cannot be written.
@@ -164,7 +165,7 @@ def check_place(target: Path, *, replace: bool) -> None:
     _check(target.resolve(), replace=replace)
 
 
-def _check(target: Path, *, replace: bool) -> None:
+def _check(target: Path, *, replace: bool | None) -> None:
     if target == Path.cwd():
         # Replacing the current directory would leave the calling process in a removed one.
         reason = "is the current directory, which is not replaced: name another one"
@@ -172,17 +173,13 @@ def _check(target: Path, *, replace: bool) -> None:
     if replace:
         _check_ours(target)
     else:
-        _check_free(target)
+        _check_free(target, "" if replace is None else ", or replace it with --force (force=True)")
 
 
-def _check_free(target: Path) -> None:
+def _check_free(target: Path, otherwise: str) -> None:
     if _names(target):
-        raise FileExistsError(
-            errno.EEXIST,
-            "exists and is not empty: name another directory, or replace it with --force "
-            "(force=True)",
-            str(target),
-        )
+        reason = f"exists and is not empty: name another directory{otherwise}"
+        raise FileExistsError(errno.EEXIST, reason, str(target))
 
 
 def _check_ours(target: Path) -> None:
