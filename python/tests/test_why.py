@@ -21,6 +21,7 @@ from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
 from retx.explaining.remedies import FAMILIES, remedies
 from retx.explaining.runs import Runs
+from retx.explaining.shortest_delay import shortest_delay
 from retx.explaining.situation import Situation
 from retx.explaining.trial import Trial, gain_of
 from retx.listing import find
@@ -265,6 +266,21 @@ def test_a_standing_queue_is_named_with_who_fills_it() -> None:
     assert text.endswith("and upload fills it.")
 
 
+def test_an_innocent_flow_is_not_said_to_fill_the_queue() -> None:
+    """Voice sends 80 kbit/s, the pages some Mbit/s in bursts; two equal flows share a queue."""
+    cell = {"name": "cell", "stations": ["ap", "laptop", "phone"], "rate": "11 Mbit/s"}
+    pages = {"kind": "request_response", "request": 400, "response": 20_000, "think": "50 ms"}
+    web = {"name": "web", "from": "ap", "to": "laptop", "tcp": "linux", "app": pages}
+    udp = {"packet": 200, "rate": "80 kbit/s"}
+    voice = {"name": "voice", "from": "ap", "to": "phone", "udp": udp, "app": "cbr"}
+    twin = web | {"name": "twin", "to": "phone"}
+    for others, said in (([voice], "and its own bursts fill it."), ([twin], "several flows fill")):
+        scenario = {"duration": "3 s", "wlan": [cell], "flow": [web, *others]}
+        result = retx.run(scenario, tables=False, segments=False)
+        flow = result.scenario["flow"][0]
+        assert said in standing_queue(Situation(result.scenario, flow, {}, result.summary))
+
+
 def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:
     found = retx.why(SCENARIOS / "why-bufferbloat.toml", **QUICK)
     keys = {key for row in found.remedies for key in row["change"] if key.startswith("tcp.")}
@@ -368,7 +384,39 @@ def test_a_full_cell_is_not_mended_at_the_cost_of_the_upload(tmp_path: Path) -> 
     assert best["price"]["others"] < 1
     assert answer.content["fix"] is None
     assert "No remedy that was tried makes it clearly faster" in answer.summary
-    assert "What can be had is delay: a queue of 11 packets (one product) before" in answer.summary
+    # A queue of 11 packets saves 148 ms, but takes a fifth of the speed.
+    assert "What can be had is delay: TCP-NV, on the same loss detection" in answer.summary
+    assert re.search(r"takes 5\d\.\d ms off the round trip at ×(1|0\.9[89])", answer.summary)
+
+
+def test_the_paragraph_quotes_the_ratio_that_is_the_gain(tmp_path: Path) -> None:
+    """The best change has three draws, the flow without a change more."""
+    text = like("satellite", tmp_path).summary
+    found = re.search(r"Expected: (\S+) Mbit/s instead of (\S+) Mbit/s in .*? draws, ×(\S+) ", text)
+    assert found, text
+    after, before, gain = map(float, found.groups())
+    assert after / before == pytest.approx(gain, rel=0.01)
+
+
+def test_delay_is_not_bought_by_speed() -> None:
+    """The speed counts as known from three draws on; before, it may be a tenth lower."""
+    named = {remedy.name: remedy for remedy in remedies()}
+
+    def run(speed: float, rtt_s: float) -> Measured:
+        return Measured(speed, speed, None, rtt_s, 0.0, 0.0, {})
+
+    def trial(name: str, *runs: Measured) -> Trial:
+        return Trial((named[name],), (), 1.0, dict(enumerate(runs)))
+
+    base = dict(enumerate([run(10.0, 0.1)] * 3))
+    slow = trial("fq_codel", run(9.06, 0.03))
+    kept = trial("queue_size", *[run(9.8, 0.05)] * 3)
+    barely = trial("pie", *[run(10.0, 0.095)] * 3)
+    assert shortest_delay([slow, kept, barely], base) is kept
+    assert shortest_delay([slow, kept, barely], base, draws=3) is slow
+    slow.runs |= dict(enumerate([run(9.06, 0.03)] * 3))
+    assert shortest_delay([slow, kept, barely], base, draws=3) is kept
+    assert shortest_delay([slow, barely], base) is None
 
 
 def test_a_shallow_port_of_a_data_centre_gets_an_active_queue(tmp_path: Path) -> None:

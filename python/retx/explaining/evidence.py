@@ -12,6 +12,8 @@ from retx.terminal.quantities import count, rate, seconds, share, size
 
 _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
 """Limits that bound the data in flight."""
+MOST = 2 / 3
+"""Share of the bytes in a queue above which one flow fills the queue."""
 DEAD = 0.999
 """Share of the handshake in the life of a connection, above which the connection counts as never
 established.
@@ -69,9 +71,10 @@ def _bottleneck(situation: Situation) -> str:
         f"{hop.name} is full" if busy is None else f"{hop.name} is busy {share(busy)} of the time"
     )
     if situation.has_standing_queue:
+        waiting = situation.queueing_s
         used += (
-            f", and packets wait {seconds(situation.queueing_s)} in queues, on a way of "
-            f"{seconds(situation.path.rtt_s)}"
+            f", and a round trip takes {seconds(situation.path.rtt_s + waiting)}, "
+            f"{seconds(waiting)} of it in queues"
         )
     return used
 
@@ -92,32 +95,52 @@ def _idle_bottleneck(situation: Situation) -> str:
 
 
 def standing_queue(situation: Situation) -> str:
-    """Sentence on a standing queue: its delay, its place, and the flow that fills it."""
+    """Sentence on a standing queue: its delay, its place, and what fills it."""
     hop, path = situation.queue_hop, situation.path
     waiting = situation.queueing_s
     text = (
-        f"A round trip takes {seconds(path.rtt_s + waiting)} where the way takes "
-        f"{seconds(path.rtt_s)}: packets wait in the queue before {situation.queue_place(hop)}"
+        f"A round trip takes {seconds(path.rtt_s + waiting)}, and {seconds(path.rtt_s)} with empty "
+        f"queues: packets wait in the queue before {situation.queue_place(hop)}"
     )
     room = (hop.value("queue") or {}).get("packets")
     if room and hop.rate_bit_s:
         holds = room * hop.packet_bits / hop.rate_bit_s
         text += f", which holds {count(room)} packets, {seconds(holds)} at {rate(hop.rate_bit_s)}"
-    most = _most_through(situation, hop)
-    return f"{text}{', and ' + most + ' fills it' if most else ''}."
+    filled = _filled_by(situation, hop)
+    return f"{text}{', and ' + filled + ' it' if filled else ''}."
 
 
-def _most_through(situation: Situation, hop: Hop) -> str:
-    """Name of the other flow that sends the most data through a hop; "" if there is none."""
+def _filled_by(situation: Situation, hop: Hop) -> str:
+    """Clause `upload fills`, about the flow that sends most of the bytes into the queue of a hop.
+
+    If no flow sends more than two thirds, several flows fill it. Empty if no flow sends data.
+    """
+    sent = _bytes_through(situation, hop)
+    most = max(sent, key=lambda name: sent[name], default=None)
+    if most is None or not sent[most]:
+        return ""
+    if sent[most] <= MOST * sum(sent.values()):
+        return "several flows fill"
+    return "its own bursts fill" if most == situation.flow["name"] else f"{most} fills"
+
+
+def _bytes_through(situation: Situation, hop: Hop) -> dict[str, int]:
+    """Bytes of data that each flow sends into the queue of a hop, by the flow's name."""
     flows = {flow["name"]: flow for flow in situation.scenario["flow"]}
     sent: dict[str, int] = {}
     for row in situation.summary["flows"]:
         name = row["name"] if row["name"] in flows else row["name"].rpartition(".")[0]
-        if name in flows and name != situation.flow["name"]:
-            way = path_of(situation.scenario, flows[name]).forward
-            if any((it.name, it.direction) == (hop.name, hop.direction) for it in way):
-                sent[name] = sent.get(name, 0) + int(row["bytes_delivered"] or 0)
-    return max(sent, key=lambda name: sent[name], default="")
+        if name not in flows:
+            continue
+        forward = path_of(situation.scenario, flows[name]).forward
+        if any(_queue_of(it) == _queue_of(hop) for it in forward):
+            sent[name] = sent.get(name, 0) + int(row["bytes_delivered"] or 0)
+    return sent
+
+
+def _queue_of(hop: Hop) -> tuple[str, str, str]:
+    """Place of the queue before a hop; each station of a cell has its own."""
+    return hop.name, hop.direction, hop.left
 
 
 def _slow_start(situation: Situation) -> str:
@@ -250,6 +273,6 @@ def _lost(situation: Situation, cause: str) -> str:
         room = (situation.path.bottleneck.value("queue") or {}).get("packets")
         product = 8 * situation.path.product_bytes / situation.path.bottleneck.packet_bits
         if room:
-            text += f" in queues of {count(room)} packets, where the way holds {product:.0f}"
+            text += f" in queues of {count(room)} packets, where the path holds {product:.0f}"
         return text
     return f"{text} on the channel"

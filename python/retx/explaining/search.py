@@ -16,10 +16,11 @@ from math import inf
 from typing import Any
 
 from retx.analysis.limits import shares
-from retx.analysis.ranking import NEARLY, WORTH, easiest, is_worth
+from retx.analysis.ranking import WORTH, easiest, is_worth
 from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.proposals import LeftOut, fitting, proposals
 from retx.explaining.runs import Limit, Runs
+from retx.explaining.shortest_delay import shortest_delay
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front, stretch_for
 from retx.explaining.trial import Gain, Trial
@@ -28,8 +29,6 @@ from retx.scenarios.parsed import Parsed
 TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
-LEAST_SAVED_S = 0.005
-"""Minimum reduction of the round-trip time that is mentioned in a sentence."""
 ALIKE = 1.02
 """Maximum ratio of gains, including intervals, up to which two remedies count as equal."""
 SAME = 1.01
@@ -135,7 +134,7 @@ class Search:
         others = self._ahead(others, self._until(first))
         tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
         self.singles = _best_of_each(tried, self._mean)
-        self._sharpen_fix(self._until(single))
+        self._sharpen_best(self.preferred, self._until(single))
         tried += self._try(others, self._until(single))
         self.singles = _best_of_each(tried, self._mean)
         self._note_rest(trials)
@@ -143,8 +142,10 @@ class Search:
         self._combine(single, last)
         # Combinations also get further draws, because a rank from three draws may be due to chance.
         self._sharpen([*self.singles, *self.combined], self._until(1.0))
-        self._sharpen_fix(self._until(1.0))
+        self._sharpen_best(self.preferred, self._until(1.0))
         self.fix = self.preferred(self.singles)
+        if self.fix is None:
+            self._sharpen_delay(self._until(1.0))
         self.singles, self.combined = self._ranked(self.singles), self._better()
         self.is_separated = not self._unclear(self.singles)
 
@@ -170,18 +171,9 @@ class Search:
 
         return easiest(usable, beside_the_best, lambda trial: trial.ease)
 
-    def shortest_delay(self) -> Trial | None:
-        """Easiest of the changes that shorten the round trip most and keep the link as busy."""
-
-        def saved(trial: Trial) -> float:
-            return -float(trial.price(self.baseline)["rtt_s"] or 0)
-
-        shorter = [
-            it
-            for it in self.singles
-            if it.in_linux and it.total(self.baseline) >= NEARLY and saved(it) > LEAST_SAVED_S
-        ]
-        return easiest(shorter, saved, lambda trial: trial.ease)
+    def shortest_delay(self, trials: Sequence[Trial]) -> Trial | None:
+        """See `shortest_delay.py`."""
+        return shortest_delay(trials, self.baseline)
 
     def _is_fix(self, trial: Trial) -> bool:
         """True if the gain is large enough and not at the expense of other flows.
@@ -273,14 +265,25 @@ class Search:
     def _ranked(self, trials: Sequence[Trial]) -> list[Trial]:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
 
-    def _sharpen_fix(self, limit: Limit) -> None:
-        """Gives the recommended remedy `FEW_DRAWS` draws; repeats this for a new recommendation."""
+    def _sharpen_best(
+        self, choose: Callable[[Sequence[Trial]], Trial | None], limit: Limit
+    ) -> None:
+        """Gives the chosen remedy `FEW_DRAWS` draws; repeats this if another one is chosen then."""
         while not self.plan.draws:
-            best = self.preferred(self.singles)
+            best = choose(self.singles)
             if best is None or len(best.runs) >= FEW_DRAWS:
                 return
             if not self._run([(best, draw) for draw in range(FEW_DRAWS)], limit):
                 return
+
+    def _sharpen_delay(self, limit: Limit) -> None:
+        """Gives `FEW_DRAWS` draws to the changes that may shorten the round trip most."""
+
+        def candidate(trials: Sequence[Trial]) -> Trial | None:
+            return shortest_delay(trials, self.baseline, draws=FEW_DRAWS)
+
+        self._sharpen_best(candidate, limit)
+        self._sharpen_best(self.shortest_delay, limit)
 
     def _better(self) -> list[Trial]:
         """Combinations that gain more than the best single remedy."""

@@ -117,7 +117,7 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     where = f"“{content['title']}”: the flow" if content["title"] else "The flow"
     limit = next((it["goodput_bit_s"] for it in content["bounds"] if it["name"] == "link"), None)
     of = f" of at most {rate(limit)}" if limit else ""
-    sentence = f"{where} {content['flow']} gets {_got(content)}{of}."
+    sentence = f"{where} {content['flow']} {_got(content)}{of}."
     if not sum(search.situation.shares.values()):
         return f"{sentence} Nothing of it was measured: {_unmeasured(search.situation)}."
     if content["measure"] == "response time":
@@ -143,7 +143,7 @@ def _of_answers(situation: Situation) -> str:
         return _limits(situation, situation.shares, "of its life")
     rest = {key: it / (1 - pause) for key, it in situation.shares.items() if key != "application"}
     return (
-        f"For {per_cent(pause)} of its life it has no answer to send. "
+        f"For {per_cent(pause)} of its life the server has no response to send. "
         f"{_limits(situation, rest, 'of the rest')}"
     )
 
@@ -169,8 +169,9 @@ def _because(shown: str) -> str:
 
 
 def _got(content: Mapping[str, Any]) -> str:
+    """Predicate of a sentence about the flow: its goodput or its response time."""
     whole, first = _shown(content, content), _shown(content, content["first_draw"])
-    got = f"its answers after {whole} on average" if _answers(content) else whole
+    got = f"has a mean response time of {whole}" if _answers(content) else f"gets {whole}"
     if _alike(content, content, content["first_draw"]):
         return got
     return f"{got} (mean of the draws; {first} in the first, to which shares and counts belong)"
@@ -225,17 +226,16 @@ def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
 
 
 def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    within = _within(row)
-    instead = ""
-    if not _alike(content, content, row["without"]):
-        instead = f" instead of {_shown(content, row['without'])} in the same draws"
-    if content["measure"] == "response time":
-        sentence = (
-            f"answers after {seconds(row['response_s'])}{instead}, {factor(row['gain'])} as fast"
-            f"{within}"
-        )
-    else:
-        sentence = f"{rate(row['goodput_bit_s'])}{instead}, {factor(row['gain'])}{within}"
+    """Result with a change, beside that without it in the same draws, whose ratio is the gain."""
+    answers = content["measure"] == "response time"
+    got, before, mean = (
+        seconds(it["response_s"]) if answers else rate(it["goodput_bit_s"])
+        for it in (row, row["without"], content)
+    )
+    instead = "" if before == mean else f" instead of {before} in the same draws"
+    measured = f"a response time of {got}" if answers else got
+    fast = f"{factor(row['gain'])}{' as fast' if answers else ''}"
+    sentence = f"{measured}{instead}, {fast}{_within(row)}"
     paid = price(row)
     return f"{sentence}; {paid}" if paid else sentence
 
@@ -266,7 +266,7 @@ def _none(content: Mapping[str, Any]) -> str:
 
 def _delay(search: Search, content: Mapping[str, Any]) -> str:
     """Sentence on the remedy that shortens the round trip most, if none increases the speed."""
-    found = search.shortest_delay()
+    found = search.shortest_delay(search.singles)
     if found is None:
         return ""
     row = next(row for row in content["remedies"] if row["name"] == found.name)
@@ -274,7 +274,8 @@ def _delay(search: Search, content: Mapping[str, Any]) -> str:
     for_others = f" (the others: {factor(others)})" if others is not None else ""
     return (
         f"What can be had is delay: {row['text']} takes {seconds(-row['price']['rtt_s'])} off the "
-        f"round trip at {factor(row['gain'])} of the speed{for_others}. How: {row['apply'][0]}."
+        f"round trip at {factor(row['gain'])} of the speed{_within(row)}{for_others}. "
+        f"How: {row['apply'][0]}."
     )
 
 
