@@ -14,6 +14,7 @@ from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import Figure, _draw_losses, check, draws
 from retx.fitting.captures.reproduction import reproduction
+from retx.fitting.captures.wording import rows
 from retx.fitting.scenario import time_text
 
 NOISY = {"forward": {"channel": {"model": "bernoulli", "p": 0.002}}}
@@ -246,6 +247,24 @@ def test_the_interval_of_counts_has_no_fractions() -> None:
     figure = Figure("timeouts", "", 1.0, [0.0] * 10 + [1.0])
     assert figure.interval == (0, 1)
     assert figure.is_inside
+
+
+def test_no_round_trip_is_shorter_than_the_propagation_delay() -> None:
+    """A few long round trips widened the interval to 42 ms, with a propagation delay of 50 ms."""
+    simulated = [0.0521] * 15 + [0.078] * 15
+    assert Figure("RTT, 95 %", "s", 0.0775, simulated).interval[0] < 0.05
+    figure = Figure("RTT, 95 %", "s", 0.0775, simulated, least=0.0504)
+    assert figure.interval[0] == 0.0504
+    assert figure.is_inside
+
+
+def test_two_ends_are_not_called_one(noisy: tuple[Path, Path, retx.Result]) -> None:
+    sender, receiver, _ = noisy
+    fit = fit_capture(sender, receiver)
+    assert "from one end" not in fit.toml()
+    # Of the rate, 1e-9 bit/s are left for others.
+    (row,) = [row for row in rows(fit) if row[0] == "traffic of others"]
+    assert row[1:3] == ("none", "less than 2 % of the rate")
 
 
 def test_a_replay_loses_the_same_segments(

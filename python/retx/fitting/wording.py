@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from retx.terminal.quantities import rate, seconds, share
+from retx.terminal.quantities import counted, rate, seconds, share
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
@@ -50,8 +50,8 @@ def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
     used = fit.losses.used
     lines = [
         f"Losses: {found['lost']:.6g} of {found['known']} packets "
-        f"({share(found['lost'] / max(found['known'], 1))}), {found['bursts']} bursts, in "
-        f"{seconds(found['duration_s'])}."
+        f"({share(found['lost'] / max(found['known'], 1))}), "
+        f"{counted(found['bursts'], 'burst')}, in {seconds(found['duration_s'])}."
     ]
     if replay:
         return [
@@ -103,7 +103,7 @@ def _resent_lines(found: Mapping[str, Any] | None) -> list[str]:
     if not found:
         return []
     return [
-        f"{found['count']} retransmissions for about {found['segments']} segments "
+        f"{counted(found['count'], 'retransmission')} for about {found['segments']} segments "
         f"({share(found['share'])}): the loss rate is at most about that. No losses are written."
     ]
 

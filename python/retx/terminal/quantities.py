@@ -34,6 +34,11 @@ def count(value: float | None) -> str:
     return f"{value:,.1f}".replace(",", "\u202f")
 
 
+def counted(number: int, noun: str) -> str:
+    """Number with its noun: `1 burst`, `28 bursts`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def mean_count(value: float | None) -> str:
     """Text of a mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
     if value is None:

@@ -53,6 +53,8 @@ class Figure:
     """Part of the captured value that the scenario does not model. The interval is extended upwards
     by this part.
     """
+    least: float = 0.0
+    """Lower bound of the interval: the propagation delay, for a round trip."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -70,7 +72,10 @@ class Figure:
         half = float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
         low, high = back(mean - half), back(mean + half) + self.left_out
         # The bounds of a count are rounded outwards, because counts have no fractions.
-        return (math.floor(low), math.ceil(high)) if self.unit == "" else (low, high)
+        if self.unit == "":
+            return math.floor(low), math.ceil(high)
+        # A few long round trips widen the interval on both sides.
+        return max(low, min(self.least, *self.simulated)), high
 
     @property
     def is_inside(self) -> bool:
@@ -221,7 +226,8 @@ def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterato
     if all(len(it["rtt_s"]) == len(own["rtt_s"]) for it in simulated):
         for index, value in enumerate(own["rtt_s"]):
             values = [it["rtt_s"][index] for it in simulated]
-            yield Figure(QUANTILES[index], "s", value, values, left_out)
+            least = fit.path["round_trip_s"]["low"] or 0.0
+            yield Figure(QUANTILES[index], "s", value, values, left_out, least)
 
 
 def _reasons(

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from retx.diagnosing.wording import PLACES
 from retx.fitting.captures import application, endpoints
 from retx.fitting.captures.estimates import LOST, bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
 from retx.fitting.wording import model_line
-from retx.terminal.quantities import rate, seconds, share, size
+from retx.terminal.quantities import counted, rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
-PLACES = {
-    "sender": "at the sender's end",
-    "middle": "between the ends",
-    "receiver": "at the receiver's end",
-    "unknown": "at a place that it does not tell",
-}
 LEAST_DURATION_S, TIMES_LIFE = 60.0, 10.0
 ASSUMED_DELAY_S = 0.020
 ROOM = 2.0
@@ -72,7 +67,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         *_rate(path),
         *_overhead(path),
         *_mtu(path),
-        *_delay(path),
+        *_delay(fit),
         *_queue(fit, replay=replay),
         *_channel(fit, replay=replay),
         *_back(path),
@@ -118,17 +113,18 @@ def _mtu(path: Mapping[str, Any]) -> Iterator[str]:
         yield f"mtu = {mss + HEADERS_BYTES}"
 
 
-def _delay(path: Mapping[str, Any]) -> Iterator[str]:
-    found = path["round_trip_s"]
+def _delay(fit: CaptureFit) -> Iterator[str]:
+    found = fit.path["round_trip_s"]
     value = found["value"]
     if value is None:
         yield from comment(f"An assumption: {found['evidence']}.")
         value = ASSUMED_DELAY_S
     else:
+        reason = "from one end" if len(fit.files) == 1 else "as the captures have different clocks"
         yield from comment(
             f"Propagation delay of both directions: {bracketed(found, seconds)}: "
-            f"{found['evidence']}. How it divides between the directions cannot be known from one "
-            "end; half each."
+            f"{found['evidence']}. How it divides between the directions cannot be known {reason}; "
+            "half each."
         )
     yield f"delay = {quoted(time_text(value / 2))}"
 
@@ -230,13 +226,13 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
         content = losses.content
         yield from comment(
             f"Losses that no queue made: {content['lost']:.4g} of {content['known']} segments in "
-            f"{content['bursts']} bursts. {model_line(losses.used)}."
+            f"{counted(content['bursts'], 'burst')}. {model_line(losses.used)}."
         )
         if losses.chosen is None:
             yield from comment(f"The data do not decide between laws: {content['reason']}.")
     if is_reordered(path):
-        overtaken = path["reordered"]
-        yield from comment(f"Overtaken: {bracketed(overtaken, share)}: {overtaken['evidence']}.")
+        late = path["reordered"]
+        yield from comment(f"Reordered: {bracketed(late, share)}: {late['evidence']}.")
     points = list(beyond(path, fit.flow["life_s"]))
     if points:
         most = max(delay for _, delay in points)
@@ -255,7 +251,7 @@ def _back(path: Mapping[str, Any]) -> Iterator[str]:
     waited = path["ack_queue_packets"]
     if waited is not None:
         yield from comment(
-            f"Way back: {bracketed(fast, rate)}: {fast['evidence']}. At most {waited:.0f} "
+            f"Reverse path: {bracketed(fast, rate)}: {fast['evidence']}. At most {waited:.0f} "
             "acknowledgments waited; twice as many fit into the queue, which is an assumption. "
             f"Lost acknowledgments: at most {share(lost['high'])}; none are simulated."
         )
@@ -264,11 +260,13 @@ def _back(path: Mapping[str, Any]) -> Iterator[str]:
         yield f'reverse.queue = {{ discipline = "droptail", packets = {packets} }}'
         return
     if lost["high"] is None:
-        yield from comment(f"Way back: as fast and as long, without losses; {lost['evidence']}.")
+        yield from comment(
+            f"Reverse path: as fast and as long, without losses; {lost['evidence']}."
+        )
         return
     least = f"at least {rate(fast['low'])}, as " if fast["low"] else ""
     yield from comment(
-        f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most "
+        f"Reverse path: {least}{fast['evidence']}. Lost acknowledgments: at most "
         f"{share(lost['high'])}: {lost['evidence']}. None are simulated."
     )
 

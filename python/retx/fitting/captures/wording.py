@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from retx.diagnosing.wording import PLACES
 from retx.fitting.captures.endpoints import preset
-from retx.fitting.captures.scenario import PLACES
+from retx.fitting.captures.scenario import LEAST_OTHERS
 from retx.fitting.wording import model_line
-from retx.terminal.quantities import rate, seconds, share, size
+from retx.terminal.quantities import counted, rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
@@ -42,7 +43,7 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     found = fit.losses.content
     yield (
         f"Losses that no queue made: {found['lost']:.4g} of {found['known']} segments in "
-        f"{found['bursts']} bursts. {model_line(fit.losses.used)}."
+        f"{counted(found['bursts'], 'burst')}. {model_line(fit.losses.used)}."
     )
     if fit.losses.chosen is None:
         yield f"The data do not decide between laws: {found['reason']}."
@@ -70,10 +71,19 @@ def rows(fit: CaptureFit) -> Iterator[tuple[str, str, str, str]]:
     yield _row("propagation, both directions", path["round_trip_s"], seconds)
     kind = "unknown" if fit.policer is not None else path["queue"]["kind"]
     yield _row(f"queue ({KINDS[kind]})", queue, size)
-    yield _row("overtaken", path["reordered"], share)
+    yield _row("reordered", path["reordered"], share)
     yield _row("acknowledgments lost", path["acks_lost"], share)
-    yield _row("rate of the way back", path["ack_rate_bit_s"], rate)
-    yield _row("traffic of others", path["cross_bit_s"], rate)
+    yield _row("rate of the reverse path", path["ack_rate_bit_s"], rate)
+    yield _others(path)
+
+
+def _others(path: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Row of the traffic of others, which counts as none if it is too small to be simulated."""
+    name, found = "traffic of others", path["cross_bit_s"]
+    if found["value"] is None or found["high"] >= LEAST_OTHERS * path["rate_bit_s"]["value"]:
+        return _row(name, found, rate)
+    least = share(LEAST_OTHERS)
+    return name, "none", f"less than {least} of the rate", found["evidence"]
 
 
 def _row(
