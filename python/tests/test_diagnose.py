@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import struct
 import sys
 from collections import defaultdict
@@ -16,8 +17,9 @@ import pytest
 from conftest import Cli
 
 import retx
+from retx.diagnosing.page import round_ticks
 from retx.diagnosing.truth import PLACES, Case, Kinds, captured, cases, random_cases
-from retx.diagnosing.wording import EVIDENCE, paragraph
+from retx.diagnosing.wording import EVIDENCE, listed, paragraph, resent, rto
 from retx.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -349,6 +351,43 @@ def test_the_command_says_a_sentence_with_frames(capture: Path, cli: Cli) -> Non
     assert list(paragraph(flow))
 
 
+PROBES = [{"kind": kind, "needless": "yes", "packet": 7} for kind in ["keep_alive"] * 6]
+FIN = {
+    "kind": "fin", "needless": "yes", "packet": 9, "length_bytes": 0, "from": "b:2",
+    "proof": {"evidence": "acknowledged_before"},
+}  # fmt: skip
+
+
+def test_keep_alives_are_no_retransmissions(capture: Path) -> None:
+    [flow] = retx.diagnose(capture).flows
+    silent = dict(flow, retransmissions=PROBES, timeouts=[], stalls=[], life_s=1.0)
+    text = " ".join(paragraph(silent))
+    assert "6 keep-alives, the first in frame 7." in text
+    assert "retransmission" not in text.replace("retransmission timer", "")
+    text = " ".join(paragraph(silent | {"retransmissions": [*PROBES, FIN]}))
+    assert "1 retransmission, in frame 9; needless: it had been acknowledged." in text
+
+
+def test_listed_shares_are_complete() -> None:
+    limits = dict.fromkeys(("handshake", "application", "bottleneck", "slow_start", "pacing"), 0.15)
+    flow = {"life_s": 1.0, "limited_by": limits | {"nagle": 0.14, "receive_window": 0.11}}
+    *_, last = listed(flow, 5)
+    assert last == ("by others", pytest.approx(0.25))
+    assert len(listed(flow)) == 7
+
+
+def test_no_rto_is_longer_than_linux_has() -> None:
+    assert rto({"rto_s": 1014.5}) == "120 s"
+    assert rto({"rto_s": 3.963}) == "3.963 s"
+
+
+def test_the_table_tells_the_side_that_sent(tmp_path: Path, capture: Path, cli: Cli) -> None:
+    shown = cli("diagnose", str(capture)).stdout
+    assert re.search(r"Frame +time +by +seq", shown)
+    assert re.search(r"Frame +sent \(estimated\)", shown)
+    assert re.search(r"\d  sender ", shown)
+
+
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("no capture")
@@ -370,8 +409,24 @@ def test_the_page_needs_no_other_file(capture: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "http" not in text
     assert "src=" not in text
-    sender = [it for it in diagnosis.flows[0]["retransmissions"] if it["length_bytes"]]
-    assert text.count("<circle") == len(sender)
+    sender = [it for it in resent(diagnosis.flows[0]) if it["length_bytes"]]
+    assert text.count("<circle") == len(sender) > 300
+    assert str(capture) in text
+    assert "fast_retransmit" not in text
+    assert "fast retransmit" in text
+
+
+@pytest.mark.parametrize(
+    ("last", "ticks"),
+    [
+        (120.1, [0, 20, 40, 60, 80, 100, 120]),
+        (275_000, [0, 50_000, 100_000, 150_000, 200_000, 250_000]),
+        (0.097, [0, 0.02, 0.04, 0.06, 0.08]),
+        (1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+    ],
+)
+def test_ticks_are_round(last: float, ticks: list[float]) -> None:
+    assert round_ticks(last) == pytest.approx(ticks)
 
 
 @pytest.mark.parametrize("name", ["nothing.pcap", "folder"])

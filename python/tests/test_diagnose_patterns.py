@@ -122,3 +122,18 @@ def test_patterns_are_in_the_text_and_the_page(cli: Cli, tmp_path: Path) -> None
     assert sentence in shown
     assert "Episodes" in shown
     assert sentence in page(retx.diagnose(capture))
+
+
+@pytest.mark.parametrize(
+    ("waits", "said"),
+    [
+        ((1.0, 2.0, 4.0, 8.0, 8.0), "waits twice as long after each timeout: a lower cap"),
+        ((4.6, 9.2, 10.0, 10.0, 10.0), "waits up to 10 s after each timeout: a lower cap"),
+    ],
+)
+def test_waits_that_do_not_grow_are_not_said_to_double(waits: tuple[float, ...], said: str) -> None:
+    timeouts = [{"number": number, "waited_s": it} for number, it in enumerate(waits, start=1)]
+    outage = {"name": "outage", "evidence": "5 timeouts in a row", "confidence": 0.9}
+    before = {"number": 1, "waited_s": 60.0}
+    (text,) = sentences({"patterns": [outage], "timeouts": [before, *timeouts]})
+    assert said in text

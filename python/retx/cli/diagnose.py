@@ -146,28 +146,30 @@ def _show(rows: Table, left_out: int, out: Any) -> None:  # noqa: ANN401
 
 def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table, plain
-    from retx.diagnosing.wording import largest
+    from retx.diagnosing.wording import largest, needless, resent
     from retx.terminal.quantities import seconds
 
     rows = Table("", ">#", "Flow", ">life", ">bytes", ">resent", ">needless", ">timeouts", "limit")
     for flow in flows[:MOST_FLOWS]:
-        resent = flow["retransmissions"]
-        needless = sum(it["needless"] == "yes" for it in resent)
         rows.add_row(
             str(flow["number"]), plain(flow["name"]), seconds(flow["life_s"]), str(flow["bytes"]),
-            str(len(resent)), str(needless), str(len(flow["timeouts"])), largest(flow),
+            str(len(resent(flow))), str(len(needless(flow))), str(len(flow["timeouts"])),
+            largest(flow),
         )  # fmt: skip
     _show(rows, len(flows) - MOST_FLOWS, out)
 
 
 def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table, plain
+    from retx.diagnosing.wording import episode_kind
     from retx.terminal.quantities import seconds
 
     if not episodes:
         return
     rows = Table(
-        "Episodes", ">Frame", ">time", "kind", ">lasted", "cause", ">sure", ">resent", "evidence"
+        "Episodes",
+        *(">Frame", ">sent (estimated)", "kind", ">lasted", "cause", ">sure", ">resent"),
+        "evidence",
     )
     starts = [it["start_s"] for it in episodes]
     for it, following in zip(episodes[:MOST_EPISODES], [*starts[1:], None], strict=False):
@@ -175,7 +177,7 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
         end = following if it["end_s"] is None else it["end_s"]
         lasted = "to the end" if end is None else seconds(end - it["start_s"])
         rows.add_row(
-            str(it["trigger"]), f"{it['start_s']:.6f}", it["kind"].replace("_", " "), lasted,
+            str(it["trigger"]), f"{it['start_s']:.6f}", episode_kind(it), lasted,
             it["cause"], f"{it['confidence']:.2f}", str(it["retransmitted"]),
             plain("; ".join(it["evidence"])),
         )  # fmt: skip
@@ -184,6 +186,7 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
 
 def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import Table
+    from retx.diagnosing.wording import rto
     from retx.terminal.quantities import seconds
 
     if not timeouts:
@@ -192,31 +195,38 @@ def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
     for it in timeouts[:MOST_EPISODES]:
         rows.add_row(
             str(it["packet"]), f"{it['time_s']:.6f}", str(it["number"]), seconds(it["waited_s"]),
-            seconds(it["rto_s"]),
+            rto(it),
         )  # fmt: skip
     _show(rows, len(timeouts) - MOST_EPISODES, out)
 
 
 def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
-    from retx.cli.tables import Table, plain
+    from retx.cli.tables import plain
     from retx.diagnosing.patterns import sentences
-    from retx.diagnosing.wording import paragraph, reason, what
+    from retx.diagnosing.wording import paragraph, resent
 
     out.print(f"\n[bold]{flow['number']}: {plain(flow['name'])}[/bold]")
     for sentence in [*paragraph(flow), *sentences(flow)]:
         out.print(plain(sentence))
     _episodes(flow["episodes"], out)
     _timeouts(flow["timeouts"], out)
-    resent = flow["retransmissions"]
-    if not resent:
+    _retransmissions(flow, resent(flow), out)
+
+
+def _retransmissions(flow: Any, found: list[Any], out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import Table
+    from retx.diagnosing.wording import reason, sent_by, what
+
+    if not found:
         return
     rows = Table(
         "Retransmissions",
-        *(">Frame", ">time", ">seq", ">bytes", "kind", "needless", "because", ">sure"),
+        *(">Frame", ">time", "by", ">seq", ">bytes", "kind", "needless", "because", ">sure"),
     )
-    for it in resent[:MOST_RETRANSMISSIONS]:
+    for it in found[:MOST_RETRANSMISSIONS]:
         rows.add_row(
-            str(it["packet"]), f"{it['time_s']:.6f}", str(it["seq"]), str(it["length_bytes"]),
-            what(it), it["needless"], reason(it), f"{it['confidence']:.2f}",
+            str(it["packet"]), f"{it['time_s']:.6f}", sent_by(flow, it), str(it["seq"]),
+            str(it["length_bytes"]), what(it), it["needless"], reason(it),
+            f"{it['confidence']:.2f}",
         )  # fmt: skip
-    _show(rows, len(resent) - MOST_RETRANSMISSIONS, out)
+    _show(rows, len(found) - MOST_RETRANSMISSIONS, out)

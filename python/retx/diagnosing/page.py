@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from retx.diagnosing.patterns import sentences
-from retx.diagnosing.wording import lost, paragraph, reason, shares, what
+from retx.diagnosing.wording import (
+    LIMITS,
+    episode_kind,
+    listed,
+    lost,
+    paragraph,
+    reason,
+    resent,
+    rto,
+    sent_by,
+    what,
+)
 from retx.terminal.quantities import seconds
 
 if TYPE_CHECKING:
     from retx.diagnosing.diagnosis import Diagnosis
 
-WIDTH, HEIGHT, LEFT, BOTTOM = 1000, 420, 70, 30
+WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM = 1000, 480, 100, 40, 40
+MOST_TICKS = 7
 COLOURS = {
     "fast": "#d95f02", "recovery": "#e6ab02", "timeout": "#c51b7d", "tail_loss_probe": "#7570b3",
 }  # fmt: skip
@@ -31,9 +44,14 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
 .bar { display: flex; height: 1.6rem } .bar i { display: block }
 .key { list-style: none; padding: 0 } .key i { display: inline-block; width: .8em; height: .8em;
   margin-right: .4em }
-svg { width: 100%; min-width: 40rem; height: auto }
+svg { width: 100%; height: auto }
 svg text { font: 12px system-ui, sans-serif; fill: #444 }
-.table { overflow-x: auto }
+.table { overflow-x: auto; background: linear-gradient(to right, #fff 50%, #fff0) 0 0,
+  linear-gradient(to left, #fff 50%, #fff0) 100% 0,
+  linear-gradient(to right, #0003, #0000) 0 0, linear-gradient(to left, #0003, #0000) 100% 0;
+  background-size: 2.5rem 100%, 2.5rem 100%, 1rem 100%, 1rem 100%; background-repeat: no-repeat;
+  background-attachment: local, local, scroll, scroll }
+@media (max-width: 45rem) { td.e { white-space: nowrap } svg text { font-size: 24px } }
 """
 
 
@@ -46,8 +64,11 @@ def page(diagnosis: Diagnosis) -> str:
     number = max(diagnosis.flows, key=lost)["number"]
     content = answer(diagnosis.files, number)
     flow = next(flow for flow in content["flows"] if flow["number"] == number)
+    capture = diagnosis.content["capture"]
+    files = " and ".join(capture["files"])
     findings = "".join(f"<li>{escape(it)}</li>" for it in diagnosis.findings)
     body = [
+        f"<p>From {escape(files)}, {capture['packets']} frames.</p>",
         *(f"<p>{escape(sentence)}</p>" for sentence in paragraph(flow)),
         *_patterns(flow),
         f"<h2>The capture</h2><ul>{findings}</ul>" if findings else "",
@@ -59,7 +80,7 @@ def page(diagnosis: Diagnosis) -> str:
         *_episodes(flow["episodes"]),
         *_timeouts(flow["timeouts"]),
         "<h2>Retransmissions</h2>",
-        *_retransmissions(flow["retransmissions"]),
+        *_retransmissions(flow),
     ]
     return _html(f"Flow {number}: {flow['name']}", body)
 
@@ -76,7 +97,7 @@ def _html(title: str, body: Sequence[str]) -> str:
 def _bar(flow: Mapping[str, Any]) -> Iterator[str]:
     parts = [
         (words, share, PARTS[min(index, len(PARTS) - 1)])
-        for index, (words, share) in enumerate(shares(flow))
+        for index, (words, share) in enumerate(listed(flow))
     ]
     widths = (
         f'<i style="width:{share:.2%};background:{colour}"></i>' for _, share, colour in parts
@@ -97,7 +118,7 @@ class Scales:
 
     def x(self, time_s: float) -> float:
         """Coordinate of a time."""
-        return round(LEFT + time_s / self.last * (WIDTH - LEFT - 10), 1)
+        return round(LEFT + time_s / self.last * (WIDTH - LEFT - RIGHT), 1)
 
     def y(self, position: float) -> float:
         """Vertical coordinate of a position. Positions beyond the data are at the upper edge."""
@@ -112,26 +133,25 @@ def _picture(flow: Mapping[str, Any]) -> str:
     data = "".join(f"M{x(t)} {y(start)}V{y(end) - 1:.1f}" for t, start, end in picture["data"])
     acks = _steps([(x(t), y(ack)) for t, ack, _ in picture["acks"]])
     edges = _steps([(x(t), y(edge)) for t, _, edge in picture["acks"]])
-    sender = flow["name"].split(" > ", 1)[0]
     marks = "".join(
         f'<circle cx="{x(it["time_s"])}" cy="{y(it["seq"])}" r="3.5" fill="'
         f'{COLOURS.get(it["kind"], OTHER)}"{_hollow(it)}><title>frame {it["packet"]}: '
         f"{escape(what(it))}, needless: {it['needless']}, {escape(reason(it))}</title></circle>"
-        for it in flow["retransmissions"]
-        if it["from"] == sender
+        for it in resent(flow)
+        if sent_by(flow, it) == "sender"
     )
     stalls = "".join(
         f'<rect x="{x(it["start_s"])}" y="10" height="{HEIGHT - BOTTOM - 10}" width="'
         f'{max(x(it["start_s"] + it["duration_s"]) - x(it["start_s"]), 0.5):.1f}" fill="#f3e3ea">'
-        f"<title>silence of {seconds(it['duration_s'])}: {it['cause']}</title></rect>"
+        f"<title>silence of {seconds(it['duration_s'])}: {LIMITS[it['cause']]}</title></rect>"
         for it in flow["stalls"]
     )
     axes = "".join(
-        f'<text x="{x(scale.last * part)}" y="{HEIGHT - 8}" text-anchor="middle">'
-        f"{seconds(scale.last * part)}</text>"
-        f'<text x="{LEFT - 6}" y="{y(scale.top * part) + 4}" text-anchor="end">'
-        f"{_bytes(scale.top * part)}</text>"
-        for part in (0.0, 0.25, 0.5, 0.75, 0.97)
+        f'<text x="{x(tick)}" y="{HEIGHT - 8}" text-anchor="middle">{seconds(tick)}</text>'
+        for tick in round_ticks(scale.last)
+    ) + "".join(
+        f'<text x="{LEFT - 6}" y="{y(tick) + 4}" text-anchor="end">{_bytes(tick)}</text>'
+        for tick in round_ticks(scale.top)
     )
     keys = [(kind.replace("_", " "), colour) for kind, colour in COLOURS.items()]
     lines = [("data", "#4477aa"), ("acknowledged", "#228833"), ("window", "#bbbbbb")]
@@ -150,6 +170,13 @@ def _picture(flow: Mapping[str, Any]) -> str:
         f'<path d="{acks}" fill="none" stroke="#228833"/>{marks}{axes}</svg></div>'
         f'<ul class="key">{legend}</ul><p>Rings are needless; shaded: silence.</p>{note}'
     )
+
+
+def round_ticks(last: float) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten from 0 to `last`, at most `MOST_TICKS`."""
+    unit = 10.0 ** floor(log10(last / MOST_TICKS))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if last < unit * factor * MOST_TICKS)
+    return [step * number for number in range(floor(last / step) + 1)]
 
 
 def _hollow(retransmission: Mapping[str, Any]) -> str:
@@ -192,7 +219,7 @@ def _timeouts(timeouts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield (
             f'<tr><td class="n">{it["packet"]}</td><td class="n">{it["time_s"]:.6f} s</td>'
             f'<td class="n">{it["number"]}</td><td class="n">{seconds(it["waited_s"])}</td>'
-            f'<td class="n">{seconds(it["rto_s"])}</td></tr>'
+            f'<td class="n">{rto(it)}</td></tr>'
         )
     yield "</table></div>"
 
@@ -201,7 +228,8 @@ def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not episodes:
         yield "<p>None.</p>"
         return
-    yield '<div class="table"><table><tr><th class="n">Frame</th><th class="n">start</th>'
+    yield '<div class="table"><table><tr><th class="n">Frame</th>'
+    yield '<th class="n">sent (estimated)</th>'
     yield "<th>kind</th><th>cause</th>"
     for name in ("sure", "resent", "needless"):
         yield f'<th class="n">{name}</th>'
@@ -209,7 +237,7 @@ def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for it in episodes[:MOST_ROWS]:
         yield (
             f'<tr><td class="n">{it["trigger"]}</td><td class="n">{it["start_s"]:.4f} s</td>'
-            f"<td>{it['kind']}</td><td>{it['cause']}</td>"
+            f"<td>{episode_kind(it)}</td><td>{it['cause']}</td>"
             f'<td class="n">{it["confidence"]:.2f}</td><td class="n">{it["retransmitted"]}</td>'
             f'<td class="n">{it["unnecessary"]}</td>'
             f'<td class="e">{escape("; ".join(it["evidence"]))}</td>'
@@ -218,22 +246,23 @@ def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _retransmissions(resent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not resent:
+def _retransmissions(flow: Mapping[str, Any]) -> Iterator[str]:
+    found = resent(flow)
+    if not found:
         yield "<p>None.</p>"
         return
     yield '<div class="table"><table><tr>'
     for name in ("Frame", "time", "seq", "bytes"):
         yield f'<th class="n">{name}</th>'
-    yield '<th>kind</th><th>needless</th><th>because</th><th class="n">sure</th></tr>'
-    for it in resent[:MOST_ROWS]:
+    yield '<th>by</th><th>kind</th><th>needless</th><th>because</th><th class="n">sure</th></tr>'
+    for it in found[:MOST_ROWS]:
         yield (
             f'<tr><td class="n">{it["packet"]}</td><td class="n">{it["time_s"]:.6f} s</td>'
             f'<td class="n">{it["seq"]}</td><td class="n">{it["length_bytes"]}</td>'
-            f"<td>{escape(what(it))}</td><td>{it['needless']}</td>"
+            f"<td>{sent_by(flow, it)}</td><td>{escape(what(it))}</td><td>{it['needless']}</td>"
             f'<td class="e">{escape(reason(it))}</td>'
             f'<td class="n">{it["confidence"]:.2f}</td></tr>'
         )
     yield "</table></div>"
-    if len(resent) > MOST_ROWS:
-        yield f"<p>and {len(resent) - MOST_ROWS} more.</p>"
+    if len(found) > MOST_ROWS:
+        yield f"<p>and {len(found) - MOST_ROWS} more.</p>"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+from retx.terminal.quantities import seconds
+
+GROWS = 1.5
+"""Least ratio of successive waits that counts as a doubling."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +19,7 @@ class Named:
 
     title: str
     remedy: str
-    """Sentence with a remedy."""
+    """Sentence with a remedy; `{waits}` stands for a clause about the waits for timeouts."""
 
 
 PATTERNS = {
@@ -24,8 +30,8 @@ PATTERNS = {
     ),
     "outage": Named(
         "Outage",
-        "Nothing came back, and the sender waits twice as long after each timeout: a lower cap of "
-        "the RTO (net.ipv4.tcp_rto_max_ms) shortens the silence afterwards.",
+        "Nothing came back, and {waits}: a lower cap of the RTO (net.ipv4.tcp_rto_max_ms) shortens "
+        "the silence afterwards.",
     ),
     "policer": Named(
         "Policer",
@@ -74,4 +80,18 @@ def sentences(flow: Mapping[str, Any]) -> Iterator[str]:
     """Sentences about each pattern of a flow: its evidence, and a remedy."""
     for pattern in flow["patterns"]:
         evidence = pattern["evidence"][:1].upper() + pattern["evidence"][1:]
-        yield f"{title(pattern)}: {evidence}. {PATTERNS[pattern['name']].remedy}"
+        remedy = PATTERNS[pattern["name"]].remedy.replace("{waits}", _waits(flow["timeouts"]))
+        yield f"{title(pattern)}: {evidence}. {remedy}"
+
+
+def _waits(timeouts: Sequence[Mapping[str, Any]]) -> str:
+    """Clause about the waits of the longest series of timeouts, which may double or not."""
+    series: list[float] = []
+    longest: list[float] = []
+    for timeout in timeouts:
+        series = [*(series if timeout["number"] > 1 else []), timeout["waited_s"]]
+        longest = max(longest, series, key=len)
+    grown = [after >= GROWS * before for before, after in pairwise(longest)]
+    if 2 * sum(grown) >= len(grown):
+        return "the sender waits twice as long after each timeout"
+    return f"the sender waits up to {seconds(max(longest))} after each timeout"

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from retx.terminal.quantities import seconds
+from retx.terminal.quantities import counted, seconds
 
 LEAST_SHARE = 0.005
+MOST_SHARES = 5
+RTO_MAX_S = 120.0
+"""Largest RTO of Linux; doubling alone would exceed it after a few timeouts."""
 PLACES = {
     "sender": "at the sender's end",
     "middle": "between the ends",
     "receiver": "at the receiver's end",
-    "unknown": "at a place that it does not tell",
+    "unknown": "at an unknown place",
 }
 LIMITS = {
     "handshake": "by the handshake",
@@ -23,12 +26,18 @@ LIMITS = {
     "slow_start": "by slow start",
     "window": "by windows reduced",
     "recovery": "by fast recovery",
-    "timeout": "by silence before retransmission timeouts",
+    "timeout": "by waiting for the retransmission timer",
     "pacing": "by pacing",
     "nagle": "by Nagle's algorithm",
-    "delayed_ack": "by acknowledgments that the receiver held back",
-    "unknown": "by something that the capture does not tell",
+    "delayed_ack": "by delayed ACKs",
+    "unknown": "by causes that the capture does not show",
 }
+APART = {
+    "keep_alive": "keep-alive",
+    "window_probe": "window probe",
+    "network_duplicate": "network duplicate",
+}
+"""Kinds that repeat data although nothing is retransmitted, with their names in sentences."""
 CAUSES = {
     "congestion": "after congestion",
     "wireless": "after losses of the channel",
@@ -58,7 +67,17 @@ def lost(flow: Mapping[str, Any]) -> float:
     total = 0.0
     for key in ("window", "recovery", "timeout"):
         total += sum(flow["limited_by"][key].values())
-    return total + float(flow["limited_by"]["receive_window"]) + 1e-6 * len(flow["retransmissions"])
+    return total + float(flow["limited_by"]["receive_window"]) + 1e-6 * len(resent(flow))
+
+
+def resent(flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Retransmissions of a flow, without keep-alives, window probes and duplicates."""
+    return [it for it in flow["retransmissions"] if it["kind"] not in APART]
+
+
+def needless(flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Retransmissions that were certainly needless."""
+    return [it for it in resent(flow) if it["needless"] == "yes"]
 
 
 def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
@@ -74,14 +93,38 @@ def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
     return sorted(large, key=lambda it: -it[1])
 
 
+def listed(flow: Mapping[str, Any], most: int | None = None) -> list[tuple[str, float]]:
+    """The largest shares, at most `most`, and the sum of all others if it is not negligible."""
+    found = shares(flow)[:most]
+    rest = 1.0 - sum(share for _, share in found)
+    return [*found, ("by others", rest)] if found and rest >= LEAST_SHARE else found
+
+
 def largest(flow: Mapping[str, Any]) -> str:
-    """Largest share of the lifetime and its limit, in short: `63% receive_window`."""
+    """Largest share of the lifetime and its limit, in short: `63% receive window`."""
     sums = {
         key: sum(value.values()) if isinstance(value, Mapping) else value
         for key, value in flow["limited_by"].items()
     }
     key = max(sums, key=lambda name: sums[name])
-    return f"{sums[key] / (flow['life_s'] or 1.0):.0%} {key}"
+    return f"{sums[key] / (flow['life_s'] or 1.0):.0%} {key.replace('_', ' ')}"
+
+
+def sent_by(flow: Mapping[str, Any], retransmission: Mapping[str, Any]) -> str:
+    """Side that sent a retransmission: the `sender` or the `receiver` of the flow's data."""
+    return "sender" if flow["name"].startswith(f"{retransmission['from']} > ") else "receiver"
+
+
+def rto(timeout: Mapping[str, Any]) -> str:
+    """Retransmission timeout before a timeout, as the ACKs and the doublings give it."""
+    found = timeout["rto_s"]
+    return seconds(found if found is None else min(found, RTO_MAX_S))
+
+
+def episode_kind(episode: Mapping[str, Any]) -> str:
+    """Kind of an episode: `fast retransmit` or `timeout`."""
+    kind = str(episode["kind"])
+    return "timeout" if kind == "rto" else kind.replace("_", " ")
 
 
 def what(retransmission: Mapping[str, Any]) -> str:
@@ -95,6 +138,8 @@ def reason(retransmission: Mapping[str, Any]) -> str:
     """Evidence that a retransmission was needed or needless, with the frame of the evidence."""
     proof = retransmission["proof"]
     words = EVIDENCE[proof["evidence"]]
+    if not retransmission["length_bytes"]:
+        words = words.replace("its data", "it")
     return f"{words} (frame {proof['packet']})" if "packet" in proof else words
 
 
@@ -104,19 +149,24 @@ def between(found: Mapping[str, Any]) -> Iterator[str]:
         f"Between {found['file']} and {found['other_file']} a round trip takes at least "
         f"{seconds(found['round_trip_min_s'])}."
     )
-    for name, way in (("Towards the receiver", found["forward"]), ("Back", found["backward"])):
-        text = f"{name} {way['lost']} of {way['sent']} packets were lost"
-        if way["lost"]:
+    for name, passed in (
+        ("Towards the receiver", found["forward"]),
+        ("On the reverse path", found["backward"]),
+    ):
+        text = f"{name} {passed['lost']} of {passed['sent']} packets were lost"
+        if passed["lost"]:
             text += (
-                f" (the first is frame {way['lost_frames'][0]} where it was sent; "
-                f"{way['loss_run_mean']:.3g} in a row on average, {way['loss_run_max']} at most)"
+                f" (the first is frame {passed['lost_frames'][0]} where it was sent; "
+                f"{passed['loss_run_mean']:.3g} in a row on average, "
+                f"{passed['loss_run_max']} at most)"
             )
-        text += f", {way['reordered']} were overtaken"
-        if way["reordered"]:
-            text += f" (by up to {seconds(way['late_max_s'])})"
+        text += f", {passed['reordered']} were reordered"
+        if passed["reordered"]:
+            text += f" (late by up to {seconds(passed['late_max_s'])})"
         yield (
-            f"{text}; beyond the least delay they waited {seconds(way['queueing_median_s'])} in "
-            f"the median, {seconds(way['queueing_max_s'])} at most."
+            f"{text}; above the least delay, the queueing delay was "
+            f"{seconds(passed['queueing_median_s'])} in the median, "
+            f"{seconds(passed['queueing_max_s'])} at most."
         )
     skew = found["skew_ppm"]
     yield (
@@ -133,26 +183,12 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         f"{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
         f"{PLACES[flow['place']]}."
     )
-    said = ", ".join(f"{share:.0%} {words}" for words, share in shares(flow)[:5])
+    said = ", ".join(f"{share:.0%} {words}" for words, share in listed(flow, MOST_SHARES))
     if said:
         yield f"It was limited {said}."
-    resent = flow["retransmissions"]
-    if resent:
-        needless = [it for it in resent if it["needless"] == "yes"]
-        text = f"{len(resent)} retransmissions, the first in frame {resent[0]['packet']}"
-        if needless:
-            text += (
-                f"; {len(needless)} of them needless, as frame {needless[0]['packet']}: "
-                f"{reason(needless[0])}"
-            )
-        yield text + "."
+    yield from _resent(flow)
     if flow["timeouts"]:
-        longest = max(flow["timeouts"], key=lambda it: it["waited_s"])
-        yield (
-            f"{len(flow['timeouts'])} timeouts; before frame {longest['packet']}, timeout "
-            f"{longest['number']} in a row, it waited {seconds(longest['waited_s'])} (RTO by the "
-            f"ACKs: {seconds(longest['rto_s'])}; {flow['timer']})."
-        )
+        yield _timeouts(flow)
     if flow["stalls"]:
         worst = max(flow["stalls"], key=lambda it: it["duration_s"])
         yield (
@@ -162,6 +198,39 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
     if "between" in flow:
         yield from between(flow["between"])
     if flow["reordered"]:
-        yield f"{flow['reordered']} packets came late, and are no retransmissions."
+        late = counted(flow["reordered"], "packet")
+        yield f"{late} {'was' if flow['reordered'] == 1 else 'were'} reordered, not retransmitted."
     if said:
         yield f"The shares have a certainty of {flow['certainty']:.0%}."
+
+
+def _resent(flow: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences about retransmissions, and about other packets that repeat data."""
+    found, wasted = resent(flow), needless(flow)
+    if found:
+        first = f"{'in' if len(found) == 1 else 'the first in'} frame {found[0]['packet']}"
+        text = f"{counted(len(found), 'retransmission')}, {first}"
+        if len(found) == len(wasted) == 1:
+            text += f"; needless: {reason(wasted[0])}"
+        elif len(wasted) == 1:
+            text += f"; one of them needless, frame {wasted[0]['packet']}: {reason(wasted[0])}"
+        elif wasted:
+            many = "all" if len(found) == len(wasted) else f"{len(wasted)} of them"
+            text += f"; {many} needless, such as frame {wasted[0]['packet']}: {reason(wasted[0])}"
+        yield f"{text}."
+    for kind, noun in APART.items():
+        others = [it for it in flow["retransmissions"] if it["kind"] == kind]
+        if others:
+            where = "in" if len(others) == 1 else "the first in"
+            yield f"{counted(len(others), noun)}, {where} frame {others[0]['packet']}."
+
+
+def _timeouts(flow: Mapping[str, Any]) -> str:
+    longest = max(flow["timeouts"], key=lambda it: it["waited_s"])
+    number = longest["number"]
+    series = f", timeout {number} of a series" if number > 1 else ""
+    return (
+        f"{counted(len(flow['timeouts']), 'timeout')}; the longest wait, "
+        f"{seconds(longest['waited_s'])}, ends with frame {longest['packet']}{series} "
+        f"(RTO by the ACKs: {rto(longest)}; {flow['timer']})."
+    )
