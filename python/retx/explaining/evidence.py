@@ -227,7 +227,8 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
     counted = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
     if cause == "spurious":
         needless = sum(row["retransmissions_unnecessary"] for row in rows)
-        return f"{counted}; {count(needless)} retransmissions were needless{_low_cap(situation)}"
+        were = "retransmission was" if needless == 1 else "retransmissions were"
+        return f"{counted}; {count(needless)} {were} needless{_low_cap(situation)}"
     lost = _lost(situation, cause)
     if kind == "timeout":
         longest = max((row["max_backoff"] or 0 for row in rows), default=0)

@@ -24,6 +24,8 @@ MOST_SHOWN = 10
 LONG_RUN_SEGMENTS = 300_000
 """Maximum length of a run with a ladder diagram, in segments. A longer run does not record the
 fates of segments."""
+EDGE = 0.08
+"""Space at each edge of the axis, relative to the rest, in which a label of a tick has room."""
 LEAST_SHARE = 0.001
 PATTERNS = {"": "", "////": "striped", "xxxx": "crossed", "....": "dotted"}
 """CSS class for each hatch of `--plot why`."""
@@ -51,7 +53,7 @@ def page(answer: Answer) -> str:
         "toml": toml_value,
     }
     content = answer.content
-    scale = Scale([*content["remedies"], *content["combinations"], *content["bounds"]])
+    scale = scale_of(content)
     environment.filters["place"] = scale.place
     return environment.get_template("why.html").render(
         content=content,
@@ -89,8 +91,17 @@ def _parts(
     return found
 
 
+def scale_of(content: Mapping[str, Any]) -> Scale:
+    """Axis for the rows that are shown before the reader unfolds the rest."""
+    shown = content["remedies"][:MOST_SHOWN]
+    return Scale([*shown, *content["combinations"], *content["bounds"]])
+
+
 class Scale:
-    """A logarithmic axis for gains, from 0 to 100 per cent of its width."""
+    """A logarithmic axis for gains, from 0 to 100 per cent of its width.
+
+    Gains beyond the rows of the scale are at its edges.
+    """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         values = [
@@ -99,8 +110,10 @@ class Scale:
             for key in ("gain", "gain_low", "gain_high")
             if row[key] and row[key] > 0
         ]
-        self._low = min([0.8, *(max(value, 0.1) for value in values)])
-        self._high = max([1.25, *values]) * 1.05
+        low, high = min([0.8, *(max(value, 0.1) for value in values)]), max([1.25, *values])
+        edge = (high / low) ** EDGE
+        self._low, self._high = low / edge, high * edge
+        self._span = low, high
 
     def place(self, value: float) -> str:
         """Position of a gain on the axis, in per cent of the width."""
@@ -111,7 +124,7 @@ class Scale:
     def ticks(self) -> list[float]:
         """Gains to be labelled along the axis, about five."""
         candidates = [m * 10**e for e in range(-1, 5) for m in (1, 2, 5)]
-        inside = [value for value in candidates if self._low <= value <= self._high]
+        inside = [value for value in candidates if self._span[0] <= value <= self._span[1]]
         return inside if len(inside) <= 6 else [it for it in inside if f"{it:g}"[0] == "1"]
 
 

@@ -270,12 +270,16 @@ def _delay(search: Search, content: Mapping[str, Any]) -> str:
     if found is None:
         return ""
     row = next(row for row in content["remedies"] if row["name"] == found.name)
+    draws = found.runs.keys() & search.baseline.keys()
+    pairs = [(found.runs[draw], search.baseline[draw]) for draw in sorted(draws)]
+    times = [(run.rtt_s, base.rtt_s) for run, base in pairs if run.rtt_s and base.rtt_s]
+    after, before = (sum(column) / len(times) for column in zip(*times, strict=True))
     others = row["price"]["others"]
     for_others = f" (the others: {factor(others)})" if others is not None else ""
     return (
-        f"What can be had is delay: {row['text']} takes {seconds(-row['price']['rtt_s'])} off the "
-        f"round trip at {factor(row['gain'])} of the speed{_within(row)}{for_others}. "
-        f"How: {row['apply'][0]}."
+        f"What can be had is delay: with {row['text']}, a round trip takes {seconds(after)} "
+        f"instead of {seconds(before)} in the same draws, at {factor(row['gain'])} of the speed"
+        f"{_within(row)}{for_others}. How: {row['apply'][0]}."
     )
 
 
