@@ -18,6 +18,7 @@ from conftest import Cli
 
 import retx
 from retx.diagnosing.page import round_ticks
+from retx.diagnosing.tables import table_of_all
 from retx.diagnosing.truth import PLACES, Case, Kinds, captured, cases, random_cases
 from retx.diagnosing.wording import EVIDENCE, listed, paragraph, resent, rto
 from retx.errors import UsageError
@@ -364,6 +365,8 @@ def test_keep_alives_are_no_retransmissions(capture: Path) -> None:
     text = " ".join(paragraph(silent))
     assert "6 keep-alives, the first in frame 7." in text
     assert "retransmission" not in text.replace("retransmission timer", "")
+    (row,) = table_of_all([silent | {"retransmissions": [*PROBES, FIN]}], "flows").to_dicts()
+    assert row["retransmissions_count"] == 1
     text = " ".join(paragraph(silent | {"retransmissions": [*PROBES, FIN]}))
     assert "1 retransmission, in frame 9; needless: it had been acknowledged." in text
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx import _native
+from retx.diagnosing.wording import resent
 from retx.results.result import NotRecordedError
 
 if TYPE_CHECKING:
@@ -153,5 +154,5 @@ def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
             row |= {f"limited_{key}_{cause}_s": part for cause, part in value.items()}
         else:
             row[f"limited_{key}_s"] = value
-    counts = ("retransmissions", "timeouts", "episodes", "stalls")
-    return row | {f"{name}_count": len(flow[name]) for name in counts}
+    row["retransmissions_count"] = len(resent(flow))
+    return row | {f"{name}_count": len(flow[name]) for name in ("timeouts", "episodes", "stalls")}
