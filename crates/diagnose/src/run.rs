@@ -109,15 +109,15 @@ pub(crate) fn read<R: Read>(
     if order.late > 0 {
         let most = order.late_max_ns as f64 * 1e-6;
         findings.push(format!(
-            "{} frames are earlier than a frame before them, by {most:.3} ms at the most; they \
-             were put in order",
-            order.late
+            "{} earlier than a frame before, by at most {most:.3} ms; put in order",
+            frames(order.late, "is", "are")
         ));
     }
     let copies: u64 = flows.iter().map(|flow| flow.capture_duplicates).sum();
     if copies > 0 {
         findings.push(format!(
-            "{copies} frames are further copies of one packet, made by the capture; left out"
+            "{} further copies of one packet, made by the capture; left out",
+            frames(copies, "is one of the", "are")
         ));
     }
     let count = |of: fn(&Flow) -> bool| flows.iter().filter(|flow| of(flow)).count();
@@ -145,6 +145,11 @@ pub(crate) fn read<R: Read>(
     Ok(CaptureReading { answer: Answer { capture, flows }, observed })
 }
 
+/// Number of frames, with the verb that follows.
+fn frames(count: u64, one: &str, several: &str) -> String {
+    if count == 1 { format!("1 frame {one}") } else { format!("{count} frames {several}") }
+}
+
 fn flows_of(count: usize) -> String {
     format!("{count} flow{}", if count == 1 { "" } else { "s" })
 }
@@ -158,17 +163,18 @@ fn of_file<R: Read>(reader: &Reader<R>, passed: &Passed) -> Vec<String> {
         ));
     }
     let statistics = reader.statistics();
-    let mut add = |count: u64, text: &str| {
+    let mut add = |count: u64, one: &str, several: &str, text: &str| {
         if count > 0 {
-            findings.push(format!("{count} {text}"));
+            findings.push(format!("{} {text}", frames(count, one, several)));
         }
     };
-    add(statistics.dropped, "frames were dropped by the capturing program, as it says itself");
-    add(statistics.without_time, "frames carry no time; they have that of the frame before");
-    add(statistics.without_interface, "frames name an interface that is not described");
-    add(passed.fragments, "frames are later fragments of IP packets; left out");
-    add(passed.cut, "frames were cut before the TCP sequence numbers; left out");
-    add(passed.malformed, "frames have lengths that cannot be; left out");
+    let dropped = "dropped by the capturing program, as it says itself";
+    add(statistics.dropped, "was", "were", dropped);
+    add(statistics.without_time, "has", "have", "no time; that of the frame before is used");
+    add(statistics.without_interface, "names", "name", "an interface that is not described");
+    add(passed.fragments, "has", "have", "a later fragment of an IP packet; left out");
+    add(passed.cut, "was", "were", "cut before the TCP sequence numbers; left out");
+    add(passed.malformed, "has", "have", "lengths that cannot be; left out");
     for link_type in &passed.link_types {
         findings.push(format!("frames of link type {link_type} are not understood; left out"));
     }

@@ -87,6 +87,8 @@ pub fn measure_ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
     };
     Estimate {
         low: Some(f64::from(trace.header_wire_bytes) * 8e9 / gap as f64),
-        ..Estimate::unknown("acknowledgments came this close together; the way back is no slower")
+        ..Estimate::unknown(
+            "acknowledgments came this close together; the reverse path is no slower",
+        )
     }
 }

@@ -179,11 +179,11 @@ pub(crate) fn read<R: Read>(
             .push(format!("flow {flow} is not the same connection in both files"));
     }
     if alone > 0 {
-        first.capture.findings.push(format!("{alone} flows are in {} only", names[0]));
+        first.capture.findings.push(format!("flows only in {}: {alone}", names[0]));
     }
     let left: usize = partners.values().map(Vec::len).sum();
     if left > 0 {
-        first.capture.findings.push(format!("{left} flows are in {} only", names[1]));
+        first.capture.findings.push(format!("flows only in {}: {left}", names[1]));
     }
     first.capture.files.push(names[1].to_owned());
     first.capture.packets += second.capture.packets;
