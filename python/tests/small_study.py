@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sweeping import SCENARIO
@@ -88,4 +89,18 @@ def write_study(home: Path) -> Path:
     }
     for name, text in files.items():
         (home / name).write_text(text)
+    return home
+
+
+def write_guide(home: Path) -> Path:
+    """Writes the files that docs/how-to/write-a-study.md prints into a new folder."""
+    guide = (Path(__file__).parents[2] / "docs/how-to/write-a-study.md").read_text()
+    blocks = re.findall(r"```(?:toml|python|jinja)\n(.*?)```", guide, re.DOTALL)
+    files = (
+        "download.toml", "study.toml", "quantities.toml", "published.toml", "claims.toml",
+        "values.toml", "tables.toml", "figures.py", "body.html",
+    )  # fmt: skip
+    home.mkdir(parents=True)
+    for file, block in zip(files, blocks, strict=True):
+        (home / file).write_text(block)
     return home

@@ -12,7 +12,7 @@ from conftest import QuickReports
 
 import retx
 from retx.study import Report, Verdict, load
-from retx.study.reproduction import module_of
+from retx.study.authors_code import module_of
 from retx.sweeps.grid import read_grid
 
 

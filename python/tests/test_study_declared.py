@@ -13,12 +13,13 @@ from small_study import write_study
 
 from retx.study import Estimate, Measured, Plan, Points, load
 from retx.study.arithmetic import arithmetic
+from retx.study.authors_code import module_of
 from retx.study.data import StudyError
 from retx.study.estimates import Interval, as_share, of_means, paired, paired_ratio, quotients
 from retx.study.filled_tables import filled_tables
 from retx.study.items import Scope
 from retx.study.measures import Found, Measure, Measuring
-from retx.study.reproduction import _compute, computed_values, module_of
+from retx.study.reproduction import _compute, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.verdicts import Doubt, doubt
 
@@ -272,7 +273,7 @@ def test_tables_have_a_row_for_each_combination(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('is.a = { mean = "surface/vegas @ p=0.01, delay=5 ms" }', "no such case"),
+        ('is.a = { mean = "surface/vegas @ p=0.01, delay=5 ms" }', "no case 'vegas'"),
         ('is.a = { mean = "surface/reno @ q=1" }', "'q' must be the end of one of"),
         ('is.a = { mean = "surface/reno @ p=0.5, delay=5 ms" }', "is never 0.5 (it is "),
         ('is.a = { mean = "surface/reno @ p=0.01" }', "several points"),
@@ -332,8 +333,8 @@ def test_an_error_names_file_and_value(
         ('over.p = 5\nis.a = { mean = "x/y" }', "5: expected a list or table with items"),
         ('over.p = [1, "1"]\nis."a_{p}" = { mean = "x/y" }', "an item is there twice"),
         ('over.p = "q"\nis.a = { mean = "x/y" }\n[list]\nq = "r"\nr = "q"', "defined by itself"),
-        ('over.p = [1]\nis."a_{q}" = { mean = "x/y" }', "no {q} (there are p)"),
-        ('over.p = [1]\nis."a_{p.upper}" = { mean = "x/y" }', "no {p.upper} (there are p)"),
+        ('over.p = [1]\nis."a_{q}" = { mean = "x/y" }', "no item 'q' (there are: p)"),
+        ('over.p = [1]\nis."a_{p.upper}" = { mean = "x/y" }', "no item 'p.upper' (there are: p)"),
         ('over.p = [1, 2]\nis.a = { mean = "x/y" }', "a is there twice"),
         ("[other]", "other: unknown key (keys here: list, values)"),
         ("values = 5", "values: expected a list; found 5"),
@@ -407,7 +408,7 @@ def test_wrong_quantities_are_refused_before_any_run(tmp_path: Path, text: str, 
         ('value = "curve"', "a cell is a number, not a curve"),
         ('published = "nothing/{p}"', "published.toml has no 'nothing/1'"),
         ('published = "printed"', "published.toml has no 'printed'"),
-        ('mean = "plain/nobody"', "no such case"),
+        ('mean = "plain/nobody"', "no case 'nobody'"),
     ],
 )
 def test_a_wrong_cell_names_its_table(

@@ -24,6 +24,7 @@ from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
+from retx.study.authors_code import module_of
 from retx.study.held_out import (
     HeldOutCheck,
     evaluate_held_out,
@@ -44,7 +45,7 @@ from retx.study.openings import (
     targets,
 )
 from retx.study.points import Points
-from retx.study.reproduction import CALIBRATION, computed_values, module_of
+from retx.study.reproduction import CALIBRATION, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.set_up_choice import search_findings
 from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
-from retx.study.data import StudyError, Target, last_digit, rounded
+from retx.study.data import StudyError, Target, last_digit, rounded, unknown
 from retx.study.rules import FORMER, Criterion
+from retx.study.thresholds import THRESHOLDS
 
 USES = ("", "calibrate", "held out")
 """Uses of a claim in a joint calibration."""
@@ -164,11 +167,35 @@ class Claim:
         name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))
         object.__setattr__(self, "rule", name)
         object.__setattr__(self, "published_is", published_is or "run")
+        if name == "undecidable" and not self.because.strip():
+            raise StudyError(f"{self.id}: rule 'undecidable' needs `because`: what the paper lacks")
 
     @property
     def ours(self) -> bool:
         """True if the bound was set by the study, and is not printed in the paper."""
         return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
+
+
+def check_tolerance(tolerance: float, targets: Iterable[Target], scale: float, here: str) -> None:
+    """Checks that a tolerance has an effect.
+
+    Args:
+        tolerance: The tolerance, in the unit of the published numbers.
+        targets: The published numbers.
+        scale: Least number to which the limit of 25 % refers.
+        here: File and claim.
+
+    Raises:
+        StudyError: It is negative, or above 25 % of all these numbers.
+    """
+    most = max((THRESHOLDS.number * max(abs(it.value), scale) for it in targets), default=inf)
+    if tolerance < 0:
+        raise StudyError(f"{here}: tolerance: {tolerance:g} is negative")
+    if tolerance > max(most, 1e-12) * (1 + 1e-9) and most:
+        raise StudyError(
+            f"{here}: tolerance: {tolerance:g} is more than 25 % of the published number; at most "
+            f"{most:g}, in the unit of that number"
+        )
 
 
 def check_claimed(claim: Claim, here: str) -> None:
@@ -202,4 +229,4 @@ def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
             there = ", ".join(repr(it) for it in known if it)
             raise StudyError(f"{here}: {key}: no {value!r} (there are {there})")
     if claim.part_of and claim.part_of not in ids - {claim.id}:
-        raise StudyError(f"{here}: part_of: no claim {claim.part_of!r}")
+        raise StudyError(f"{here}: part_of: {unknown('claim', claim.part_of, ids - {claim.id})}")

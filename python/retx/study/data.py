@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from math import isclose
 from pathlib import Path
@@ -25,6 +26,22 @@ T = TypeVar("T")
 
 class StudyError(UsageError):
     """A file of a study is invalid; the message says where and why."""
+
+
+def unknown(what: str, name: str, known: Iterable[str], *, listed: bool = True) -> str:
+    """Message about a name that does not exist: the nearest name, and those that exist.
+
+    Args:
+        what: Kind of thing that the name should name.
+        name: The name.
+        known: The existing names.
+        listed: False if there are too many names for a message.
+    """
+    there = sorted(known, key=str.casefold) if isinstance(known, set) else list(known)
+    close = get_close_matches(name, there, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    names = f" (there are: {', '.join(there) or 'none'})" if listed else ""
+    return f"no {what} {name!r}{hint}{names}"
 
 
 class Printed(float):

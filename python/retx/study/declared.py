@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, read_file
+from retx.study.data import StudyError, read_file, unknown
 from retx.study.items import Lists, Scope, in_name
 from retx.study.measures import Found, Measure, Measuring, measure
 
@@ -71,7 +71,7 @@ class Declared:
             if name in found:
                 return found[name]
             if name not in self.values:
-                raise StudyError(f"no value {name!r}")
+                raise StudyError(unknown("value", name, self.values, listed=False))
             if name in begun:
                 raise StudyError(f"{name!r} is computed from itself")
             begun.add(name)

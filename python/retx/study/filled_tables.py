@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from retx.study.data import StudyError
+from retx.study.data import StudyError, unknown
 from retx.study.declared_tables import (
     FILE,
     AnyCell,
@@ -35,7 +35,7 @@ def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[T
 
     def named(name: str) -> Found:
         if name not in values:
-            raise StudyError(f"no value {name!r}")
+            raise StudyError(unknown("value", name, values, listed=False))
         return values[name]
 
     measuring = Measuring(measured, measured.study.declared.lists, named)

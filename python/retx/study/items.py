@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError
+from retx.study.data import StudyError, unknown
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment
@@ -67,12 +67,14 @@ class Lists:
         if isinstance(given, str) and given.startswith(CASES_OF):
             experiment = given.removeprefix(CASES_OF)
             if experiment not in self.experiments:
-                raise StudyError(f"{given!r}: no experiment {experiment!r}")
+                raise StudyError(
+                    f"{given!r}: {unknown('experiment', experiment, self.experiments)}"
+                )
             cases = self.experiments[experiment].cases.values()
             return [Item(case.name, case.name, case.label) for case in cases]
         if isinstance(given, str):
             if given not in self.known:
-                raise StudyError(f"no list {given!r} (there are {', '.join(self.known) or 'none'})")
+                raise StudyError(unknown("list", given, self.known))
             if given in within:
                 raise StudyError(f"list {given!r}: is defined by itself")
             return self.items(self.known[given], within=(*within, given))
@@ -128,7 +130,7 @@ def _filled(template: str, scope: Scope, use: str) -> str:
         name, _, part = place[1].partition(".")
         found = scope[name].text(part or use) if name in scope else None
         if found is None:
-            raise StudyError(f"{template!r}: no {place[0]} (there are {', '.join(scope)})")
+            raise StudyError(f"{template!r}: {unknown('item', place[1], scope)}")
         return found
 
     return re.sub(r"\{([^{}]*)\}", text, template)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
 from retx.study import shipped
-from retx.study.claims import Claim, Number, Published, Rows, Series, check_claimed, check_use
+from retx.study.checks import FORMS, check_study
+from retx.study.claims import Claim, Number, Published, Rows, Series
 from retx.study.data import (
     StudyError,
     Target,
@@ -37,15 +38,13 @@ from retx.study.data import (
 from retx.study.declared import Declared, declared
 from retx.study.declared_tables import DeclaredTable, Effects, declared_tables
 from retx.study.derived import Derived, derived_quantities
-from retx.study.reasons import check_rows, check_switched
-from retx.study.rules import OF_POINTS, RULES, Criterion
+from retx.study.rules import OF_POINTS, Criterion
 from retx.study.searches import Search
 from retx.study.shipped import names
 
 if TYPE_CHECKING:
     from retx.study.set_up_choice import SetUpChoice
 
-FORMS = ("quick", "full")
 KICKER = "A published study, run again"
 
 
@@ -275,7 +274,7 @@ def load(name: str) -> Study:
             for name, table in head.search.items()
         },
     )
-    _check(study)
+    check_study(study)
     return study
 
 
@@ -299,85 +298,9 @@ def _experiments(tables: dict[str, dict[str, Any]], where: str) -> Iterator[tupl
 def _published(path: Path) -> Published:
     tables = read_toml(path)
     numbers = tables.pop("number", {})
+    if not isinstance(numbers, dict):
+        raise StudyError(f"{path}: number: expected a table; found {numbers!r}")
     return Published(
         {name: build(Series, table, f"{path}: {name}") for name, table in tables.items()},
         {name: build(Number, table, f"{path}: number.{name}") for name, table in numbers.items()},
     )
-
-
-def _check(study: Study) -> None:
-    """Checks that all names refer to existing objects."""
-    for experiment in study.experiments.values():
-        here = f"{study.folder / 'study.toml'}: experiment.{experiment.name}"
-        if not (study.folder / experiment.scenario).is_file():
-            raise StudyError(f"{here}: no file {experiment.scenario}")
-        own = sorted({"case", "replications", "until"} & set(experiment.grid))
-        if own:
-            raise StudyError(f"{here}.grid.{own[0]}: set it in the experiment, not in its grid")
-        counts = [experiment.replications, *(it.replications for it in experiment.cases.values())]
-        if any(it and set(it) != set(FORMS) for it in counts) or not experiment.replications:
-            raise StudyError(f"{here}.replications: needs {' and '.join(FORMS)}")
-        if experiment.emulations:
-            if set(experiment.emulations) != set(FORMS) or min(experiment.emulations.values()) < 2:
-                raise StudyError(f"{here}.emulations: needs {' and '.join(FORMS)}, at least 2")
-            if experiment.grid:
-                raise StudyError(
-                    f"{here}.emulations: only cases can be emulated, not points of a grid"
-                )
-        known = list(experiment.cases)
-        wanted = [experiment.reference, *(case.builds_on for case in experiment.cases.values())]
-        for name in wanted:
-            if name is not None and name not in known:
-                raise StudyError(f"{here}: no case {name!r} (there are {', '.join(known)})")
-    for search in study.searches.values():
-        _check_search(study, search)
-    ids = {it.id for it in study.rows} | {it.id for it in study.claims}
-    for row in study.rows:
-        here = f"{study.folder / 'claims.toml'}: {row.id}"
-        if row.published not in study.published.series:
-            raise StudyError(f"{here}: published.toml has no series {row.published!r}")
-        if row.experiment not in study.experiments:
-            raise StudyError(f"{here}: no experiment {row.experiment!r}")
-        beyond = set(study.published.series[row.published].values) - set(
-            study.experiments[row.experiment].cases
-        )
-        if beyond:
-            raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
-        check_rows(study, row, here)
-        _check_given(study, row, here)
-        check_use(row, ids, here)
-    for claim in study.claims:
-        here = f"{study.folder / 'claims.toml'}: {claim.id}"
-        if claim.rule not in RULES:
-            raise StudyError(f"{here}: no rule {claim.rule!r} (there are {', '.join(RULES)})")
-        try:
-            study.criterion(claim)
-        except KeyError:
-            raise StudyError(f"{here}: published.toml has no {claim.published!r}") from None
-        check_claimed(claim, here)
-        check_use(claim, ids, here)
-        if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
-            raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")
-        check_switched(study, claim.switched, here)
-
-
-def _check_given(study: Study, row: Rows, here: str) -> None:
-    """Checks that `given` names other rows of the same experiment, which are not counted."""
-    for name in row.given:
-        other = next((it for it in study.rows if it.id == name), None)
-        if other is None or other.experiment != row.experiment:
-            raise StudyError(f"{here}: given: no rows {name!r} of {row.experiment}")
-        if not other.counts:
-            raise StudyError(f"{here}: given: {name!r} is a counted claim itself")
-
-
-def _check_search(study: Study, search: Search) -> None:
-    here = f"{study.folder / 'study.toml'}: search.{search.name}"
-    if not (study.folder / search.scenario).is_file():
-        raise StudyError(f"{here}: no file {search.scenario}")
-    if set(search.trials) != set(FORMS):
-        raise StudyError(f"{here}.trials: needs {' and '.join(FORMS)}")
-    try:
-        search.space()
-    except UsageError as error:
-        raise StudyError(f"{here}.vary: {error}") from None

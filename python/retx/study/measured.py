@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ import polars as pl
 import retx
 from retx.running.progress import Progress
 from retx.scenarios.source import toml_value
-from retx.study.data import StudyError
+from retx.study.data import StudyError, unknown
 from retx.study.emulated import (
     EMULATIONS,
     LEFT_OUT,
@@ -118,7 +118,7 @@ class Measured:
         with Emulator() as emulator:
             if self._emulating is None:
                 self.begin_emulations(emulator, out)
-            self._runs = Runs.make(self._whole(), out, self.plan.threads, progress)
+            self._runs = Runs.make(self.whole, out, self.plan.threads, progress)
             assert self._emulating is not None, "they have begun"
             self._emulated = self._emulating()
             self._emulating = None
@@ -127,6 +127,15 @@ class Measured:
             self._searches[name] = search.found(
                 self.study.folder, self.plan.form, self.plan.seed, beside
             )
+
+    @cached_property
+    def whole(self) -> Whole:
+        """Joint plan of all experiments; thousands of scenarios take seconds."""
+        return self._whole()
+
+    def from_runs(self, runs: Runs) -> Measured:
+        """The same study with results of other runs."""
+        return replace(self, shown={}, _runs=runs)
 
     def _whole(self, names: Iterable[str] | None = None) -> Whole:
         """Joint plan of all experiments, or of some."""
@@ -172,8 +181,7 @@ class Measured:
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
         if name not in self.study.searches:
-            there = ", ".join(self.study.searches) or "none"
-            raise StudyError(f"no search {name!r} (there are {there})")
+            raise StudyError(unknown("search", name, self.study.searches))
         return self._searches[name]
 
     def search_command(self, name: str) -> str:
@@ -228,19 +236,21 @@ class Measured:
                 `quantities` derives.
             at: A point of the grid.
         """
-        self._experiment(experiment)
+        self._experiment(experiment, case)
         key, count = self._found.point(experiment, case, at)
         found = self._found.values(key, count, quantity)
         if found is None:
-            raise StudyError(f"{experiment}, {case}: no quantity {quantity!r}")
+            said = unknown("quantity", quantity, self._found.quantities(key), listed=False)
+            raise StudyError(f"{experiment}/{case}: {said}")
         return found
 
-    def _experiment(self, name: str) -> Experiment:
+    def _experiment(self, name: str, case: str | None = None) -> Experiment:
+        """An experiment, after a check that it and its case exist."""
         known = self.study.experiments
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise StudyError(f"no experiment {name!r}{hint} (there are {', '.join(known)})")
+            raise StudyError(unknown("experiment", name, known))
+        if case is not None and case not in known[name].cases:
+            raise StudyError(f"{name}: {unknown('case', case, known[name].cases)}")
         return known[name]
 
     def estimate(
@@ -337,7 +347,7 @@ class Measured:
         self, experiment: str, case: str, replication: int = 0, *, at: At = None
     ) -> retx.Result:
         """Repeats one run of a case and records all tables, for figures over time."""
-        what = self._experiment(experiment)
+        what = self._experiment(experiment, case)
         settings = what.overrides(case) | dict(at or {})
         key = (experiment, repr(settings), replication)
         if key not in self.shown:
@@ -356,7 +366,7 @@ class Measured:
 
     def command(self, experiment: str, case: str, *, at: At = None) -> str:
         """Command that repeats a case, in the report's directory."""
-        what = self._experiment(experiment)
+        what = self._experiment(experiment, case)
         words = ["retx", "run", f"scenarios/{what.scenario}", "--seed", str(self.plan.seed)]
         count = self.plan.replications_of(what, case)
         if count > 1:

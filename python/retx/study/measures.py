@@ -24,7 +24,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from retx.study.arithmetic import arithmetic
-from retx.study.data import StudyError, build, same
+from retx.study.data import StudyError, build, same, unknown
 from retx.study.estimates import (
     Estimate,
     Values,
@@ -177,8 +177,10 @@ def point(measured: Measured, place: str) -> Point:
     name, _, end = place.partition(" @ ")
     experiment, _, case = name.partition("/")
     known = measured.study.experiments
-    if experiment not in known or case not in known[experiment].cases:
-        raise StudyError(f"{place!r}: no such case")
+    if experiment not in known:
+        raise StudyError(f"{place!r}: {unknown('experiment', experiment, known)}")
+    if case not in known[experiment].cases:
+        raise StudyError(f"{place!r}: {unknown('case', case, known[experiment].cases)}")
     axes = measured.axes(experiment)
     at: dict[str, Any] = {}
     for part in filter(None, end.split(", ")):

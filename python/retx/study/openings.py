@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from retx.files.regular import read_regular
+from retx.study.checks import FORMS
 from retx.study.data import StudyError, read_file, read_toml
-from retx.study.library import FORMS, Study
+from retx.study.library import Study
 
 FILE = "open.toml"
 BASE = "base.toml"

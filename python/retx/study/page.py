@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from math import floor, isfinite, log10
 from pathlib import Path
@@ -17,16 +17,24 @@ from markupsafe import Markup, escape
 import retx
 from retx.plots.report import Figure
 from retx.study.chance import chance_of, sentences
+from retx.study.data import StudyError
 from retx.study.estimates import Estimate, Interval
 from retx.study.measured import Measured
 from retx.study.overview import overview, with_pictures
 from retx.study.points import Points
 from retx.study.tables import Column, Noted, Table
+from retx.study.texts import Names, check, rendered
 from retx.study.verdicts import Doubt, Tally, Verdict
 
 if TYPE_CHECKING:
     from retx.study.reproduction import Report
 
+BODY = "body.html"
+PAGE_NAMES = (
+    "study", "plan", "tables", "rows", "claims", "figures", "resolved", "assumptions", "tally",
+    "held_out", "places", "verdicts", "chance", "versions",
+)  # fmt: skip
+"""Variables of the page."""
 NARROW = "\u202f"
 SIGNIFICANT = 4
 LARGE = 1e9
@@ -81,9 +89,35 @@ class Writer:
             "paper": measured.study.published.numbers,
         }
 
-    def text(self, template: str) -> str:
-        """A short text of the study, as HTML."""
-        return Markup(self._environment.from_string(template.strip()).render())
+    def check(self, known: Names, texts: Iterable[tuple[str, str]]) -> None:
+        """Checks the page and the short texts of the study, before any run.
+
+        Args:
+            known: Names of the page's variables, as far as they are known then.
+            texts: Short texts, each after its file and key.
+
+        Raises:
+            StudyError: A text is no template, or a name or filter in it is unknown.
+        """
+        self._check_page(known)
+        for where, template in texts:
+            check(self._environment, template, where, {"v": known["v"]})
+
+    def _check_page(self, known: Names) -> None:
+        page = self._measured.study.folder / BODY
+        if not page.is_file():
+            raise StudyError(f"{page}: a study needs this file")
+        names = dict.fromkeys(PAGE_NAMES) | dict(known)
+        check(self._environment, page.read_text(encoding="utf-8"), str(page), names)
+
+    def text(self, template: str, where: str) -> str:
+        """A short text of the study, as HTML.
+
+        Raises:
+            StudyError: The text is wrong; `where` is its file and key.
+        """
+        made = self._environment.from_string
+        return Markup(rendered(lambda: made(template.strip()).render(), where))
 
     def page(self, report: Report, figures: Mapping[str, Figure]) -> str:
         """The whole page."""
@@ -93,21 +127,30 @@ class Writer:
             for name in study.scenarios()
         }
         everything = report.everything
-        return self._environment.get_template("body.html").render(
-            study=study,
-            plan=report.plan,
-            tables=report.tables,
-            rows=report.rows,
-            claims=report.claims,
-            figures=figures,
-            resolved=resolved,
-            assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
-            tally=report.tally,
-            held_out=Tally.of(line for line in everything if line.use == "held out"),
-            places=with_pictures(overview(everything), figures),
-            verdicts=Verdict,
-            chance=sentences(chance_of(everything)),
-            versions=_versions(),
+        texts = str(study.folder / "study.toml")
+        given: dict[str, Any] = {
+            "study": study,
+            "plan": report.plan,
+            "tables": report.tables,
+            "rows": report.rows,
+            "claims": report.claims,
+            "figures": figures,
+            "resolved": resolved,
+            "assumptions": [
+                (item, self.text(item.effect, f"{texts}: assumption: {item.parameter}: effect"))
+                for item in study.assumptions
+            ],
+            "tally": report.tally,
+            "held_out": Tally.of(line for line in everything if line.use == "held out"),
+            "places": with_pictures(overview(everything), figures),
+            "verdicts": Verdict,
+            "chance": sentences(chance_of(everything)),
+            "versions": _versions(),
+        }
+        page = str(study.folder / BODY)
+        self._check_page({name: given[name] for name in ("tables", "rows", "figures")})
+        return rendered(
+            lambda: self._environment.get_template(BODY).render(**given), page, file=page
         )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
@@ -17,9 +15,10 @@ import retx
 from retx.plots.drawing import drawn
 from retx.plots.report import Figure
 from retx.study.alike import row_estimate
+from retx.study.authors_code import authors_errors, module_of
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
-from retx.study.data import StudyError
+from retx.study.data import StudyError, unknown
 from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate, exact
 from retx.study.filled_tables import filled_tables
@@ -30,6 +29,7 @@ from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.points import Named, Points
 from retx.study.reasons import labels, of_case
+from retx.study.rehearsal import check_names
 from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
@@ -104,6 +104,7 @@ def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Begun:
     folder = folder.resolve()
     check_ours(folder)
     measured = Measured(study, plan, derive=getattr(module, "quantities", None))
+    check_names(measured, module)
     measured.begin_emulations(emulator, folder / RUNS)
     return Begun(study, measured, module, folder)
 
@@ -146,30 +147,6 @@ def finish(begun: Begun) -> Report:
     return report
 
 
-def module_of(study: Study) -> ModuleType:
-    """The study's figures.py as part of a package, so that it can import neighbouring files."""
-    path = study.folder / "figures.py"
-    if not path.is_file():
-        raise StudyError(f"{path}: a study needs this file")
-    name = f"retx_study_{study.name.replace('-', '_')}"
-    spec = spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
-        del sys.modules[loaded]  # of another folder of the same name
-    sys.modules[name] = module
-    # No caches are written into the folder, which may be read-only.
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    if not callable(getattr(module, "figures", None)):
-        raise StudyError(f"{path}: needs a function `figures(measured)`")
-    return module
-
-
 def computed_values(
     module: ModuleType,
     measured: Measured,
@@ -202,7 +179,8 @@ def computed_values(
 
 def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str, Found]:
     """Values that a function of a study returns; none if there is no such function."""
-    named: Named = getattr(module, function, lambda _: {})(measured)
+    with authors_errors(measured.study.folder, function):
+        named: Named = dict(getattr(module, function, lambda _: {})(measured))
     return {
         name: it if it is None or isinstance(it, Estimate | Points) else exact(it)
         for name, it in named.items()
@@ -212,12 +190,16 @@ def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str
 def _compute(module: ModuleType, measured: Measured) -> Computed:
     values = computed_values(module, measured)
     tables: dict[str, Table] = {}
-    own = module.tables(measured) if hasattr(module, "tables") else []
+    folder = measured.study.folder
+    with authors_errors(folder, "tables"):
+        own = list(module.tables(measured)) if hasattr(module, "tables") else []
     for table in [*filled_tables(measured, values), *own]:
         if table.id in tables:
-            raise StudyError(f"{measured.study.folder}: a table {table.id!r} is there twice")
+            raise StudyError(f"{folder}: a table {table.id!r} is there twice")
         tables[table.id] = table
-    return Computed(values, tables, {figure.id: figure for figure in module.figures(measured)})
+    with authors_errors(folder, "figures"):
+        figures = {figure.id: figure for figure in module.figures(measured)}
+    return Computed(values, tables, figures)
 
 
 def _judge_rows(
@@ -227,6 +209,7 @@ def _judge_rows(
     tables = {}
     for rows in measured.study.rows:
         series = measured.study.published.series[rows.published]
+        here = f"{measured.study.folder / 'claims.toml'}: {rows.id}"
         lines = []
         for case in series.values:
             target = series.target(case)
@@ -244,7 +227,7 @@ def _judge_rows(
                     measured=found,
                     unit=series.unit,
                     why=rows.why,
-                    because=writer.text(of_case(rows.because, case, "")),
+                    because=writer.text(of_case(rows.because, case, ""), f"{here}.because.{case}"),
                     switched=labels(measured.study, of_case(rows.switched, case, [])),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
@@ -263,13 +246,14 @@ def _judge_rows(
 
 
 def _judge(claim: Claim, measured: Measured, values: dict[str, Found], writer: Writer) -> Judged:
+    here = f"{measured.study.folder / 'claims.toml'}: {claim.id}"
     if claim.measured and claim.measured not in values:
-        raise StudyError(f"claims.toml: {claim.id}: there is no value {claim.measured!r}")
+        raise StudyError(f"{here}: measured: {unknown('value', claim.measured, values)}")
     criterion = measured.study.criterion(claim)
     try:
         finding = judge(criterion, values.get(claim.measured))
     except StudyError as error:
-        raise StudyError(f"claims.toml: {claim.id}: {error}") from None
+        raise StudyError(f"{here}: {error}") from None
     return Judged(
         id=claim.id,
         statement=claim.statement,
@@ -280,9 +264,9 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Found], writer: W
         measured=finding.measured,
         unit=finding.unit or claim.unit,
         why=claim.why,
-        because=writer.text(claim.because),
+        because=writer.text(claim.because, f"{here}.because"),
         switched=labels(measured.study, claim.switched),
-        remark=writer.text(claim.remark),
+        remark=writer.text(claim.remark, f"{here}.remark"),
         rule=claim.rule,
         command=_command(claim, measured),
         bounds=finding.bounds,
@@ -322,13 +306,6 @@ def _command(claim: Claim, measured: Measured) -> str:
     """Command that repeats the runs of a claim; empty without runs."""
     if not claim.experiment:
         return ""
-    varied = measured.sweep(claim.experiment).keys
-    for key in claim.at:
-        if key not in varied:
-            raise StudyError(
-                f"claims.toml: {claim.id}: at: {key!r} does not vary in {claim.experiment} "
-                f"({', '.join(varied)} do)"
-            )
     return measured.command(claim.experiment, claim.case, at=claim.at)
 
 

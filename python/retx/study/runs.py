@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 RUNS = "runs"
 """Name of the directory next to the report."""
 EXPERIMENT = "experiment"
+KINDS = ("flow", "link", "wlan", "station", "relay")
+"""First words of the quantities of tables."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,22 @@ class Runs:
             if part is not None and column in part.columns and part[column].dtype.is_numeric():
                 return _in_order(part, column, count)
         return None
+
+    def is_known(self, quantity: str) -> bool:
+        """True if the quantity can only be one of a table, or of quantities.toml."""
+        return quantity in self._whole.quantities or quantity.partition(".")[0] in KINDS
+
+    def quantities(self, key: str) -> set[str]:
+        """Quantities of a point that have a name: its own, and those of flows and links."""
+        found = {name for point, name in self._parts(DERIVED, "quantity") if point == key}
+        found |= self._whole.quantities.keys()
+        for kind in KINDS:
+            table, by, _ = _places(kind, "a.b")[0]
+            for (point, *labels), part in self._parts(table, *by).items():
+                if point == key:
+                    name = ".".join([kind, *labels])
+                    found |= {f"{name}.{column}" for column in part.columns[len(by) + 2 :]}
+        return found
 
     def _derived_values(self, key: str, count: int, quantity: str) -> Values:
         """Values of a quantity of quantities.toml; a table that is kept may have no rows."""

@@ -1,0 +1,171 @@
+"""Checks the names in the files of a study before its runs.
+
+Values, tables, rows and claims are computed as after the runs, but from runs without numbers, so
+that each place, list, value and quantity is looked up. Quantities are those of runs of 1 ms, whose
+results are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+
+from retx import _native
+from retx.study.alike import row_estimate
+from retx.study.claims import Claim
+from retx.study.data import StudyError, unknown
+from retx.study.estimates import Values
+from retx.study.filled_tables import filled_tables
+from retx.study.library import Study
+from retx.study.measured import Measured
+from retx.study.measures import Found
+from retx.study.page import Writer
+from retx.study.points import Points
+from retx.study.rules import OF_POINTS
+from retx.study.runs import Runs, Whole
+from retx.sweeps.grid import CASE
+from retx.sweeps.plan import Recording
+from retx.sweeps.running import run_study
+
+SHORT = [("duration", '"1 ms"'), ("warmup", '"0 s"')]
+"""Settings of a short run."""
+
+
+class Rehearsed(Runs):
+    """Runs without numbers, which have the quantities of short runs."""
+
+    def __init__(self, whole: Whole) -> None:
+        super().__init__(whole, lambda name: None)
+        self._first = {key: plan.keys[0] for plan in whole.plans.values() for key in plan.keys}
+        self._short = cache(self._short_runs)
+        self._derives = any(it.derive for it in whole.prepared.recordings.values())
+
+    def values(self, key: str, count: int, quantity: str) -> Values | None:
+        """No number for each run; None if the quantity does not exist."""
+        # The function `quantities` of a study is not called, since it may need a longer run.
+        if (self.is_known(quantity) or not self._derives) and not self._exists(key, quantity):
+            return None
+        return [None] * count
+
+    def _exists(self, key: str, quantity: str) -> bool:
+        """True if the quantity exists in the first point of the experiment, or in this one."""
+        first = self._short(frozenset(self._first.values()))
+        if first and first.values(self._first[key], 1, quantity) is not None:
+            return True
+        own = self._short(frozenset({key}))
+        return own is None or own.values(key, 1, quantity) is not None
+
+    def quantities(self, key: str) -> set[str]:
+        """Quantities of a point."""
+        own = self._short(frozenset({key}))
+        return own.quantities(key) if own else set()
+
+    def _short_runs(self, keys: frozenset[str]) -> Runs | None:
+        """Runs of 1 ms of some points; None if one of them cannot be so short."""
+        few = self._whole.only(set(keys)).prepared
+        try:
+            scenarios = {
+                key: _native.from_json(it.to_json(), SHORT) for key, it in few.scenarios.items()
+            }
+            prepared = replace(
+                few,
+                plan=replace(few.plan, counts=(1,) * len(few.plan.keys)),
+                scenarios=scenarios,
+                recordings={key: Recording(it.keep) for key, it in few.recordings.items()},
+                warms_up=False,
+            )
+            return Runs(self._whole, run_study(prepared, None, None, progress=False))
+        except (ValueError, _native.RunError):  # such as user code, or an event after the end
+            return None
+
+
+class _Later(dict[str, Found]):
+    """Named values of which some are computed by figures.py."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def check_names(measured: Measured, module: ModuleType) -> None:
+    """Looks up all names in the files of a study.
+
+    Raises:
+        StudyError: A name does not exist.
+    """
+    study = measured.study
+    whole = measured.whole
+    rehearsed = measured.from_runs(Rehearsed(whole))
+    for name, experiment in study.experiments.items():
+        with _said(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
+            plan = whole.plans[name]
+            at = dict(zip(plan.grid.keys, plan.grid.points[0], strict=True))
+            case = at.pop(CASE)
+            rehearsed.values(name, case, experiment.quantity, at=at)
+    values = study.declared.computed(rehearsed)
+    returned = hasattr(module, "values")
+    tables = list(filled_tables(rehearsed, _Later(values) if returned else values))
+    for row in study.rows:
+        for case in study.published.series[row.published].values:
+            with _said(f"{study.folder / 'claims.toml'}: {row.id}"):
+                row_estimate(rehearsed, row, case)
+    for claim in study.claims:
+        with _said(f"{study.folder / 'claims.toml'}: {claim.id}"):
+            _check_claim(claim, values, returned=returned)
+            _check_point(claim, rehearsed)
+    ids = [table.id for table in tables] + [row.id for row in study.rows]
+    Writer(rehearsed, {}).check(
+        {
+            "v": None if returned else values.keys(),
+            "tables": None if hasattr(module, "tables") else ids,
+            "rows": [row.id for row in study.rows],
+            "published": study.published.series,
+            "paper": study.published.numbers,
+        },
+        _texts(study),
+    )
+
+
+@contextmanager
+def _said(where: str) -> Iterator[None]:
+    """Names file and key in an error."""
+    try:
+        yield
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
+
+
+def _check_claim(claim: Claim, values: dict[str, Found], *, returned: bool) -> None:
+    name, rule = claim.measured, claim.rule
+    if name and name not in values and not returned:
+        raise StudyError(f"measured: {unknown('value', name, values)}")
+    if name in values and rule in OF_POINTS and not isinstance(values[name], Points):
+        raise StudyError(f"measured: rule {rule!r} needs a `curve`, which {name!r} is not")
+    if isinstance(values.get(name), Points) and rule not in OF_POINTS:
+        raise StudyError(f"measured: rule {rule!r} needs one value; {name!r} is a `curve`")
+
+
+def _check_point(claim: Claim, measured: Measured) -> None:
+    varied = measured.axes(claim.experiment) if claim.experiment else {}
+    for key in claim.at:
+        if key not in varied:
+            there = ", ".join(varied) or "nothing"
+            raise StudyError(f"at: {key!r} does not vary in {claim.experiment} ({there} does)")
+
+
+def _texts(study: Study) -> Iterator[tuple[str, str]]:
+    """Templates of the study with their places, except the page."""
+    for item in study.assumptions:
+        yield f"{study.folder / 'study.toml'}: assumption: {item.parameter}: effect", item.effect
+    claims = study.folder / "claims.toml"
+    for row in study.rows:
+        for case, text in row.because.items():
+            yield f"{claims}: {row.id}.because.{case}", text
+    for claim in study.claims:
+        yield f"{claims}: {claim.id}.because", claim.because
+        yield f"{claims}: {claim.id}.remark", claim.remark
