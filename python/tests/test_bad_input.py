@@ -171,3 +171,9 @@ def test_a_lateness_bound_that_is_no_time(cli: Cli, lossy: Path, command: str, b
 def test_arguments_that_are_no_text(cli: Cli, lossy: Path, words: list[bytes]) -> None:
     given = [os.fsdecode(word) for word in words]
     refused(cli("run", *([] if len(given) == 1 else [lossy]), *given), "not UTF-8", "\\x")
+
+
+@pytest.mark.parametrize("name", ["-", "flows.txt", "flows.parquet"])
+def test_csv_is_no_other_file(cli: Cli, lossy: Path, name: str) -> None:
+    refused(cli("run", lossy, "--csv", name, cwd=lossy.parent), f"--csv {name}", "must end in .csv")
+    assert not (lossy.parent / name).exists()

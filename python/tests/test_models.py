@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
 import pytest
+from conftest import LOSSY
 
 import retx
 from retx.models import (
@@ -404,3 +406,13 @@ def test_every_closed_form_is_listed_with_its_arguments_and_source() -> None:
     ]
     assert pftk_entry["parameters"][3]["default"] == 2
     assert "Padhye" in pftk_entry["reference"]
+
+
+def test_a_link_without_a_rate_delays_only() -> None:
+    text = LOSSY.replace('rate = "10 Mbit/s"\n', "")
+    assert text != LOSSY
+    text = text.replace('queue = { discipline = "droptail", packets = 20 }\n', "")
+    found = retx.models.calculate(text, ["ethernet_limit", "mathis"])
+    limit, mathis = found["goodput_bit_s"]
+    assert (limit, found["rtt_s"][0]) == (math.inf, 0.04)
+    assert math.isfinite(mathis)

@@ -375,3 +375,52 @@ def test_methods_that_would_do_nothing_are_refused(method: str) -> None:
         run(cls)
     with pytest.raises(UsageError, match=message):
         retx.congestion_control(cls)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("def on_ack(self, window, ack): return window.cwnd + 1460", "returns a value, which is"),
+        ("def on_ack(self, window, ack): return 1460", "returns a value, which is"),
+        ("def on_ack(self, window, ack):\n  new = 2\n  return new", "returns a value, which is"),
+        ("def on_ack(self, ack, window): ...", "must take (self, window, ack), in this order"),
+        ("def observ(self, ack, smss): ...", "observ is never called; did you mean observe?"),
+        ("def onSent(self, sent): ...", "onSent is never called; did you mean on_sent?"),
+    ],
+)
+def test_methods_that_would_be_ignored_are_refused(method: str, said: str) -> None:
+    methods: dict[str, Any] = {}
+    exec(method, methods)
+    name = method[len("def ") : method.index("(")]
+    cls = type("Own", (Halving,), {name: methods[name]})
+    with pytest.raises(UsageError, match=re.escape(said)):
+        retx.congestion_control(cls)
+
+
+def test_a_loss_cause_with_swapped_arguments_is_refused() -> None:
+    class Swapped(retx.LossCause):
+        def on_ack(self, window, ack) -> None: ...
+
+        def cause(self, loss) -> str:
+            return "congestion"
+
+    with pytest.raises(UsageError, match=r"must take \(self, ack, window\), in this order"):
+        retx.loss_cause(Swapped)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "def on_ack(self, window, ack): return",
+        "def on_ack(self, window, ack): return print(end='')",
+        "def on_ack(self, window, ack): return None if ack.rtt else None",
+        "def on_ack(self, w, a): ...",
+        "def on_ack(self, *arguments): ...",
+        "def _observ(self, ack): return 5",
+    ],
+)
+def test_methods_without_a_value_are_accepted(method: str) -> None:
+    methods: dict[str, Any] = {}
+    exec(method, methods)
+    name = method[len("def ") : method.index("(")]
+    retx.congestion_control(type("Own", (Halving,), {name: methods[name]}))

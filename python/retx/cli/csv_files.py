@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 SUFFIX = ".csv"
+FILES = (
+    ".dat", ".feather", ".gz", ".html", ".json", ".ods", ".parquet", ".tex", ".toml", ".tsv",
+    ".txt", ".xls", ".xlsx", ".zip",
+)  # fmt: skip
+"""Endings of files, which no directory has; `v1.2` is a directory."""
 
 Csv = Annotated[
     Path | None,
@@ -32,16 +37,17 @@ def is_file(place: Path) -> bool:
 
 
 def check_csv(place: Path | None) -> None:
-    """Refuses a directory that is not empty; called before any run.
+    """Refuses another kind of file, and a directory that is not empty; called before any run.
 
     Raises:
-        UsageError: The directory is not empty; the message names it.
+        UsageError: The path is none of the two; the message names it.
     """
-    if place is None or is_file(place) or not place.exists():
+    if place is None or is_file(place):
         return
-    if not place.is_dir():
+    is_other = str(place) == "-" or place.suffix.lower() in FILES or place.exists()
+    if is_other and not place.is_dir():
         raise UsageError(f"--csv {place}: the name of the file must end in .csv")
-    if any(place.iterdir()):
+    if place.exists() and any(place.iterdir()):
         raise UsageError(f"--csv {place}: exists and is not empty: name another directory")
 
 

@@ -29,6 +29,7 @@ from retx.comparing.emulations import Plan, Report
 from retx.comparing.perturbed import simulated
 from retx.comparing.stored import attempts, kept
 from retx.errors import UsageError
+from retx.errors.checks import name_list
 from retx.files.directory import new_file
 from retx.files.locks import RENAMES_HELD, take
 from retx.files.regular import read_regular
@@ -134,7 +135,7 @@ class Grid:
             found[f"{prefix}off_by_more"] = rows.filter(off > OFF_BY)["number"].n_unique()
         return found
 
-    def by_family(self, quantities: Sequence[str] = SHOWN) -> pl.DataFrame:
+    def by_family(self, quantities: str | Sequence[str] = SHOWN) -> pl.DataFrame:
         """One row per family: its conditions, and how many agree in each quantity (`3 of 4`).
 
         Only conditions with a value of the quantity are compared. For the meaning of agreement see
@@ -143,7 +144,7 @@ class Grid:
         rows = []
         for (family,), about in self.table.group_by("family", maintain_order=True):
             row: dict[str, Any] = {"family": family, "conditions": about["number"].n_unique()}
-            for quantity in quantities:
+            for quantity in name_list(quantities):
                 judged = self._judged(quantity).filter(pl.col("family") == family)
                 agree = _all_of(judged, pl.col("agreement") != "none")
                 row[quantity] = f"{agree} of {judged['number'].n_unique()}"

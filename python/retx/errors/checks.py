@@ -50,6 +50,21 @@ def required_path(name: str, value: str | os.PathLike[str]) -> Path:
     return Path(value)
 
 
+def name_list(given: str | Sequence[str]) -> list[str]:
+    """Names that are given as one text or several; the letters of a text are not names."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def check_seed(seed: object) -> None:
+    """Refuses a seed that is not a whole number; the engine checks its size.
+
+    Raises:
+        UsageError: The seed is something else.
+    """
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise UsageError(f"seed is {seed!r}: it must be a whole number")
+
+
 def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tuple[str, str]]:
     """List of capture points, which are given as one or several `LINK@NODE`.
 
@@ -58,8 +73,7 @@ def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tupl
     """
     if pcap_at and pcap is None:
         raise UsageError("pcap_at says where to capture: add pcap, the file")
-    places = [pcap_at] if isinstance(pcap_at, str) else pcap_at
-    return [_capture_point(place) for place in places]
+    return [_capture_point(place) for place in name_list(pcap_at)]
 
 
 def _capture_point(place: object) -> tuple[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retx.errors.checks import name_list
 from retx.models import cardwell, ethernet_limit, mathis, pftk, window_limit
 from retx.models.arguments import ModelError
 from retx.models.conditions import Conditions, conditions
@@ -23,6 +25,8 @@ def _window_limit(of: Conditions) -> float:
 
 
 def _ethernet_limit(of: Conditions) -> float:
+    if isinf(of.wire_bit_s):
+        return inf
     limit = ethernet_limit.bit_s(
         of.wire_bit_s, of.payload_bytes, of.overhead_bytes, of.headers_bytes
     )
@@ -75,23 +79,24 @@ FORMS: Mapping[str, Callable[[Conditions], float]] = {
 """Function that computes the goodput in bit/s, by the name of the closed form in `models=[…]`."""
 
 
-def checked_forms(models: Sequence[str] | None) -> list[str]:
+def checked_forms(models: str | Sequence[str] | None) -> list[str]:
     """Names of closed forms; all by default.
 
     Raises:
         ModelError: A name is unknown.
     """
-    for name in models or ():
+    chosen = name_list(models or ())
+    for name in chosen:
         if name not in FORMS:
             close = get_close_matches(name, FORMS, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ModelError(f"no closed form {name!r}{hint} (there are {', '.join(FORMS)})")
-    return list(models or FORMS)
+    return chosen or list(FORMS)
 
 
 def calculate(
     scenario: Scenario,
-    models: Sequence[str] | None = None,
+    models: str | Sequence[str] | None = None,
     *,
     overrides: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
@@ -102,7 +107,7 @@ def calculate(
 
     Args:
         scenario: As for `retx.run`.
-        models: Names of forms: `window_limit`, `ethernet_limit`, `mathis`, `pftk`,
+        models: Names of forms, one or several: `window_limit`, `ethernet_limit`, `mathis`, `pftk`,
             `pftk_approximate`, `cardwell`; all by default.
         overrides: As for `retx.run`.
 

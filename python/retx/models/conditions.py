@@ -46,7 +46,7 @@ class Conditions:
     initial_window_bytes: float
     initial_rto_s: float
     wire_bit_s: float
-    """Lowest rate of the links on the path of the flow."""
+    """Lowest rate of the links on the path of the flow; infinite if none has a rate."""
     overhead_bytes: int
     """Bytes that the link with this rate adds to a frame."""
     transfer_bytes: int | None
@@ -90,7 +90,7 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
     arrives = 1.0
     for hop in ahead:
         arrives *= 1 - _loss_rate(hop, payload + headers)
-    slowest = min(ahead, key=lambda hop: quantity(hop["rate"]))
+    slowest = min(ahead, key=_rate)
     return Conditions(
         flow=name,
         p=1 - arrives,
@@ -102,7 +102,7 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
         window_bytes=_window(tcp),
         initial_window_bytes=_bytes(tcp["initial_window"], tcp["mss"]),
         initial_rto_s=quantity(tcp["initial_rto"]),
-        wire_bit_s=quantity(slowest["rate"]),
+        wire_bit_s=_rate(slowest),
         overhead_bytes=slowest["overhead"],
         transfer_bytes=flow["app"].get("bytes") if flow["app"]["kind"] == "transfer" else None,
         receiver_opens=flow["initiator"] == "to",
@@ -140,7 +140,12 @@ def _direction(link: Table, turned: bool) -> Table:
 
 def _hop_s(hop: Table, packet_bytes: int) -> float:
     bits = 8 * (packet_bytes + int(hop["overhead"]))
-    return quantity(hop["delay"]) + bits / quantity(hop["rate"])
+    return quantity(hop["delay"]) + bits / _rate(hop)
+
+
+def _rate(hop: Table) -> float:
+    """Rate in bit/s; infinite for a link without one."""
+    return quantity(hop["rate"]) if hop.get("rate") else inf
 
 
 def _loss_rate(hop: Table, packet_bytes: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ def ladder(
         shorten: Compress long times without packets; the axis then shows when packets resume.
         ax: Axes to draw into, instead of a new figure.
     """
+    for time in (t0, t1):
+        if not isinstance(time, Real | None):
+            raise PlotError(f"{time!r} is not a time in seconds: write two numbers, such as 1.5, 2")
     name = one_flow(segments, flow)
     data, back = _packets(of_flow(segments, name), of_flow(acks, name))
     start, end = _span(data, back, t0, t1)

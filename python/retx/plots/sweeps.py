@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from retx.analysis.groups import needed
+from retx.errors.checks import name_list
 from retx.plots.flows import PlotError
 from retx.plots.labels import Label
 from retx.plots.style import Ax, Figure
@@ -51,7 +52,7 @@ class SweepPlot:
         by: str | None = None,
         flow: str | None = None,
         confidence: float = 0.95,
-        models: Sequence[str] = (),
+        models: str | Sequence[str] = (),
         ax: Ax = None,
     ) -> Figure:
         """Mean of `y` with intervals against the parameter `x`; `by` makes a family of curves.
@@ -142,10 +143,11 @@ class SweepPlot:
         return own
 
     def _models(
-        self, x: str, y: str, models: Sequence[str], flow: str | None
+        self, x: str, y: str, models: str | Sequence[str], flow: str | None
     ) -> Mapping[str, pl.DataFrame] | None:
         if not models:
             return None
+        models = name_list(models)
         if self._scenario is None:
             raise PlotError("closed forms need the scenario of the sweep, which is not known here")
         needed(self._table, [x])

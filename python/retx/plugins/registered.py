@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from retx.errors import UsageError
-from retx.plugins.user_code import fault_of, register
+from retx.plugins.methods import fault_of
+from retx.plugins.user_code import register
 
 Class = TypeVar("Class", bound="type[Any]")
 

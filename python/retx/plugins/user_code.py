@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from retx import decisions
 from retx._native import CodeRefusedError, UserCodeError
 from retx.files.regular import open_regular
 from retx.plugins.fingerprint import fingerprint, is_found
+from retx.plugins.methods import fault_of, own_methods
 
 LIMIT_BYTES = 16 << 20
 """Size limit, above the size of any module. The limit ends the reading of endless files such as
@@ -29,10 +29,6 @@ Place = tuple[str | None, str]
 Found = tuple[str | None, Callable[[], object], list[str]]
 """Full path of the file, a function that creates instances, and the methods to call."""
 
-_BASES: dict[str, type] = {
-    "congestion_control": decisions.CongestionControl,
-    "loss_cause": decisions.LossCause,
-}
 _registered: dict[str, type] = {}
 _numbers: dict[type, str] = {}
 NAME_DIGITS = 10
@@ -203,7 +199,7 @@ def constructor(kind: str, cls: type, parameters: str) -> tuple[Callable[[], obj
         return cls(**json.loads(parameters))
 
     _try(cls, make)
-    return make, _own_methods(kind, cls)
+    return make, own_methods(kind, cls)
 
 
 def _of_this_process(name: str) -> type:
@@ -214,41 +210,6 @@ def _of_this_process(name: str) -> type:
         f'"{name}" is not registered in this process{_meant(name, list(_registered))}; '
         'name its file: { name = "python", file = "….py", class = "…" }',
     )
-
-
-_LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
-"""Kinds of functions whose call does not run their body."""
-
-
-def fault_of(kind: str, cls: type) -> str | None:
-    """Reason why a class is not of that kind; None if it is."""
-    base = _BASES[kind]
-    needed = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]
-    words = kind.replace("_", " ")
-    for name in needed:
-        method = getattr(cls, name, None)
-        if not callable(method) or getattr(method, "__isabstractmethod__", False):
-            return f"{cls.__qualname__} lacks {name}: a {words} has {', '.join(needed)}"
-    for name in _own_methods(kind, cls):
-        if any(is_late(getattr(cls, name)) for is_late in _LATE):
-            return f"{cls.__qualname__}.{name} must be a plain function, without async or yield"
-        arguments = list(inspect.signature(getattr(base, name)).parameters)
-        try:
-            inspect.signature(getattr(cls, name)).bind(*arguments)
-        except TypeError:
-            return f"{cls.__qualname__}.{name} must take ({', '.join(arguments)})"
-        except ValueError:  # a method without a signature: it is called as it is
-            continue
-    return None
-
-
-def _own_methods(kind: str, cls: type) -> list[str]:
-    """Methods of the base class of this kind that the class overrides."""
-    base = _BASES[kind]
-    names = [name for name in vars(base) if not name.startswith("_")]
-    return [
-        name for name in names if getattr(cls, name, getattr(base, name)) is not vars(base)[name]
-    ]
 
 
 def _check_parameters(cls: type, parameters: dict[str, Any]) -> None:

@@ -153,7 +153,7 @@ class Replications:
         means = flow_means(self.flows, confidence)
         if quantity is None:
             return means
-        chosen = means.filter(means["quantity"] == current(quantity))
+        chosen = means.filter(means["quantity"] == current(str(quantity)))
         if chosen.is_empty():
             names = ", ".join(means["quantity"].unique(maintain_order=True))
             raise UsageError(f"no quantity {quantity!r}; there is {names}")

@@ -151,8 +151,9 @@ def replicate(
 ) -> Replications:
     """Simulates several replications of a scenario with independent random draws, on all cores.
 
-    The result does not depend on the number of threads. Arguments are those of `run`; `threads`
-    defaults to the number of cores.
+    The result does not depend on the number of threads. Arguments are those of `run`, without
+    `replication`, `pcap` and `pcap_at`, which belong to a single run; `threads` defaults to the
+    number of cores.
     """
     from retx.results.replications import Replications
 

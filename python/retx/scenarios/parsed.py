@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
+from retx.errors.checks import check_seed
 from retx.plugins.code_hashes import UserCodeHashes
 from retx.scenarios.source import Scenario, Source, override_pairs, read, toml_value
 from retx.scenarios.trust import current, read_data, trusting
@@ -62,6 +63,7 @@ def parsed_scenario(
     source = read(scenario)
     pairs = override_pairs(overrides, source.classes)
     if seed is not None:
+        check_seed(seed)
         pairs.append(("seed", str(seed)))
     parsed, finder = _parsed(source, pairs)
     if finder.plain:

@@ -68,6 +68,8 @@ def read(scenario: Scenario) -> Source:
         return Source(scenario, "scenario")
     if not isinstance(scenario, str | os.PathLike):
         raise TypeError(f"a scenario is a path, TOML text or a dict, not {type(scenario).__name__}")
+    if not os.fspath(scenario):
+        raise UsageError("the scenario is empty: name a file")
     return _from_file(Path(scenario))
 
 

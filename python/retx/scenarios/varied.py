@@ -30,6 +30,8 @@ NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 RANGE = re.compile(
     rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*(:log)?\s*(?::(\d+))?\s*"
 )
+UNREAD = re.compile(rf"({NUMBER}\s*\.\.\s*{NUMBER}\s*[A-Za-zµ/%]*\s*(?::log)?\s*):([^,]*)")
+"""A range that ends in something else."""
 QUANTITY = re.compile(rf"\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*")
 OPENING, CLOSING = "[{", "]}"
 
@@ -90,6 +92,11 @@ def read_vary(word: str) -> tuple[str, Varied]:
         low, high, unit, log, steps = range_.groups()
         count = int(steps) if steps else None
         return key, Span(number(low), number(high), unit, bool(log), count)
+    if more := UNREAD.fullmatch(text):
+        raise UsageError(
+            f"--vary {word}: {more[2]!r} is unknown after the range {more[1].strip()}: only `:log` "
+            "and a number of values are possible, such as 5..100:log:4"
+        )
     if re.search(rf"{NUMBER}[^,\"']*\.\.\s*{NUMBER}", text):
         raise UsageError(
             f"--vary {word}: a range has two numbers, and one unit after the second: 5..100 ms"

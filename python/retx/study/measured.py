@@ -134,7 +134,7 @@ class Measured:
         return self._whole()
 
     def from_runs(self, runs: Runs) -> Measured:
-        """The same study with results of other runs."""
+        """Copy of this object with results of other runs."""
         return replace(self, shown={}, _runs=runs)
 
     def _whole(self, names: Iterable[str] | None = None) -> Whole:

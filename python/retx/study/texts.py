@@ -65,14 +65,12 @@ def _parts(tree: nodes.Template) -> Iterator[tuple[int, str, str]]:
         part = test.node
         if isinstance(part, nodes.Getattr) and isinstance(part.node, nodes.Name):
             asked.add((part.node.name, part.attr))
-    for node in tree.find_all((nodes.Getattr, nodes.Getitem)):
-        if not isinstance(node.node, nodes.Name):
-            continue
-        if isinstance(node, nodes.Getattr):
-            if (node.node.name, node.attr) not in asked:
-                yield node.lineno, node.node.name, node.attr
-        elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-            yield node.lineno, node.node.name, str(node.arg.value)
+    for node in tree.find_all(nodes.Getattr):
+        if isinstance(node.node, nodes.Name) and (node.node.name, node.attr) not in asked:
+            yield node.lineno, node.node.name, node.attr
+    for item in tree.find_all(nodes.Getitem):
+        if isinstance(item.node, nodes.Name) and isinstance(item.arg, nodes.Const):
+            yield item.lineno, item.node.name, str(item.arg.value)
 
 
 def rendered(render: Callable[[], str], where: str, file: str = "<template>") -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.errors.checks import check_seed
 from retx.plugins.code_hashes import UserCodeHashes
 from retx.scenarios.source import Scenario, Source, override_pairs, read, with_names
 from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
@@ -217,7 +218,13 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     name = "" if source.is_json else source.name
     pairs = override_pairs(wanted.overrides, source.classes)
     if wanted.seed is not None:
+        check_seed(wanted.seed)
         pairs.append(("seed", str(wanted.seed)))
+    if not isinstance(wanted.grid, Mapping | None):
+        raise UsageError(
+            f"grid: {wanted.grid!r} is no dict: write a list or range of values for each key, such "
+            'as {"flow.download.tcp": ["reno", "cubic"]}'
+        )
     own = with_names(wanted.grid, source.classes) if wanted.grid is not None else None
     cases = _named(wanted.cases, source)
     finder = CodeFinder(source, pairs)
@@ -226,7 +233,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     tables = checked_tables(wanted.tables, resolved)
     derive = wanted.derive
     if derive:
-        derive = replace(derive, reads=checked_tables(derive.reads, resolved))
+        derive = replace(derive, reads=checked_tables(derive.reads, resolved, "derive_from"))
     recording = Recording(tables, derive)
     grid = read_grid(_table(base, wanted, own), cases)
     parsed = _native.parse_points(
@@ -290,18 +297,26 @@ def _key(scenario: _native.Scenario, text: str, code: UserCodeHashes) -> str:
     return hashlib.sha256("\0".join(named).encode()).hexdigest()[:KEY_DIGITS]
 
 
-def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[str, ...]:
-    """Tables to keep, in order, with those that are recorded together with them.
+def checked_tables(
+    tables: Sequence[str], scenario: Mapping[str, Any], argument: str = "tables"
+) -> tuple[str, ...]:
+    """Tables to record, in order, with those that are recorded together with them.
+
+    Args:
+        tables: The requested tables.
+        scenario: The resolved scenario.
+        argument: Name of the argument that requests them, for errors.
 
     Raises:
         UsageError: A table is unknown, or the scenario records no samples.
     """
     for name in tables:
         if name not in TABLES:
-            raise UsageError(f"tables: no table {name!r} to keep; there is {', '.join(TABLES)}")
+            there = ", ".join(TABLES)
+            raise UsageError(f"{argument}: no table {name!r} to record; there is {there}")
     sampled = [name for name in tables if name in TOGETHER[0]]
     if sampled and not scenario.get("sample_interval"):
-        raise UsageError(f"tables: {sampled[0]} need a `sample_interval` in the scenario")
+        raise UsageError(f"{argument}: {sampled[0]} need a `sample_interval` in the scenario")
     wanted = {*tables}
     for together in TOGETHER:
         if wanted & {*together}:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError, warn, warn_of_unmeasured
-from retx.errors.checks import checked_integer, optional_path
+from retx.errors.checks import checked_integer, name_list, optional_path
 from retx.plugins.code_hashes import unhashable_message
 from retx.running.progress import Progress
 from retx.scenarios.places import check_places
@@ -44,10 +44,10 @@ def sweep(
     until: Mapping[str, Any] | None = None,
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
-    tables: Sequence[str] = (),
+    tables: str | Sequence[str] = (),
     cases: Mapping[str, Mapping[str, Any]] | None = None,
     derive: Function | None = None,
-    derive_from: Sequence[str] = (),
+    derive_from: str | Sequence[str] = (),
     threads: int | None = None,
     dask: str | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -97,8 +97,8 @@ def sweep(
         UserCodeError: User code failed; its exception is the `__cause__`.
     """
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
-    made = Derive(derive, tuple(derive_from)) if derive else None
-    wanted = Wanted(grid, replications, until, seed, overrides, tables, named, made)
+    made = Derive(derive, tuple(name_list(derive_from))) if derive else None
+    wanted = Wanted(grid, replications, until, seed, overrides, name_list(tables), named, made)
     check_places(scenario, directory=optional_path("out", out), overrides=overrides)
     with trusting(code=code, files_anywhere=files_anywhere):
         prepared = prepare(scenario, wanted)

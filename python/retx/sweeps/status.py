@@ -72,7 +72,7 @@ def sweep_status(directory: str | os.PathLike[str]) -> Status:
 
     Raises:
         OSError: The directory does not exist.
-        StoreError: The directory holds no sweep.
+        UsageError: The directory holds no sweep.
     """
     path = Path(directory)
     plan = read_plan(path)

@@ -293,11 +293,15 @@ def _earlier_plan(path: Path) -> Plan | None:
         return None  # it is written again; the parts speak for themselves
 
 
+def _shown(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "none"
+
+
 def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
     differing = {
         "was made by another engine": (earlier.engine, plan.engine),
-        "keeps other tables": (earlier.tables, plan.tables),
-        "derives other quantities": (earlier.derived, plan.derived),
+        "keeps other tables": (_shown(earlier.tables), _shown(plan.tables)),
+        "derives other quantities": (earlier.derived or "none", plan.derived or "none"),
         "has another `until`": (earlier.until, plan.until),
     }
     for what, (there, here) in differing.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
 from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
-from retx.errors.checks import checked_integer, optional_path
+from retx.errors.checks import check_seed, checked_integer, name_list, optional_path
 from retx.errors.extras import install_command, is_installed
 from retx.plugins.code_hashes import unhashable_message
 from retx.running.run import replicate
@@ -42,8 +42,8 @@ def tune(
     scenario: Scenario,
     vary: Mapping[str, Range | Choice | Sequence[object]],
     *,
-    maximise: Sequence[str] = (),
-    minimise: Sequence[str] = (),
+    maximise: str | Sequence[str] = (),
+    minimise: str | Sequence[str] = (),
     trials: int = 50,
     replications: int = 5,
     seed: int = 1,
@@ -87,8 +87,7 @@ def tune(
         checked_integer("trials", trials, 1),
         checked_integer("replications", replications, 1),
     )
-    if not 0 <= seed <= SEEDS - trials:
-        raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
+    _check_seed(seed, trials)
     path = optional_path("storage", storage)
     override_pairs(overrides)  # refuses what is no mapping
     with trusting(code=code, files_anywhere=files_anywhere):
@@ -168,9 +167,15 @@ def _search(
             report(done + 1, trials)
 
 
-def _objectives(maximise: Sequence[str], minimise: Sequence[str]) -> list[Objective]:
-    objectives = [Objective(name, True) for name in maximise]
-    objectives += [Objective(name, False) for name in minimise]
+def _check_seed(seed: int, trials: int) -> None:
+    check_seed(seed)
+    if not 0 <= seed <= SEEDS - trials:
+        raise UsageError(f"seed is {seed}: the search takes one from 0 to {SEEDS - trials}")
+
+
+def _objectives(maximise: str | Sequence[str], minimise: str | Sequence[str]) -> list[Objective]:
+    objectives = [Objective(name, True) for name in name_list(maximise)]
+    objectives += [Objective(name, False) for name in name_list(minimise)]
     names = [objective.name for objective in objectives]
     if not names:
         raise UsageError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
@@ -27,6 +28,9 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
+        for end in (self.low, self.high):
+            if isinstance(end, bool) or not isinstance(end, Real):
+                raise UsageError(f"range {self}: {end!r} is not a number")
         if not self.low < self.high:
             raise UsageError(f"range {self}: the first number must be the smaller one")
         if self.log and not self.low > 0:
@@ -91,6 +95,11 @@ def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
     Raises:
         UsageError: Nothing varies, a choice has only one value, or two values have the same name.
     """
+    for key, values in vary.items():
+        if isinstance(values, str):
+            raise UsageError(
+                f"{key}: {values!r} is a text: write a list of values, or retx.Range(5, 20)"
+            )
     if not vary:
         raise UsageError("nothing to vary: name a key of the scenario and its values")
     space = {
