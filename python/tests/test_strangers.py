@@ -37,7 +37,7 @@ from pathlib import Path
 Path({marker!r}).write_text("it ran")
 class Evil:
     def __init__(self): Path({marker!r}).write_text("it ran")
-    def on_ack(self, ack, window): pass
+    def on_ack(self, window, ack): pass
     def on_loss(self, window, loss): pass
     def on_timeout(self, window, loss, repeated): pass
     def cause(self, loss): return "corruption"
