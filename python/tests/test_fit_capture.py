@@ -262,7 +262,7 @@ def test_two_ends_are_not_called_one(noisy: tuple[Path, Path, retx.Result]) -> N
     sender, receiver, _ = noisy
     fit = fit_capture(sender, receiver)
     assert "from one end" not in fit.toml()
-    # Of the rate, 1e-9 bit/s are left for others.
+    # A difference of 1e-9 bit/s is left for others.
     (row,) = [row for row in rows(fit) if row[0] == "traffic of others"]
     assert row[1:3] == ("none", "less than 2 % of the rate")
 

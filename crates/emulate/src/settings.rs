@@ -143,14 +143,10 @@ fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
     let mut differing: Vec<String> = Vec::new();
     for key in all {
         let [requested, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
-        if requested == kernel {
-            continue;
+        if requested != kernel {
+            let shown = differing.len() < MOST_LISTED;
+            differing.push(if shown { difference(key, requested, kernel) } else { key.clone() });
         }
-        differing.push(if differing.len() < MOST_LISTED {
-            difference(key, requested, kernel)
-        } else {
-            key.clone()
-        });
     }
     if differing.is_empty() {
         return Ok(());
