@@ -67,6 +67,8 @@ pub struct Engine<'a> {
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<PlacedStage>,
+    /// Time and target of the last event of a stage or UDP flow; at one time, the last target.
+    last_turn: (Time, Target),
     tcps: Vec<SharedConfig>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
@@ -209,7 +211,8 @@ impl<'a> Engine<'a> {
             funnels,
             ports,
             pipes,
-            stages: layout::create_stages(plan, key),
+            stages: layout::create_stages(plan, key, uses_fast_paths),
+            last_turn: (Time::ZERO, 0),
             unfinished: finite,
             over: false,
             tcps: prepared(plan, options),

@@ -54,14 +54,26 @@ pub struct CellSnapshot {
 }
 
 impl Stage {
-    /// Creates an empty stage.
-    pub fn new(plan: &StagePlan, key: StreamKey) -> Self {
+    /// Creates an empty stage, which uses fast paths if `fast_paths` is true.
+    pub fn new(plan: &StagePlan, key: StreamKey, fast_paths: bool) -> Self {
         match plan {
             StagePlan::Wlan(plan) => {
                 let name = format!("wlan.{}", plan.name);
-                Self::Wlan(Box::new(Cell::new(&plan.config, key, &name)))
+                let mut cell = Cell::new(&plan.config, key, &name);
+                if fast_paths {
+                    cell.enable_fast_path();
+                }
+                Self::Wlan(Box::new(cell))
             }
             StagePlan::Relay(plan) => Self::Relay(Box::new(Relay::new(&plan.config))),
+        }
+    }
+
+    /// Makes up for delayed events before `now`, and for those at `now` if `inclusive` is true.
+    #[inline]
+    pub fn settle(&mut self, now: Time, inclusive: bool) {
+        if let Self::Wlan(cell) = self {
+            cell.settle(now, inclusive);
         }
     }
 

@@ -1,10 +1,34 @@
-//! Counting of frames that have ended.
+//! Counting of frames that have ended, and of the time that they take.
 
 use super::Cell;
 use super::exchange::Kind;
-use retx_units::Duration;
+use retx_units::{Duration, Time};
+
+/// Time during which at least one station transmits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Busy {
+    pub transmitting: u32,
+    pub since: Time,
+    pub total: Duration,
+}
 
 impl Cell {
+    /// Time during which at least one station transmitted, up to `now`.
+    pub fn busy_time(&self, now: Time) -> Duration {
+        let Busy { transmitting, since, total } = self.busy;
+        total
+            + self.ack_time(now)
+            + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
+    }
+
+    /// Counts a transmission that ends.
+    pub(super) fn count_transmission_end(&mut self, now: Time) {
+        self.busy.transmitting -= 1;
+        if self.busy.transmitting == 0 {
+            self.busy.total += now.since(self.busy.since);
+        }
+    }
+
     /// Counts a frame of a station that has ended.
     pub(super) fn count_ended(
         &mut self,

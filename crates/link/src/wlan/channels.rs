@@ -1,8 +1,10 @@
 //! Channels between the stations of a cell.
 
-use super::{Change, Config};
-use crate::channel::{self, Channel, Model};
-use retx_units::{RandomStream, StreamKey, Time};
+use super::exchange::{Kind, Transmission};
+use super::{Cell, Change, Config, parameters};
+use crate::channel::{self, Channel, Fate, Frame, Model};
+use crate::stage::later_by;
+use retx_units::{Duration, RandomStream, StreamKey, Time};
 
 /// Channel models of each ordered pair of stations, created on first use.
 #[derive(Debug, Clone)]
@@ -43,6 +45,12 @@ impl Channels {
             key,
             pairs: vec![None; count * count],
         }
+    }
+
+    /// True if no frame can be lost or delayed.
+    #[inline]
+    pub const fn are_perfect(&self) -> bool {
+        self.pairs.is_empty()
     }
 
     /// Models from one station to another, and their random streams, for a frame that ends at
@@ -102,5 +110,46 @@ impl StationChannel {
                 self.streams.push(stream(index));
             }
         }
+    }
+}
+
+impl Cell {
+    /// Applies the channel between sender and receiver to a frame. This is done once per frame,
+    /// even if the frame has collided. Returns `None` if the channel loses the frame, otherwise the
+    /// delay that the channel adds before the packet leaves the cell.
+    pub(super) fn fate(
+        &mut self,
+        now: Time,
+        station: u16,
+        frame: &Transmission,
+    ) -> Option<Duration> {
+        if frame.kind == Kind::Ack
+            && let Some(fate) = self.ack_fate.take()
+        {
+            return fate;
+        }
+        if self.channels.are_perfect() {
+            return Some(Duration::ZERO);
+        }
+        let seen = match frame.kind {
+            Kind::Data => {
+                let frame = self.head(station).frame;
+                Frame { bytes: frame.bytes + self.parameters.mac_overhead, ..frame }
+            }
+            Kind::Ack => Frame::control(parameters::ACK_BYTES),
+            Kind::Cts => Frame::control(parameters::CTS_BYTES),
+            Kind::Rts => Frame::control(parameters::RTS_BYTES),
+        };
+        let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
+        let mut after = Duration::ZERO;
+        for (model, stream) in self.channels.between(end, station, frame.to) {
+            model.tune(frame.rate);
+            match model.fate(end, &seen, stream) {
+                Fate::Lose(_) => return None,
+                Fate::Deliver { extra_delay } => after = later_by(after, extra_delay),
+                other => unreachable!("the scenario has refused models that say {other:?}"),
+            }
+        }
+        Some(after)
     }
 }

@@ -3,8 +3,7 @@
 use super::reach::StationEffect;
 use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
-use crate::channel::{Channel, Fate, Frame, Reason};
-use crate::stage::later_by;
+use crate::channel::Reason;
 use retx_units::{Duration, Rate, Time};
 
 /// Frame types.
@@ -32,7 +31,7 @@ pub(super) struct Transmission {
 impl Transmission {
     pub const NONE: Self = Self::new(NOBODY, Kind::Ack, Duration::ZERO);
 
-    const fn new(to: u16, kind: Kind, duration_field: Duration) -> Self {
+    pub(super) const fn new(to: u16, kind: Kind, duration_field: Duration) -> Self {
         Self { to, kind, duration_field, airtime: Duration::ZERO, rate: Rate::from_bit_s(0) }
     }
 }
@@ -71,12 +70,12 @@ impl Cell {
         self.busy.transmitting += 1;
     }
 
-    fn head(&self, station: u16) -> Head {
+    pub(super) fn head(&self, station: u16) -> Head {
         self.senders[usize::from(station)].head.expect("a contending station has a packet")
     }
 
     /// True if an RTS precedes the data frame of this packet.
-    fn is_announced(&self, head: &Head) -> bool {
+    pub(super) fn is_announced(&self, head: &Head) -> bool {
         // The threshold is compared with the whole frame, including MAC header, LLC, SNAP and
         // checksum.
         head.frame.bytes + self.parameters.mac_overhead > self.rts_threshold
@@ -94,7 +93,7 @@ impl Cell {
         self.parameters.sifs + self.times.ack
     }
 
-    fn data_time(&mut self, bytes: u32) -> Duration {
+    pub(super) fn data_time(&mut self, bytes: u32) -> Duration {
         let known = &mut self.times.data;
         if known[0].0 != bytes {
             known.swap(0, 1);
@@ -173,12 +172,15 @@ impl Cell {
 
     /// Handles the end of a station's frame, at the station and at all stations in reach.
     pub(super) fn end_transmission(&mut self, now: Time, station: u16) {
-        self.busy.transmitting -= 1;
-        if self.busy.transmitting == 0 {
-            self.busy.total += now.since(self.busy.since);
-        }
         let frame = self.on_air[usize::from(station)];
         let spared = self.fate(now, station, &frame);
+        self.end_with(now, station, spared);
+    }
+
+    /// As [`Self::end_transmission`]; `spared` is the frame's [`Self::fate`].
+    pub(super) fn end_with(&mut self, now: Time, station: u16, spared: Option<Duration>) {
+        self.count_transmission_end(now);
+        let frame = self.on_air[usize::from(station)];
         let intact = spared.is_some();
         let after = spared.unwrap_or_default();
         self.await_answer(now, station, frame.kind);
@@ -217,32 +219,6 @@ impl Cell {
         } else {
             (Activity::Contending, Time::NEVER)
         };
-    }
-
-    /// Applies the channel between sender and receiver to a frame. This is done once per frame,
-    /// even if the frame has collided. Returns `None` if the channel loses the frame, otherwise the
-    /// delay that the channel adds before the packet leaves the cell.
-    fn fate(&mut self, now: Time, station: u16, frame: &Transmission) -> Option<Duration> {
-        let seen = match frame.kind {
-            Kind::Data => {
-                let frame = self.head(station).frame;
-                Frame { bytes: frame.bytes + self.parameters.mac_overhead, ..frame }
-            }
-            Kind::Ack => Frame::control(parameters::ACK_BYTES),
-            Kind::Cts => Frame::control(parameters::CTS_BYTES),
-            Kind::Rts => Frame::control(parameters::RTS_BYTES),
-        };
-        let end = Time::from_nanos(now.as_nanos() - self.parameters.propagation.as_nanos());
-        let mut after = Duration::ZERO;
-        for (model, stream) in self.channels.between(end, station, frame.to) {
-            model.tune(frame.rate);
-            match model.fate(end, &seen, stream) {
-                Fate::Lose(_) => return None,
-                Fate::Deliver { extra_delay } => after = later_by(after, extra_delay),
-                other => unreachable!("the scenario has refused models that say {other:?}"),
-            }
-        }
-        Some(after)
     }
 
     /// Handles the end of a frame that a station has heard; `intact` is true if the frame is
@@ -322,7 +298,7 @@ impl Cell {
     }
 
     /// Handles a data frame received intact. Its packet leaves the cell unless it is a duplicate.
-    fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
+    pub(super) fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
         let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
         head.arrived = true;
@@ -363,7 +339,7 @@ impl Cell {
 
     /// Ends the service of a packet that was acknowledged or given up. In either case the station
     /// backs off (§9.2.5.2).
-    fn finish_packet(&mut self, now: Time, station: u16) {
+    pub(super) fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];
         let head = sender.begin_next_packet(now, &mut self.actions);

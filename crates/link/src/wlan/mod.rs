@@ -28,6 +28,7 @@ mod accounts;
 mod channels;
 mod delayed;
 mod exchange;
+mod fast_path;
 mod line;
 pub mod parameters;
 pub mod reach;
@@ -40,9 +41,11 @@ mod tests;
 use crate::channel::{self, Model};
 use crate::queue::{self, QueueAction, QueueActions};
 pub use crate::stage::{Departure, Entry, Packet};
+use accounts::Busy;
 use channels::Channels;
 use delayed::DelayedPackets;
 use line::Line;
+use parameters::Times;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
@@ -161,39 +164,12 @@ pub struct Cell {
     /// errors, of packets given up, and of data frames lost by the channel.
     bursts: [Bursts; 3],
     busy: Busy,
-}
-
-/// Durations of frames and intervals.
-#[derive(Debug, Clone, Copy)]
-struct Times {
-    ack: Duration,
-    cts: Duration,
-    rts: Duration,
-    /// Time after the end of an RTS within which a frame must begin for the reservation to hold.
-    rts_in_vain: Duration,
-    /// Airtimes of the two most recent sizes of packets, cached to avoid a division.
-    data: [(u32, Duration); 2],
-}
-
-/// Time during which at least one station transmits.
-#[derive(Debug, Clone, Copy, Default)]
-struct Busy {
-    transmitting: u32,
-    since: Time,
-    total: Duration,
-}
-
-impl Times {
-    fn new(parameters: &Parameters) -> Self {
-        let time = |bytes| parameters.airtime(bytes, parameters.control_rate());
-        Self {
-            ack: time(parameters::ACK_BYTES),
-            cts: time(parameters::CTS_BYTES),
-            rts: time(parameters::RTS_BYTES),
-            rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(parameters::CTS_BYTES),
-            data: [(0, Duration::ZERO); 2],
-        }
-    }
+    /// True if the cell may take the fast path.
+    uses_fast_path: bool,
+    /// Exchange on the fast path; `next` is then the end of its data frame or of its ACK.
+    exchange: Option<fast_path::Exchange>,
+    /// Fate of the next ACK, if it was drawn before the end of the ACK.
+    ack_fate: Option<Option<Duration>>,
 }
 
 impl Cell {
@@ -234,12 +210,16 @@ impl Cell {
             actions: QueueActions::default(),
             bursts: [Bursts::default(); 3],
             busy: Busy::default(),
+            uses_fast_path: false,
+            exchange: None,
+            ack_fate: None,
             parameters,
         }
     }
 
     /// Handles a packet that arrives at a station and is to be sent to another station.
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
+        self.settle(now, false);
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
         let admitted = sender.admit(now, port.to, packet, &mut self.actions);
@@ -250,7 +230,7 @@ impl Cell {
         }
         if begins {
             self.begin_access(now, port.from);
-            self.next = self.next.min(self.dues[usize::from(port.from)]);
+            self.plan_with(port.from);
         }
         Entry::Accepted
     }
@@ -296,6 +276,9 @@ impl Cell {
             return;
         }
         assert!(now == self.next, "what was due is done when it is due");
+        if let Some(exchange) = self.exchange {
+            return self.advance_exchange(now, exchange);
+        }
         self.forward_due(now);
         while let Some((_, rate)) = self.rates.pop_if(|(at, _)| *at <= now) {
             self.parameters.rate = rate;
@@ -318,9 +301,15 @@ impl Cell {
             self.notify_start(now, station);
         }
         self.turns = turns;
+        self.find_next();
+        assert!(self.next > now, "time goes on");
+    }
+
+    /// Determines the next event.
+    fn find_next(&mut self) {
         let delayed = self.delayed.as_ref().map_or(Time::NEVER, |delayed| delayed.next());
         self.next = self.dues.iter().fold(delayed, |least, due| least.min(*due));
-        assert!(self.next > now, "time goes on");
+        self.plan_exchange();
     }
 
     fn each(&mut self, now: Time, of: &[u16], activity: Activity, act: fn(&mut Self, Time, u16)) {
@@ -365,12 +354,6 @@ impl Cell {
         }
         let [error_bursts, loss_bursts, channel_bursts] = self.bursts;
         Counters { error_bursts, loss_bursts, channel_bursts, ..sum }
-    }
-
-    /// Time during which at least one station transmitted, up to `now`.
-    pub fn busy_time(&self, now: Time) -> Duration {
-        let Busy { transmitting, since, total } = self.busy;
-        total + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
     }
 
     /// Starts recording the queue length of each station; the cell must be empty.

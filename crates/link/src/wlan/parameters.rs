@@ -188,3 +188,28 @@ fn bits_time(bytes: u32, rate: Rate) -> Duration {
     let bit_micros = u64::from(bytes) * 8_000_000;
     Duration::from_micros(bit_micros.div_ceil(rate.as_bit_s()))
 }
+
+/// Durations of frames and intervals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub ack: Duration,
+    pub cts: Duration,
+    pub rts: Duration,
+    /// Time after the end of an RTS within which a frame must begin for the reservation to hold.
+    pub rts_in_vain: Duration,
+    /// Airtimes of the two most recent sizes of packets, cached to avoid a division.
+    pub data: [(u32, Duration); 2],
+}
+
+impl Times {
+    pub fn new(parameters: &Parameters) -> Self {
+        let time = |bytes| parameters.airtime(bytes, parameters.control_rate());
+        Self {
+            ack: time(ACK_BYTES),
+            cts: time(CTS_BYTES),
+            rts: time(RTS_BYTES),
+            rts_in_vain: (parameters.sifs + parameters.slot) * 2 + time(CTS_BYTES),
+            data: [(0, Duration::ZERO); 2],
+        }
+    }
+}

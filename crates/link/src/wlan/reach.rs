@@ -68,6 +68,13 @@ impl Reach {
         Self { effects: (0..stations).map(row).collect() }
     }
 
+    /// True if every station hears every other.
+    pub fn is_complete(&self) -> bool {
+        let others = self.effects.len().saturating_sub(1);
+        let hears = |(_, effect): &(u16, StationEffect)| *effect == StationEffect::ALL;
+        self.effects.iter().all(|row| row.len() == others && row.iter().all(hears))
+    }
+
     /// Takes out the list of the stations that a station affects, so that the caller can change the
     /// cell while iterating over the list. The caller must return it by [`Self::give_back`].
     #[inline]

@@ -11,6 +11,7 @@ use retx_wire::{Ecn, IPV4_HEADER_BYTES, Segment, UDP_HEADER_BYTES};
 impl Engine<'_> {
     /// Handles the wake-up of a UDP flow.
     pub(super) fn handle_datagrams_wakeup(&mut self, index: u32) {
+        self.note_turn(Owner::Datagrams(index));
         self.datagrams[index as usize].sender.handle_timeout(self.now);
         while let Some(datagram) = self.datagrams[index as usize].poll_transmit(self.now) {
             self.counts.sent += 1;

@@ -16,10 +16,10 @@ pub(crate) struct PlacedStage {
 }
 
 /// Creates the stages of a plan (all stages but pipes) and numbers their places.
-pub(super) fn create_stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
+pub(super) fn create_stages(plan: &Plan, key: StreamKey, fast_paths: bool) -> Vec<PlacedStage> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
-        let stage = PlacedStage { stage: Stage::new(plan, key), first_place: first };
+        let stage = PlacedStage { stage: Stage::new(plan, key, fast_paths), first_place: first };
         first += plan.places().count() as u32;
         stage
     };

@@ -13,6 +13,7 @@ use retx_link::stage::{Departure, Entry, Packet};
 impl Engine<'_> {
     /// Handles the wake-up of a stage.
     pub(super) fn handle_stage_wakeup(&mut self, index: u32) {
+        self.note_turn(Owner::Stage(index));
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
         self.execute_relay_actions(index);
@@ -31,6 +32,18 @@ impl Engine<'_> {
             }
         }
         self.rearm_stage(index);
+    }
+
+    /// Records that a stage or UDP flow handles its events at this time.
+    pub(super) fn note_turn(&mut self, owner: Owner) {
+        self.last_turn = self.last_turn.max((self.now, self.owners.target(owner)));
+    }
+
+    /// Brings a stage up to date. Events at this time are handled in the order of their targets, so
+    /// those of the stage are over if it, or a target after it, has handled its events.
+    pub(super) fn settle_stage(&mut self, index: u32) {
+        let over = self.last_turn >= (self.now, self.owners.target(Owner::Stage(index)));
+        self.stages[index as usize].stage.settle(self.now, over);
     }
 
     pub(super) fn rearm_stage(&mut self, index: u32) {
@@ -53,6 +66,7 @@ impl Engine<'_> {
             NextHop::Port(index) => self.ports[index as usize],
             other => unreachable!("{other:?} is no stage"),
         };
+        self.settle_stage(port.stage);
         let PlacedStage { stage, first_place: first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.on_entered(self.now, place, id, &mut self.packets);

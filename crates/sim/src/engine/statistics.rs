@@ -69,6 +69,7 @@ impl Engine<'_> {
     /// Snapshot of everything except flows and pipes, which are numerous.
     fn baseline_of_few(&mut self) -> Baseline {
         let now = self.now;
+        self.settle_stages();
         let snapshot = |placed: &mut PlacedStage| {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
@@ -82,6 +83,10 @@ impl Engine<'_> {
         }
     }
 
+    fn settle_stages(&mut self) {
+        (0..self.stages.len() as u32).for_each(|index| self.settle_stage(index));
+    }
+
     /// Ends the statistics.
     ///
     /// # Errors
@@ -90,6 +95,7 @@ impl Engine<'_> {
         // Arrivals before the end of the run may still wait in funnels. They belong to the run, as
         // do their drops and their effect on queue lengths.
         self.flush_funnels();
+        self.settle_stages();
         self.write_queue_histories();
         // Funnels process arrivals later than they happen, so drops are not recorded in order of
         // time.

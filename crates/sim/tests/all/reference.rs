@@ -131,6 +131,39 @@ fn hundreds_of_flows_are_as_in_the_reference() {
     check_recorded(&plan(&text), "flows", Recorded::Nothing);
 }
 
+/// Packets that reach a cell at the start or end of a slot, as the first hop, and over links whose
+/// events precede those of the cell.
+#[test]
+fn cells_with_simultaneous_events_are_as_in_the_reference() {
+    for offset_us in (0..120).step_by(10) {
+        let mut text = "duration = \"200 ms\"\n".to_owned();
+        for name in ["one", "two"] {
+            text += &format!(
+                "[[wlan]]\nname = \"{name}\"\nstations = [\"{name}-a\", \"{name}-b\", \
+                 \"{name}-c\"]\nrate = \"11 Mbit/s\"\n"
+            );
+        }
+        text += &link("over", ["one-c", "two-a"], (1000, 10_000, 50), "");
+        text += &link("into", ["host", "one-a"], (0, 50_000, 50), "")
+            .replace("rate = \"0 Mbit/s\"\n", "");
+        for (name, ends, start) in [
+            ("first", ["one-a", "one-b"], 0),
+            ("second", ["one-b", "one-c"], offset_us),
+            ("third", ["host", "one-c"], 2 * offset_us),
+            ("fourth", ["one-a", "two-b"], 3 * offset_us),
+            ("fifth", ["two-c", "two-a"], offset_us),
+        ] {
+            text += &format!(
+                "[[flow]]\nname = \"{name}\"\nfrom = \"{}\"\nto = \"{}\"\n\
+                 udp = {{ packet = 500, rate = \"2 Mbit/s\" }}\napp = \"cbr\"\n\
+                 start = \"{start} us\"\n",
+                ends[0], ends[1]
+            );
+        }
+        check(&plan(&text), &format!("cells, {offset_us} us"));
+    }
+}
+
 /// A network of more than a thousand shared pipes, in which the state of the next events is
 /// prefetched. Some pipes lose or duplicate packets. If the delays are alike, many packets reach
 /// shared pipes in the same nanosecond.

@@ -3,6 +3,7 @@
 mod bianchi;
 mod delays;
 mod errors;
+mod fast_path;
 mod queues;
 mod rig;
 mod timelines;
