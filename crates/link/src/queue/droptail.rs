@@ -63,6 +63,11 @@ impl State {
     pub fn new(config: &Config, _: Environment) -> Self {
         Self { limits: config.limits(), line: Fifo::default() }
     }
+
+    /// Packet that will be removed next.
+    pub fn first(&self) -> Option<&Waiting> {
+        self.line.first()
+    }
 }
 
 impl Queue for State {

@@ -24,6 +24,11 @@ impl Fifo {
         Some(packet)
     }
 
+    /// First packet.
+    pub fn first(&self) -> Option<&Waiting> {
+        self.packets.front()
+    }
+
     /// Packets and bytes in the queue.
     pub const fn occupancy(&self) -> Occupancy {
         Occupancy { packets: self.packets.len() as u64, bytes: self.bytes }

@@ -2,7 +2,7 @@
 
 use super::reach::StationEffect;
 use super::station::{Access, Activity, Head, NOBODY};
-use super::{Cell, Departure, parameters};
+use super::{Cell, Departure};
 use crate::channel::Reason;
 use retx_units::{Duration, Rate, Time};
 
@@ -43,7 +43,7 @@ impl Cell {
         if self.radios[index].activity == Activity::Contending {
             self.radios[index].access = Access::Free;
             let head = self.head(station);
-            self.on_air[index] = if self.is_announced(&head) {
+            self.on_air[index] = if self.is_announced(head.frame.bytes) {
                 self.rts(&head)
             } else {
                 Transmission::new(head.to, Kind::Data, self.answer_time())
@@ -74,11 +74,11 @@ impl Cell {
         self.senders[usize::from(station)].head.expect("a contending station has a packet")
     }
 
-    /// True if an RTS precedes the data frame of this packet.
-    pub(super) fn is_announced(&self, head: &Head) -> bool {
+    /// True if an RTS precedes the data frame with a packet of `bytes`.
+    pub(super) fn is_announced(&self, bytes: u32) -> bool {
         // The threshold is compared with the whole frame, including MAC header, LLC, SNAP and
         // checksum.
-        head.frame.bytes + self.parameters.mac_overhead > self.rts_threshold
+        bytes + self.parameters.mac_overhead > self.rts_threshold
     }
 
     fn rts(&mut self, head: &Head) -> Transmission {
@@ -316,7 +316,7 @@ impl Cell {
         radio.activity = Activity::Contending;
         radio.not_before = now;
         let head = self.head(station);
-        let announced = self.is_announced(&head);
+        let announced = self.is_announced(head.frame.bytes);
         let sender = &mut self.senders[index];
         let head = sender.head.as_mut().expect("a packet is in service");
         let rts = self.on_air[index].kind == Kind::Rts;
@@ -339,7 +339,20 @@ impl Cell {
 
     /// Ends the service of a packet that was acknowledged or given up. In either case the station
     /// backs off (§9.2.5.2).
-    pub(super) fn finish_packet(&mut self, now: Time, station: u16) {
+    fn finish_packet(&mut self, now: Time, station: u16) {
+        let backoff = self.draw_next_backoff(station);
+        self.finish_and_back_off(now, station, backoff);
+    }
+
+    /// Draws the backoff after a packet that was acknowledged or given up.
+    pub(super) fn draw_next_backoff(&mut self, station: u16) -> u32 {
+        let sender = &mut self.senders[usize::from(station)];
+        sender.cw = self.parameters.cw_min;
+        sender.draw_backoff()
+    }
+
+    /// Ends the service of a packet; the station then backs off for this number of slots.
+    pub(super) fn finish_and_back_off(&mut self, now: Time, station: u16, backoff: u32) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];
         let head = sender.begin_next_packet(now, &mut self.actions);
@@ -347,10 +360,9 @@ impl Cell {
         sender.counters.attempts.add_packet(head.attempts);
         sender.counters.loss_bursts.add_outcome(!head.delivered);
         self.bursts[1].add_outcome(!head.delivered);
-        sender.cw = self.parameters.cw_min;
         let radio = &mut self.radios[index];
         radio.activity = Activity::Contending;
-        radio.access = Access::Backoff(sender.draw_backoff());
+        radio.access = Access::Backoff(backoff);
         radio.has_packet = sender.head.is_some();
         if !head.delivered {
             let (id, reason) = (head.id, Reason::RetryLimit);

@@ -75,6 +75,11 @@ impl Line {
         self.passes
     }
 
+    /// Packet that will be removed next; `None` if the discipline decides that only then.
+    pub fn next(&self) -> Option<Option<&Waiting>> {
+        if let State::droptail(queue) = &self.queue { Some(queue.first()) } else { None }
+    }
+
     pub fn queue_length(&self) -> u64 {
         self.queue.occupancy().packets
     }

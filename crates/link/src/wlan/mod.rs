@@ -166,7 +166,7 @@ pub struct Cell {
     busy: Busy,
     /// True if the cell may take the fast path.
     uses_fast_path: bool,
-    /// Exchange on the fast path; `next` is then the end of its data frame or of its ACK.
+    /// Exchange on the fast path; `next` is then the end of its data frame or of the next one.
     exchange: Option<fast_path::Exchange>,
     /// Fate of the next ACK, if it was drawn before the end of the ACK.
     ack_fate: Option<Option<Duration>>,
@@ -230,8 +230,8 @@ impl Cell {
         }
         if begins {
             self.begin_access(now, port.from);
-            self.plan_with(port.from);
         }
+        self.plan_with(port.from, begins);
         Entry::Accepted
     }
 
@@ -275,6 +275,7 @@ impl Cell {
         if now < self.next {
             return;
         }
+        self.settle(now, false);
         assert!(now == self.next, "what was due is done when it is due");
         if let Some(exchange) = self.exchange {
             return self.advance_exchange(now, exchange);

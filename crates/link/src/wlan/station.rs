@@ -87,6 +87,11 @@ impl Radio {
         self.nav.min(self.nav_timeout)
     }
 
+    /// End of the reservation, provided that a frame confirms it.
+    pub const fn nav(&self) -> Time {
+        self.nav
+    }
+
     /// Extends the reservation to `until`. A reservation by an RTS lapses at `in_vain` unless a
     /// frame begins before then; for other frames `in_vain` is [`Time::NEVER`].
     #[inline]

@@ -83,7 +83,8 @@ impl Engine<'_> {
         }
     }
 
-    fn settle_stages(&mut self) {
+    /// Brings all stages up to date.
+    pub(super) fn settle_stages(&mut self) {
         (0..self.stages.len() as u32).for_each(|index| self.settle_stage(index));
     }
 

@@ -136,7 +136,8 @@ fn hundreds_of_flows_are_as_in_the_reference() {
 #[test]
 fn cells_with_simultaneous_events_are_as_in_the_reference() {
     for offset_us in (0..120).step_by(10) {
-        let mut text = "duration = \"200 ms\"\n".to_owned();
+        let mut text =
+            "duration = \"200 ms\"\nwarmup = \"33 ms\"\nsample_interval = \"130 us\"\n".to_owned();
         for name in ["one", "two"] {
             text += &format!(
                 "[[wlan]]\nname = \"{name}\"\nstations = [\"{name}-a\", \"{name}-b\", \
