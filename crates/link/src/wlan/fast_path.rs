@@ -109,7 +109,13 @@ impl Cell {
     /// to contend.
     pub(super) fn plan_with(&mut self, station: u16, begins: bool) {
         match self.exchange.map(|exchange| (exchange.station, exchange.progress)) {
-            Some((sender, Progress::Acknowledging(ack))) => self.expect_next(sender, &ack),
+            // A packet that waits behind others changes nothing.
+            Some((sender, Progress::Acknowledging(ack))) => {
+                let waits = self.senders[usize::from(sender)].line.queue_length();
+                if begins || station == sender && waits == 1 {
+                    self.expect_next(sender, &ack);
+                }
+            }
             Some((_, Progress::Sending)) => {}
             planned if begins => {
                 let before = match planned {
