@@ -98,7 +98,7 @@ def write_guide(home: Path) -> Path:
     blocks = re.findall(r"```(?:toml|python|jinja)\n(.*?)```", guide, re.DOTALL)
     files = (
         "download.toml", "study.toml", "quantities.toml", "published.toml", "claims.toml",
-        "values.toml", "tables.toml", "figures.py", "body.html",
+        "values.toml", "tables.toml", "figures.toml", "figures.py", "body.html",
     )  # fmt: skip
     home.mkdir(parents=True)
     for file, block in zip(files, blocks, strict=True):

@@ -222,7 +222,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
     )
     assert report.rows["T4"][0].verdict is Verdict.AGREES
     assert report.claims[0].verdict is Verdict.AGREES
-    assert report.page.read_text().count("<img") == 1
+    assert report.page.read_text().count("<img") == 2
 
 
 @pytest.mark.parametrize(

@@ -512,7 +512,7 @@ def test_a_table_of_python_has_an_id_of_its_own(measured: Measured, tmp_path: Pa
     figures = (folder / "figures.py").read_text().replace("return []", twice, 1)
     (folder / "figures.py").write_text(f"from retx.study import Table\n{figures}")
     study = load(str(folder))
-    with pytest.raises(StudyError, match="a table 'plain' is there twice"):
+    with pytest.raises(StudyError, match="tables: the id 'plain' is there twice"):
         _compute(module_of(study), replace(measured, study=study))
 
 

@@ -57,10 +57,14 @@ def changed(home: Path, file: str, old: str, new: str) -> Path:
         ("tables.toml", '"timeouts"', '"T4"', "the id 'T4' is there twice"),
         ("tables.toml", 'key = "rto"', 'key = "time"', "a key 'time' is there twice"),
         ("quantities.toml", "else  = 0", 'else = "zero"', "lost.else: expected a number"),
+        ("figures.toml", '"drop/{x}"', '"drop/{y}"', "times: 'drop/{y}': no item 'y'"),
+        ("figures.toml", '"1" = "0.01"', '"1" = "0.1"', "times: 'drop/0.1': no case '0.1'"),
+        ("figures.toml", 'look = "paper"', 'look = "papers"', "no look 'papers'; did you mean"),
+        ("figures.toml", "y = { mean", "z = { mean", "draw[0].z: unknown key"),
+        ("figures.toml", "y = { mean", "y = { men", "draw[0].y: exactly one of"),
         ("body.html", "tables.T4", "tables.T5", "body.html:4: tables: no name 'T5'"),
-        ("body.html", "show_claims(", "show_clams(", "body.html:7: no name 'show_clams'"),
-        ("body.html", "{% endblock %}", "", "body.html:7: Unexpected end of template"),
-        ("figures.py", "def figures", "def figure", "needs a function `figures(measured)`"),
+        ("body.html", "show_claims(", "show_clams(", "body.html:8: no name 'show_clams'"),
+        ("body.html", "{% endblock %}", "", "body.html:8: Unexpected end of template"),
     ],
 )
 def test_a_mistake_is_reported_before_any_run(

@@ -9,10 +9,8 @@ from retx.study import Figure, Measured
 
 from . import front, searched
 from .drawings import drawings
-from .goodput_drawings import comparisons
 from .quantities import quantities
 from .tables import tables
-from .time_drawings import pictures
 from .values import held_out, values
 
 __all__ = ["figures", "held_out", "quantities", "tables", "values"]
@@ -21,8 +19,6 @@ __all__ = ["figures", "held_out", "quantities", "tables", "values"]
 def figures(measured: Measured) -> Iterator[Figure]:
     """Figures in no order: the text places them."""
     with style.styled():
-        yield from pictures(measured)
         yield from drawings(measured)
-        yield from comparisons(measured)
         yield from searched.landscapes(measured)
         yield front.figure(measured)

@@ -11,7 +11,6 @@ from types import ModuleType, TracebackType
 
 from retx._native import RunError, UserCodeError
 from retx.errors import UsageError
-from retx.study.data import StudyError
 from retx.study.library import Study
 
 FILE = "figures.py"
@@ -20,15 +19,16 @@ FILE = "figures.py"
 def module_of(study: Study) -> ModuleType:
     """The study's figures.py as part of a package, so that it can import neighbouring files.
 
+    Without the file, the module is empty.
+
     Raises:
-        StudyError: The file is missing, or lacks the function `figures`.
         UserCodeError: The file cannot be loaded.
     """
     path = study.folder / FILE
-    if not path.is_file():
-        raise StudyError(f"{path}: a study needs this file")
     name = f"retx_study_{study.name.replace('-', '_')}"
     spec = spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
+    if not path.is_file():
+        return ModuleType(name)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -42,8 +42,6 @@ def module_of(study: Study) -> ModuleType:
             spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = before
-    if not callable(getattr(module, "figures", None)):
-        raise StudyError(f"{path}: needs a function `figures(measured)`")
     return module
 
 

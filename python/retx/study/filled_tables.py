@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError
 from retx.study.declared_tables import (
     FILE,
     AnyCell,
@@ -32,13 +32,7 @@ def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[T
     Raises:
         StudyError: A place, a quantity or a name does not exist.
     """
-
-    def named(name: str) -> Found:
-        if name not in values:
-            raise StudyError(unknown("value", name, values, listed=False))
-        return values[name]
-
-    measuring = Measuring(measured, measured.study.declared.lists, named)
+    measuring = Measuring.of(measured, values)
     for table in measured.study.tables:
         if isinstance(table, Effects):
             yield effects(measured, table.effects)

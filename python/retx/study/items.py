@@ -6,6 +6,7 @@ A list is written in `values.toml` as `[list]`, or where it is used:
     ber  = { "5" = "1e-5", "6" = "1e-6" }                # key in names = value in places
     kind = { wait = { is = "table_1", label = "bursts that wait" } }
     case = "cases of table_1"                            # cases of an experiment, with their labels
+    p    = "values of loss/channel.0.p"                  # of the grid of an experiment
 
 `{kind}` is the key in a name, the value (`is`) in a place, and the label in a text; `{kind.key}`,
 `{kind.is}`, `{kind.label}` and further keys of an item are possible everywhere.
@@ -24,7 +25,7 @@ from retx.study.data import StudyError, unknown
 if TYPE_CHECKING:
     from retx.study.library import Experiment
 
-CASES_OF = "cases of "
+CASES_OF, VALUES_OF = "cases of ", "values of "
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Lists:
                 )
             cases = self.experiments[experiment].cases.values()
             return [Item(case.name, case.name, case.label) for case in cases]
+        if isinstance(given, str) and given.startswith(VALUES_OF):
+            return self.items(self._grid(given.removeprefix(VALUES_OF)))
         if isinstance(given, str):
             if given not in self.known:
                 raise StudyError(unknown("list", given, self.known))
@@ -88,11 +91,34 @@ class Lists:
             raise StudyError(f"{given!r}: an item is there twice")
         return found
 
+    def _grid(self, place: str) -> Any:  # noqa: ANN401
+        """Values of a key in the grid of an experiment: `EXPERIMENT/END OF KEY`."""
+        name, _, end = place.partition("/")
+        grid = self.experiments[name].grid if name in self.experiments else {}
+        found = [it for key, it in _flat(grid) if f".{key}".endswith(f".{end}")]
+        if len(found) != 1 or not isinstance(found[0], list):
+            raise StudyError(f"{VALUES_OF}{place}: not one list of a grid")
+        return found[0]
+
     def scopes(self, over: Mapping[str, Any], outer: Scope | None = None) -> Iterator[Scope]:
         """All combinations of the items of several lists, in the order of the lists."""
-        lists = [self.items(given) for given in over.values()]
+        lists = [
+            self.items(in_place(given, outer) if outer and isinstance(given, str) else given)
+            for given in over.values()
+        ]
         for items in product(*lists):
             yield dict(outer or {}) | dict(zip(over, items, strict=True))
+
+
+def _flat(grid: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys of a grid, which may be written as tables within tables, and their values."""
+    for key, value in grid.items():
+        if key == "zip":
+            yield from (it for part in value for it in _flat(part))
+        elif isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
 
 
 def _item(key: str, value: Any) -> Item:  # noqa: ANN401

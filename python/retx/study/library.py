@@ -6,9 +6,10 @@ A study is a folder with
 - the scenarios that it names;
 - `published.toml`: the paper's numbers, each with its table, figure or section;
 - `claims.toml`: statements of the paper, their measurement, and the condition of agreement;
-- `values.toml`, `tables.toml`, `quantities.toml`: named values, tables, and numbers of each run;
+- `values.toml`, `tables.toml`, `figures.toml`: named values, tables and figures;
+- `quantities.toml`: numbers of each run;
 - `body.html`: the report's text, a Jinja template;
-- `figures.py`: figures, and functions for what these files cannot say.
+- `figures.py`: functions for what these files cannot say.
 
 The studies of retx are in `studies/` of the repository; the package contains them as
 `retx/_studies`, in a checkout by a symbolic link. Any other study is given by its path.
@@ -36,6 +37,7 @@ from retx.study.data import (
     rounded,
 )
 from retx.study.declared import Declared, declared
+from retx.study.declared_figures import Figures, declared_figures
 from retx.study.declared_tables import DeclaredTable, Effects, declared_tables
 from retx.study.derived import Derived, derived_quantities
 from retx.study.rules import OF_POINTS, Criterion
@@ -186,6 +188,7 @@ class Study:
     declared: Declared
     """Named values of the file `values.toml`."""
     tables: list[DeclaredTable | Effects]
+    figures: Figures
     searches: dict[str, Search] = field(default_factory=dict)
     set_up_choice: SetUpChoice | None = None
     """Set-up of the runs, where parameters are open."""
@@ -193,7 +196,9 @@ class Study:
     def in_form(self, form: str) -> Study:
         """The study with the experiments of one form, `quick` or `full`."""
         experiments = {name: it.in_form(form) for name, it in self.experiments.items()}
-        return replace(self, experiments=experiments)
+        lists = replace(self.declared.lists, experiments=experiments)
+        declared = replace(self.declared, lists=lists)
+        return replace(self, experiments=experiments, declared=declared)
 
     def criterion(self, claim: Claim) -> Criterion:
         """The rule of a claim, with the paper's numbers.
@@ -269,6 +274,7 @@ def load(name: str) -> Study:
         quantities=derived_quantities(folder),
         declared=values,
         tables=declared_tables(folder, values.lists),
+        figures=declared_figures(folder),
         searches={
             name: build(Search, table | {"name": name}, f"{where}: search.{name}")
             for name, table in head.search.items()

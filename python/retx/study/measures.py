@@ -214,6 +214,17 @@ class Measuring:
     named: Callable[[str], Found]
     """Value by its name."""
 
+    @classmethod
+    def of(cls, measured: Measured, values: Mapping[str, Found]) -> Measuring:
+        """Computes measures next to named values that are known."""
+
+        def named(name: str) -> Found:
+            if name not in values:
+                raise StudyError(unknown("value", name, values, listed=False))
+            return values[name]
+
+        return cls(measured, measured.study.declared.lists, named)
+
     def found(self, what: Measure, scope: Scope) -> Found:
         """The result of a measure.
 

@@ -17,6 +17,7 @@ from retx import _native
 from retx.study.alike import row_estimate
 from retx.study.claims import Claim
 from retx.study.data import StudyError, unknown
+from retx.study.drawn_figures import check_figures
 from retx.study.estimates import Values
 from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
@@ -118,11 +119,13 @@ def check_names(measured: Measured, module: ModuleType) -> None:
         with _said(f"{study.folder / 'claims.toml'}: {claim.id}"):
             _check_claim(claim, values, returned=returned)
             _check_point(claim, rehearsed)
+    figures = list(check_figures(rehearsed, _Later(values) if returned else values))
     ids = [table.id for table in tables] + [row.id for row in study.rows]
     Writer(rehearsed, {}).check(
         {
             "v": None if returned else values.keys(),
             "tables": None if hasattr(module, "tables") else ids,
+            "figures": None if hasattr(module, "figures") else figures,
             "rows": [row.id for row in study.rows],
             "published": study.published.series,
             "paper": study.published.numbers,

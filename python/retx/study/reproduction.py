@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import retx
 from retx.plots.drawing import drawn
@@ -19,6 +19,7 @@ from retx.study.authors_code import authors_errors, module_of
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError, unknown
+from retx.study.drawn_figures import drawn_figures
 from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate, exact
 from retx.study.filled_tables import filled_tables
@@ -35,6 +36,7 @@ from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
 
+T = TypeVar("T", Table, Figure)
 CALIBRATION = "calibration"
 """Name of the function of a study that computes the values of a trial from single points."""
 
@@ -189,17 +191,23 @@ def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str
 
 def _compute(module: ModuleType, measured: Measured) -> Computed:
     values = computed_values(module, measured)
-    tables: dict[str, Table] = {}
-    folder = measured.study.folder
-    with authors_errors(folder, "tables"):
-        own = list(module.tables(measured)) if hasattr(module, "tables") else []
-    for table in [*filled_tables(measured, values), *own]:
-        if table.id in tables:
-            raise StudyError(f"{folder}: a table {table.id!r} is there twice")
-        tables[table.id] = table
-    with authors_errors(folder, "figures"):
-        figures = {figure.id: figure for figure in module.figures(measured)}
+    tables = _all(measured, module, "tables", filled_tables(measured, values))
+    figures = _all(measured, module, "figures", drawn_figures(measured, values))
     return Computed(values, tables, figures)
+
+
+def _all(
+    measured: Measured, module: ModuleType, function: str, declared: Iterable[T]
+) -> dict[str, T]:
+    """Tables or figures by their ids: declared ones, and those of a function of the study."""
+    found = {it.id: it for it in declared}
+    folder = measured.study.folder
+    with authors_errors(folder, function):
+        for it in getattr(module, function, lambda _: ())(measured):
+            if it.id in found:
+                raise StudyError(f"{folder}: {function}: the id {it.id!r} is there twice")
+            found[it.id] = it
+    return found
 
 
 def _judge_rows(

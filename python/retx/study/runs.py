@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,10 @@ class Whole:
     plans: dict[str, Plan]
     quantities: Mapping[str, Derived]
     """Numbers that are derived from tables of the runs, by name."""
+    _points: dict[str, dict[str, list[tuple[tuple[Any, ...], str, int]]]] = field(
+        default_factory=dict
+    )
+    """Points by experiment and case, so that one is found soon."""
 
     @classmethod
     def of(cls, study: Study, draws: Draws, function: Function | None) -> Whole:
@@ -109,8 +113,8 @@ class Whole:
             raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
         places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
         found = {
-            plan.keys[index]
-            for index, point in enumerate(plan.grid.points)
+            key: count
+            for point, key, count in self._of_case(experiment, case)
             if all(same(point[place], value) for place, value in places)
         }
         if len(found) != 1:
@@ -118,8 +122,17 @@ class Whole:
             open_keys = [key for key in plan.grid.keys if key not in wanted]
             many = f"several points: say `at` for {', '.join(open_keys)}"
             raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
-        (key,) = found
-        return key, plan.counts[plan.keys.index(key)] or 1
+        ((key, count),) = found.items()
+        return key, count
+
+    def _of_case(self, experiment: str, case: str) -> list[tuple[tuple[Any, ...], str, int]]:
+        """Points of a case, with their keys and numbers of runs."""
+        if experiment not in self._points:
+            plan, cases = self.plans[experiment], self._points.setdefault(experiment, {})
+            place = plan.grid.keys.index(CASE)
+            for point, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
+                cases.setdefault(point[place], []).append((point, key, count or 1))
+        return self._points[experiment].get(case, [])
 
 
 def _prepared(
