@@ -11,12 +11,11 @@ import pytest
 from small_study import write_study
 
 from retx.plots.report import Figure, new_figure
-from retx.study import Estimate, Interval, Points, Verdict, estimate, exact, load
+from retx.study import Estimate, Interval, Points, Verdict, exact, load
 from retx.study.claims import Number
 from retx.study.data import Printed, StudyError, Target, rounded
 from retx.study.overview import overview, with_pictures
 from retx.study.rules import Criterion, judge
-from retx.study.thresholds import THRESHOLDS
 from retx.study.verdicts import Judged, Tally
 
 AGREES, UNSETTLED, DIFFERS = Verdict.AGREES, Verdict.UNSETTLED, Verdict.DIFFERS
@@ -214,15 +213,6 @@ def test_what_is_fitted_is_shown_and_not_counted() -> None:
     assert tally.shown == {"fitted": 1, "part": 2}
     assert tally.share == pytest.approx(1 / 3)
     assert Tally.of([]).share == 0
-
-
-def test_thresholds_scale_towards_wider_and_narrower() -> None:
-    for name, wider in (("number", 0.5), ("rank", 0.6), ("slope", 4.0), ("effect", 0.125)):
-        assert getattr(THRESHOLDS.scaled(name, 2), name) == pytest.approx(wider)
-    loose = THRESHOLDS.scaled("number", 2)
-    far = estimate([130.0, 140.0, 150.0, 90.0])
-    assert judge(number(100), far).verdict is UNSETTLED
-    assert judge(number(100), far, loose).verdict is AGREES
 
 
 CLAIM = """

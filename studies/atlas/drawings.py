@@ -1,32 +1,23 @@
-"""Figures of the atlas."""
+"""Maps of the atlas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, log10
 from typing import Any
 
-import polars as pl
 from matplotlib.patches import Patch, Rectangle
 
-from retx.analysis.groups import means
 from retx.plots import style
 from retx.study import Figure, Measured
 
-from .ranking import LINUX, Leader
+from .ranking import Leader
 from .values import (
     AT_ONCE,
-    DELAY,
-    LOSS,
     NEVER,
-    RANDOM,
-    beside_losses,
     delays,
-    downloads,
     leaders,
     losses,
     places,
-    reno_keeps,
     worth,
 )
 
@@ -43,13 +34,6 @@ COLOURS = {
 }
 OTHER = "#666666"
 DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
-LINUX_LOOK = {
-    "linux": ("cubic (default)", style.ORANGE, "s"),
-    "linux_reno": ("reno", style.GREEN, "D"),
-    "linux_bbr": ("bbr", style.BLUE, "o"),
-    "vegas_linux": ("vegas", style.SKY, "v"),
-    "veno_linux": ("veno", style.RED, "^"),
-}
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
@@ -57,8 +41,6 @@ def figures(measured: Measured) -> Iterator[Figure]:
     with style.styled():
         yield _decide(measured)
         yield _map(measured)
-        yield _curves(measured)
-        yield _neighbours(measured)
 
 
 def _decide(measured: Measured) -> Figure:
@@ -174,76 +156,3 @@ def _cell(
             color="white" if named else "black",
         )
     return {found.family} if named else set()
-
-
-def _curves(measured: Measured) -> Figure:
-    flows = downloads(measured).filter(RANDOM & pl.col("case").is_in(LINUX))
-    flows = flows.with_columns(mbit=pl.col("goodput_bit_s") / 1e6)
-    rounds = delays(measured)
-    rows = ceil(len(rounds) / 2)
-    figure = style.Figure(figsize=(WIDTH_INCHES, 0.6 + 1.9 * rows), layout="constrained")
-    panels = figure.subplots(rows, 2, sharex=True, sharey=True).ravel()
-    decades = [p for p in losses(measured) if log10(p) == round(log10(p))]
-    for axes, (delay, rtt) in zip(panels, rounds.items(), strict=False):
-        for case, (label, colour, mark) in LINUX_LOOK.items():
-            part = flows.filter((pl.col(DELAY) == delay) & (pl.col("case") == case))
-            found = means(part, [LOSS], "mbit").sort(LOSS)
-            axes.errorbar(
-                100 * found[LOSS],
-                found["mean"],
-                yerr=[found["mean"] - found["low"], found["high"] - found["mean"]],
-                color=colour,
-                marker=mark,
-                ms=3.5,
-                lw=1,
-                capsize=2,
-                label=label,
-            )
-        axes.set_title(f"{rtt:g} ms", fontsize=8)
-        axes.set_xscale("log")
-        axes.set_xticks([100 * p for p in decades], [f"{100 * p:g}" for p in decades])
-        axes.minorticks_off()
-    panels[0].set_ylim(bottom=0)
-    figure.supxlabel("loss (%)", fontsize=9)
-    figure.supylabel("goodput (Mbit/s)", fontsize=9)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=5)
-    return Figure(
-        "curves",
-        figure,
-        "Algorithms that a Linux host offers, over a hop of 5 Mbit/s with only single losses; "
-        "means with 95 % confidence intervals.",
-        "Goodput of five algorithms against loss, a panel for each round trip.",
-    )
-
-
-def _neighbours(measured: Measured) -> Figure:
-    figure = style.Figure(figsize=(WIDTH_INCHES, 2.8), layout="constrained")
-    axes = figure.subplots()
-    width = 0.16
-    rounds = delays(measured)
-    for number, (case, (label, colour, _)) in enumerate(LINUX_LOOK.items()):
-        for place, delay in enumerate(rounds):
-            kept = reno_keeps(measured, case, delay)
-            low, high = kept.bounds.low, kept.bounds.high
-            axes.bar(
-                place + (number - 2) * width,
-                100 * kept.mean,
-                width,
-                color=colour,
-                yerr=[[100 * (kept.mean - low)], [100 * (high - kept.mean)]],
-                error_kw={"capsize": 2, "lw": 0.8},
-                label=label if place == 0 else None,
-            )
-    axes.axhline(100, color=style.BLACK, lw=0.8, ls="--")
-    axes.set_xticks(range(len(rounds)), [f"{rtt:g} ms" for rtt in rounds.values()])
-    axes.grid(visible=False, axis="x")
-    axes.set_ylabel("goodput that a Reno flow keeps (%)")
-    figure.legend(loc="outside upper left", ncols=5)
-    return Figure(
-        "neighbours",
-        figure,
-        "Goodput of a NewReno flow beside each, in per cent of that beside another NewReno flow; "
-        f"mean over losses of {beside_losses(measured)} %, with 95 % confidence intervals.",
-        "Share of its goodput that a Reno flow keeps next to five algorithms, against the round "
-        "trip.",
-    )

@@ -13,7 +13,6 @@ import polars as pl
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, changed, scaled
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
-from .switch_tables import held_table
 from .values import (
     AT_ONCE,
     BURST,
@@ -25,7 +24,6 @@ from .values import (
     QUEUE,
     SPIKES,
     WORTH,
-    beside_losses,
     delays,
     downloads,
     idle,
@@ -55,8 +53,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _decisions(measured)
     yield _places(measured)
     yield _algorithms(measured)
-    yield _fairness(measured)
-    yield held_table(measured)
     yield _cells(measured)
 
 
@@ -257,33 +253,6 @@ def _algorithms(measured: Measured) -> Table:
         "best, or not significantly worse than the best. Needless: share of the segments "
         "sent. The commands run the last column.",
         commands=[measured.command("atlas", name, at=at) for name in names],
-    )
-
-
-def _fairness(measured: Measured) -> Table:
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    for name in measured.study.experiments["beside"].cases:
-        row: dict[str, Cell] = {"case": name}
-        for delay, rtt in delays(measured).items():
-            row[f"rtt_{rtt:g}"] = changed(reno_keeps(measured, name, delay), lambda x: 100 * x)
-        at = {"link.air.forward.channel.p": 0.001, DELAY: "25 ms", QUEUE: 20}
-        row["goodput"] = scaled(measured.estimate("beside", name, at=at), 1e-6)
-        rows.append(row)
-        commands.append(measured.command("beside", name, at=at))
-    return Table(
-        "fairness",
-        "Goodput that a Reno flow keeps next to each algorithm",
-        [
-            Column("case", "beside"),
-            *(Column(f"rtt_{rtt:g}", f"{rtt:g} ms", "%") for rtt in delays(measured).values()),
-            Column("goodput", "0.1 %, 50 ms", "Mbit/s"),
-        ],
-        rows,
-        note="Of the goodput that NewReno has beside another NewReno on the same path; geometric "
-        f"mean over losses of {beside_losses(measured)} %. Above 100: it gets more than its share. "
-        "The commands run 0.1 % at 50 ms: the last column has that Reno's goodput.",
-        commands=commands,
     )
 
 

@@ -1,4 +1,4 @@
-"""Named values of the atlas."""
+"""Named values of the atlas that need its ranking."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from functools import lru_cache
 
 import polars as pl
 
-from retx.study import Estimate, Measured, Named, changed, estimate, scaled
+from retx.study import Estimate, Measured, Named, estimate
 from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
-from .switches import held_values
 
 CHANNEL = "link.air.forward.channel"
 LOSS, BURST, SPIKES = f"{CHANNEL}.0.loss", f"{CHANNEL}.0.mean_burst", f"{CHANNEL}.1.share"
@@ -19,8 +18,6 @@ CELL = (DELAY, LOSS, BURST, BURSTS, SPIKES)
 NEVER, AT_ONCE = "1000 s", "0 s"
 LEAST = 1e-5
 """The smallest loss rate, nearly none."""
-NAMED_MS = (10, 50, 200, 600)
-"""Round trips of both forms that texts mention."""
 WORTH = 1.05
 """Gains over the default up to this are not considered worth a change."""
 TEXTS = ("case", DELAY, BURSTS)
@@ -31,14 +28,27 @@ LOOKED_AT = (
     "segments_sent",
     "retransmissions_unnecessary",
     "idle_total_s",
-    "rto_count",
 )
 
 
 def values(measured: Measured) -> Named:
-    """Everything that claims and texts name."""
-    parts = (_map, _papers, _fairness, _causes, held_values)
-    return {name: value for part in parts for name, value in part(measured).items()}
+    """Numbers of cells and places by what the runs show there."""
+    found = leaders(measured)
+    gains = [worth(it) for it in found.values()]
+    apart = [it for it in found.values() if it.apart and worth(it)]
+    named: Named = {
+        "cells": float(len(found)),
+        "cells_default": float(sum(gain is False for gain in gains)),
+        "cells_worth": float(sum(gain is True for gain in gains)),
+        "cells_unclear": float(sum(gain is None for gain in gains)),
+        "cells_apart": float(len(apart)),
+        "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
+    }
+    advised = [worth(it) for it in places(measured).values()]
+    named["places"] = float(len(advised))
+    for name, gain in (("keep", False), ("change", True), ("open", None)):
+        named[f"places_{name}"] = float(sum(it is gain for it in advised))
+    return named
 
 
 def rtt_ms(delay: str) -> float:
@@ -60,13 +70,6 @@ def losses(measured: Measured) -> list[float]:
 def queues(measured: Measured) -> dict[str, int]:
     """The queue for each delay."""
     return dict(measured.sweep("atlas").grid.select(pl.col(DELAY).cast(pl.String), QUEUE).rows())
-
-
-def beside_losses(measured: Measured) -> str:
-    """The loss rates of the runs beside Reno, in per cent, as a list in words."""
-    grid = measured.sweep("beside").grid["link.air.forward.channel.p"]
-    *some, last = (percent(p) for p in sorted(set(grid.to_list())))
-    return f"{', '.join(some)} and {last}"
 
 
 def percent(p: float) -> str:
@@ -115,100 +118,9 @@ def worth(found: Leader) -> bool | None:
     return False if bounds.high <= WORTH else None
 
 
-def _map(measured: Measured) -> Named:
-    found = leaders(measured)
-    gains = [worth(it) for it in found.values()]
-    apart = [it for it in found.values() if it.apart and worth(it)]
-    named: Named = {
-        "cells": float(len(found)),
-        "cells_default": float(sum(gain is False for gain in gains)),
-        "cells_worth": float(sum(gain is True for gain in gains)),
-        "cells_unclear": float(sum(gain is None for gain in gains)),
-        "cells_apart": float(len(apart)),
-        "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
-    }
-    advised = [worth(it) for it in places(measured).values()]
-    named["places"] = float(len(advised))
-    for name, gain in (("keep", False), ("change", True), ("open", None)):
-        named[f"places_{name}"] = float(sum(it is gain for it in advised))
-    return named
-
-
-def over(measured: Measured, a: str, b: str, where: pl.Expr) -> Estimate:
-    """Geometric mean of a's goodput over b's in some cells, run by run."""
-    flows = downloads(measured).filter(where & pl.col("case").is_in([a, b]))
-    return ratio(logs_by_cell(flows, ())[()], a, b)
-
-
-CALM = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) == 0)
-RANDOM = CALM & (pl.col(BURST) == 1)
-SPIKED = (pl.col(BURSTS) == NEVER) & (pl.col(SPIKES) > 0) & (pl.col(LOSS) == LEAST)
-
-
-def _papers(measured: Measured) -> Named:
-    """The papers' advice, on this map."""
-    lossy = RANDOM & (pl.col(LOSS) >= 0.01)
-    worst = CALM & (pl.col(BURST) > 1) & (pl.col(LOSS) == 0.1)
-    long = RANDOM & (pl.col(DELAY) == "300 ms")
-    short = RANDOM & (pl.col(DELAY) == "5 ms")
-    wired = short & (pl.col(LOSS) == LEAST)
-    found: Named = {
-        "veno_loss": over(measured, "veno", "reno", lossy),
-        "veno_linux_loss": over(measured, "veno_linux", "linux_reno", lossy),
-        "bbr_loss": over(measured, "linux_bbr", "linux", lossy),
-        "rack_loss": over(measured, "rack", "reno", lossy),
-        "reno_spikes": over(measured, "reno", "veno", SPIKED),
-        "vegas_spikes": over(measured, "vegas", "reno", SPIKED),
-        "vegas_linux_spikes": over(measured, "vegas_linux", "linux_reno", SPIKED),
-        "threshold_long": over(measured, "threshold_reno", "reno", long & (pl.col(LOSS) >= 1e-3)),
-        "threshold_wired": over(measured, "threshold_reno", "reno", wired),
-        "optimised": over(measured, "linux_bbr", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
-        "optimised_cubic": over(measured, "linux", "reno", RANDOM & (pl.col(LOSS) == 0.01)),
-        "reset_bursts": over(measured, "linux24_reset", "linux24", worst),
-        "today_bursts": over(measured, "linux_reno", "linux24", worst),
-        "dynamic_loss": over(
-            measured,
-            "dynamic",
-            "reno",
-            RANDOM & (pl.col(LOSS) == 0.01) & (pl.col(DELAY) != "300 ms"),
-        ),
-        "dynamic_long": over(measured, "dynamic", "reno", long & (pl.col(LOSS) >= 0.01)),
-    }
-    for packets in (10, 50):
-        at = {QUEUE: packets}
-        found[f"park_{packets}"] = measured.ratio("park", "dynamic", "reno", at=at)
-        for case in ("reno", "dynamic"):
-            found[f"park_{packets}_{case}_needless"] = scaled(
-                measured.quotient(
-                    "park",
-                    case,
-                    "flow.download.retransmissions_unnecessary",
-                    "flow.download.segments_sent",
-                    at=at,
-                ),
-                100,
-            )
-    for rtt in NAMED_MS:
-        found[f"vegas_spikes_{rtt}"] = over(
-            measured, "vegas", "reno", SPIKED & (pl.col(DELAY) == f"{rtt // 2} ms")
-        )
-    unspiked = CALM & (pl.col(LOSS) == LEAST) & (pl.col(DELAY) == "300 ms")
-    found["vegas_unspiked_600"] = over(measured, "vegas", "reno", unspiked)
-    for case in ("reno", "veno"):
-        flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
-        found[f"spikes_{case}_rto"] = _per_run(flows, pl.col("rto_count").mean())
-    for case in ("ms_40", "ms_5", "timeouts"):
-        found[f"threshold_{case}"] = measured.ratio("threshold", case, "reno")
-    for case in ("reno", "dynamic", "jtcp_like", "prairie_like", "linux"):
-        found[f"needless_{case}"] = needless(measured, case, lossy)
-    return found
-
-
-def needless(measured: Measured, case: str, where: pl.Expr | None = None) -> Estimate | None:
-    """Needless retransmissions in per cent of all transmissions, over all or some cells."""
+def needless(measured: Measured, case: str) -> Estimate | None:
+    """Needless retransmissions in per cent of all transmissions, over all cells."""
     flows = downloads(measured).filter(pl.col("case") == case)
-    if where is not None:
-        flows = flows.filter(where)
     return _per_run(
         flows, 100 * pl.col("retransmissions_unnecessary").sum() / pl.col("segments_sent").sum()
     )
@@ -231,33 +143,3 @@ def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estim
     if delay is not None:
         flows = flows.filter(pl.col(DELAY) == delay)
     return ratio(logs_by_cell(flows, ())[()], case, "newreno")
-
-
-def _fairness(measured: Measured) -> Named:
-    found: Named = {}
-    for case in LINUX:
-        found[f"keeps_{case}"] = changed(reno_keeps(measured, case), lambda it: 100 * it)
-        for rtt in NAMED_MS:
-            kept = reno_keeps(measured, case, f"{rtt // 2} ms")
-            found[f"keeps_{case}_{rtt}"] = changed(kept, lambda it: 100 * it)
-    return found
-
-
-def _causes(measured: Measured) -> Named:
-    """Shares of losses in the queue, for Linux's default at 0.1 %."""
-    links = measured.table("atlas", "links", "linux")
-    links = links.filter(
-        (pl.col("direction") == "forward")
-        & (pl.col(LOSS) == 1e-3)
-        & (pl.col(BURST) == 1)
-        & (pl.col(SPIKES) == 0)
-    )
-    share = (
-        100 * pl.col("drops_queue").sum() / (pl.col("drops_queue") + pl.col("drops_channel")).sum()
-    )
-    return {
-        f"queue_share_{name}": _per_run(
-            links.filter(pl.col(BURSTS).cast(pl.String) == start), share
-        )
-        for name, start in (("calm", NEVER), ("bursts", AT_ONCE))
-    }

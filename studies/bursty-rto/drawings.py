@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import ncx2
+from scipy.special import chndtr
 
 from retx.plots import style
 from retx.study import Figure, Measured, new_figure
@@ -50,7 +50,7 @@ def _noise(measured: Measured) -> Figure:
         # Power of a direct path and scattered paths: noncentral chi-square with two degrees of
         # freedom.
         power = 10 ** (ratios_db / 10)
-        share = np.diff(ncx2.cdf(2 * (1 + k) * power / mean, 2, 2 * k)) / step
+        share = np.diff(chndtr(2 * (1 + k) * power / mean, 2, 2 * k)) / step
         axes.plot(ratios_db[1:] - step / 2, share, color=colour, label=f"test {test}")
     axes.axvline(10, color=style.BLACK, lw=1, label="published: around 10 dB")
     axes.set_xlabel("signal-to-noise ratio (dB)")

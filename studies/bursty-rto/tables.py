@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from retx.study import Cell, Column, Measured, Noted, Table, by_case, plain
+from retx.study import Cell, Column, Measured, Noted, Table, plain
 from retx.study.claims import Rows
 from retx.study.rules import judge
 
 from . import exchange
-from .values import IDLE_MAX, IDLE_TOTAL, agrees, within
+from .values import agrees, within
 
 TESTS = "12345"
 CHANNELS = {
@@ -30,11 +30,8 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _channels(measured)
     for test in TESTS:
         yield _test(measured, test)
-    yield _busy(measured)
     yield _kinds(measured)
     yield _good(measured)
-    yield _effects(measured, "pauses")
-    yield _effects(measured, "switches")
 
 
 def _channels(measured: Measured) -> Table:
@@ -135,36 +132,6 @@ def _short(value: float) -> str:
     return plain(float(f"{value:.3g}"))
 
 
-def _busy(measured: Measured) -> Table:
-    """Table of the transfers' durations without idle times."""
-    columns = [
-        Column("case", ""),
-        Column("paper", "paper, 10 MiB", "s", 1),
-        Column("paper_long", "paper, 7500 segments", "s", 1),
-        Column("measured", "measured", "s"),
-        Column("outages", "with outages", "s"),
-    ]
-    table = Table(
-        "busy",
-        "Transfer time without the idle time",
-        columns,
-        note="Paper: size of the file divided by the throughput, minus the total idle time.",
-    )
-    rates, idle = (
-        measured.study.published.series[name].values for name in ("throughput", "idle_total")
-    )
-    for test in TESTS:
-        row: dict[str, Cell] = {
-            "case": f"test {test}",
-            "paper": 8 * 10_485_760 / 1e6 / rates[test] - idle[test],
-            "paper_long": 8 * 7500 * 1448 / 1e6 / rates[test] - idle[test],
-            "measured": measured.estimate("table_1", test, "busy_s"),
-            "outages": measured.estimate("outages", test, "busy_s"),
-        }
-        table.add(row, measured.command("table_1", test))
-    return table
-
-
 def _kinds(measured: Measured) -> Table:
     """Number of table I's rows that agree on each kind of channel."""
     columns = [Column("case", "channel")]
@@ -210,31 +177,3 @@ def _good(measured: Measured) -> Table:
         row |= {key: _marked(measured, shown[key], "good", case, test) for key in SHOWN}
         table.add(row, measured.command("good", case))
     return table
-
-
-def _effects(measured: Measured, name: str) -> Table:
-    """Cases of an experiment compared with its reference, by frames, packets and TCP."""
-    experiment = measured.study.experiments[name]
-    reference = experiment.reference
-    assert reference is not None
-    columns = {
-        "throughput": Column("throughput", "throughput", "Mbit/s"),
-        "fer": Column("fer", "FER"),
-        "station.office.server.channel_burst_max": Column("efb", "longest burst"),
-        "ip_loss": Column("ip_loss", "IP loss", "%"),
-        IDLE_MAX: Column("idle_max", "longest idle", "s"),
-        IDLE_TOTAL: Column("idle", "total idle", "s"),
-    }
-    rows = by_case(measured, name, {it.key: quantity for quantity, it in columns.items()})
-    for case, row in zip(experiment.cases, rows, strict=True):
-        if case != reference:
-            row["ratio"] = measured.ratio(name, case, reference, "throughput")
-    throughput, *others = columns.values()
-    return Table(
-        name,
-        experiment.title,
-        [Column("case", ""), throughput, Column("ratio", "times"), *others],
-        rows,
-        note=f"Times: throughput over that of “{experiment.cases[reference].label}”, run by run.",
-        commands=[measured.command(name, case) for case in experiment.cases],
-    )

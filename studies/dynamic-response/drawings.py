@@ -166,8 +166,8 @@ def _needless(measured: Measured) -> Figure:
             panel.plot(lost, found, ms=3.5, lw=1.1, **look, label=label)
     published = measured.study.published.numbers
     for panel, name in zip(axes[0], ("resent_at_1", "unnecessary_at_1"), strict=True):
-        look: dict[str, Any] = {"color": style.BLACK, "mfc": "none", "ms": 7, "label": "paper"}
-        panel.plot([1], [published[name].value], "o", **look)
+        given: dict[str, Any] = {"color": style.BLACK, "mfc": "none", "ms": 7, "label": "paper"}
+        panel.plot([1], [published[name].value], "o", **given)
     axes[0, 1].axhline(0.9, color=style.GREY, lw=0.8, ls=":")
     labels = ("retransmissions in 200 s", "share of them unnecessary")
     for panel, text in zip(axes[0], labels, strict=True):

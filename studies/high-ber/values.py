@@ -27,7 +27,7 @@ def values(measured: Measured) -> Named:
         "dropping_most": max(counts),
         "reno_stop": float(np.exp(twice)),
     }
-    return held_out(measured) | _equations(measured) | _tables_of_the_paper(measured) | own
+    return held_out(measured) | _equations(measured) | own
 
 
 def held_out(measured: Measured) -> Named:
@@ -58,34 +58,3 @@ def _equations(measured: Measured) -> Named:
         "table_7_worst": max(abs(value - SEGMENTS * float(p)) for p, value in table_7.items()),
     }
     return found | {f"until_{p.replace('.', '_')}": value for p, value in until.items()}
-
-
-def _tables_of_the_paper(measured: Measured) -> Named:
-    """Values computed from the paper's numbers."""
-    series = measured.study.published.series
-    number = {name: it.value for name, it in measured.study.published.numbers.items()}
-    simulator, testbed = series["table_4"], series["table_8"].values
-    start, least, most = (simulator.comparable(case) or 0.0 for case in ("0", "0.01", "0.1"))
-    printed = simulator.values
-    resent = series["table_5"].values
-    extra = least - start
-    return {
-        "paper_slowdown": most / start,
-        "paper_slowdown_printed": printed["0.1"] / printed["0"],
-        "paper_slowdown_testbed": testbed["0.1"] / testbed["0"],
-        "paper_extra_1": extra,
-        "paper_extra_per_retransmission": extra / resent["0.01"],
-        "paper_extra_testbed": testbed["0.01"] - testbed["0"],
-        "paper_disagreement": most / testbed["0.1"],
-        "paper_added_percent": 100 * (most / start - 1),
-        "paper_difference_10": printed["0.1"] - printed["0"],
-        "paper_percent_8": 100 * (testbed["0.01"] / testbed["0"] - 1),
-        "paper_clean_from_table": printed["0"],
-        "paper_naive_total": start + number["naive_added_s"],
-        "paper_unexplained": extra - number["naive_added_s"],
-        "paper_unexplained_printed": least - number["naive_total_s"],
-        "paper_rate": number["frames"] / start,
-        "paper_received_10": number["file_bytes"],
-        "paper_resent_10": resent["0.1"],
-        "paper_round_s": (number["round_4_s"] - number["round_1_s"]) / 3,
-    }

@@ -1,10 +1,10 @@
-"""Tables that mark numbers, sort rows, or join two experiments."""
+"""Tables that mark numbers, or join two experiments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retx.study import Cell, Column, Estimate, Measured, Table, by_case
+from retx.study import Cell, Column, Estimate, Measured, Table
 from retx.study.measures import point
 
 
@@ -12,18 +12,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     """Tables in no order: the text places them."""
     yield _front(measured)
     yield _switches(measured)
-    yield _every(
-        measured,
-        "every_imposed @ p=0.01, share=0.003",
-        "delays imposed",
-        "1 % loss, 0.3 % delayed by 2 s",
-    )
-    yield _every(
-        measured,
-        "every_mac @ p=0.01, loss=0.3",
-        "a reliable MAC",
-        "1 % loss above the MAC, no frame for 30 % of the time",
-    )
 
 
 def _command(measured: Measured, place: str) -> str:
@@ -97,28 +85,3 @@ def _switches(measured: Measured) -> Table:
             row[column.key] = measured.estimate(at.experiment, at.case, "mbit", at=at.at)
         table.add(row, _command(measured, place.format(tcp="reno", p=0.01)))
     return table
-
-
-def _every(measured: Measured, place: str, what: str, where: str) -> Table:
-    """All algorithms at one point, the best first."""
-    name, _, end = place.partition(" @ ")
-    at = point(measured, f"{name}/reno @ {end}").at
-    columns = {
-        "mbit": Column("goodput", "goodput", "Mbit/s"),
-        "flow.ftp.retransmissions_unnecessary": Column("needless", "needless retransmissions"),
-        "flow.ftp.rto_count": Column("timeouts", "timeouts"),
-        "flow.ftp.idle_total_s": Column("idle", "idle", "s"),
-    }
-    rows = by_case(measured, name, {column.key: it for it, column in columns.items()}, at=at)
-    for row in rows:
-        row["ratio"] = measured.ratio(name, str(row["case"]), "reno", at=at)
-    rows.sort(key=lambda row: -measured.mean(name, str(row["case"]), "mbit", at=at))
-    goodput, *others = columns.values()
-    return Table(
-        name,
-        f"Every algorithm: {what}",
-        [Column("case", "algorithm"), goodput, Column("ratio", "over Reno, times"), *others],
-        rows,
-        note=f"{where}, 60 s; the best first.",
-        commands=[measured.command(name, str(row["case"]), at=at) for row in rows],
-    )

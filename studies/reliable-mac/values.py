@@ -9,13 +9,12 @@ import numpy as np
 from retx.study import Estimate, Measured, Named, changed
 from retx.study.measures import point
 
-MSS_BYTES = 1494
 ORDERS = {"kept": "reorder=false", "over": "reorder=true"}
 
 
 def values(measured: Measured) -> Named:
-    """Values of the paper's own numbers, of many points together, and counts of intervals."""
-    found = held_out(measured) | _paper(measured)
+    """Values of many points together, and counts of intervals."""
+    found = held_out(measured)
     found["cwnd_fit_over"] = _fit(measured, ORDERS["over"])
     found["per_window_spread_loss_kept"] = _spread(measured, (0,))
     for order, reorder in ORDERS.items():
@@ -85,26 +84,4 @@ def _differing(measured: Measured, order: str) -> Named:
         f"short_below_{order}": float(sum(it.high < 1 for it in bounds)),
         f"short_above_{order}": float(sum(it.low > 1 for it in bounds)),
         "short_cases": float(len(bounds)),
-    }
-
-
-def _paper(measured: Measured) -> Named:
-    """Values computed from the paper's numbers."""
-    number = {name: it.value for name, it in measured.study.published.numbers.items()}
-
-    def window(name: str, share: float, mean_s: float) -> float:
-        """Minimum of segments in flight: goodput times the mean of the imposed delay (Little)."""
-        return number[name] * 1e6 / (8 * MSS_BYTES) * share * mean_s
-
-    # Half a unit of the last printed digit, in both directions.
-    most_before_loss = (number["loss_reno"] + 0.5) / (1 - number["loss_reno_drop"] / 100)
-    least_before_delay = (number["delay_reno"] - 0.5) / (1 - number["delay_reno_drop"] / 100)
-    return {
-        "paper_unharmed_apart": max(0.0, least_before_delay - most_before_loss),
-        "paper_veno_gain": 100 * (number["loss_veno_3"] / number["loss_reno_3"] - 1),
-        "paper_reno_less": 100 * (1 - number["loss_reno_3"] / number["loss_veno_3"]),
-        "paper_conclusions": -number["delay_veno_less"],
-        "paper_window_10": window("delay_reno", 0.1, 2),
-        "paper_window_30": window("delay_reno_30", 0.3, 2),
-        "paper_window_30_upper": window("delay_reno_30", 0.3, 0.25),
     }

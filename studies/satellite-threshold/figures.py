@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .drawings import figures
 from .tables import tables
-from .values import held_out, values
+from .values import values
 
-__all__ = ["figures", "held_out", "tables", "values"]
+__all__ = ["figures", "tables", "values"]

@@ -27,12 +27,6 @@ def rate(ber: float) -> str:
     return f"1e-{round(-log10(ber))}" if ber else "none"
 
 
-def ticks_of(measured: Measured, experiment: str) -> list[int]:
-    """Thresholds of an experiment, in ticks of 10 ms."""
-    thresholds = measured.study.experiments[experiment].grid[THRESHOLD]
-    return [int(threshold.removesuffix("0 ms")) for threshold in thresholds]
-
-
 class Runs:
     """An experiment whose points are named by their case and the values of its grid's keys."""
 

@@ -10,7 +10,7 @@ import polars as pl
 import retx
 from retx.study import Measured, Named, Values, exact
 
-from .runs import COUNT, COUNTS, RATES, SEGMENT_BYTES, THRESHOLD, Runs
+from .runs import COUNTS, RATES, SEGMENT_BYTES, Runs
 
 TICK_S = 0.01
 EARTH_KM, ORBIT_KM, LIGHT_KM_S = 6378.137, 35_786.0, 299_792.458
@@ -18,19 +18,7 @@ EARTH_KM, ORBIT_KM, LIGHT_KM_S = 6378.137, 35_786.0, 299_792.458
 
 def values(measured: Measured) -> Named:
     """Values that values.toml does not compute."""
-    return held_out(measured) | _alike(measured) | _single(measured)
-
-
-def held_out(measured: Measured) -> Named:
-    """Largest relative change of the throughput by a threshold, without errors (figure 9)."""
-    means = {
-        (count, ticks): measured.mean(
-            "wired", "text", "throughput", at={COUNT: count, THRESHOLD: f"{ticks}0 ms"}
-        )
-        for count in COUNTS
-        for ticks in range(51, 61)
-    }
-    return {"wired_change": max(abs(it / means[at[0], 51] - 1) for at, it in means.items())}
+    return _alike(measured) | _single(measured)
 
 
 def _alike(measured: Measured) -> Named:

@@ -11,7 +11,7 @@ from retx.study.claims import Rows
 from retx.study.data import Target
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
-from retx.study.thresholds import THRESHOLDS
+from retx.study.thresholds import NUMBER
 
 
 def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:
@@ -43,4 +43,4 @@ def _near(value: float | None, target: Target) -> bool:
     if value is None:
         return False
     apart = abs(value - target.value) - target.rounding
-    return apart <= THRESHOLDS.number * abs(target.value)
+    return apart <= NUMBER * abs(target.value)

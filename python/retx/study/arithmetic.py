@@ -6,13 +6,14 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 from retx.study.data import StudyError
 
 FUNCTIONS: Mapping[str, Any] = {
-    "abs": abs, "exp": math.exp, "log": math.log, "max": max, "min": min, "sqrt": math.sqrt,
-    "sum": sum,
+    "abs": abs, "exp": math.exp, "log": math.log, "max": max, "mean": fmean, "min": min,
+    "sqrt": math.sqrt, "sum": sum,
 }  # fmt: skip
 CONSTANTS = {"inf": math.inf}
 ALLOWED = (

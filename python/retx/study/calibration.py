@@ -274,7 +274,7 @@ class Search:
         said.append(f"Most claims by number of bends: {front}.")
         for name, trial in out_of_reach(trials, targets(self.study)).items():
             said.append(f"Out of reach: {name}; nearest in trial {trial.number}.")
-        for name, lost in costs(trials, base).items():
+        for name, (_, lost) in costs(trials, base).items():
             said.append(f"{name} can be had, and costs {', '.join(sorted(lost)) or 'a bend'}.")
         pairs = conflicts(trials)
         if pairs:

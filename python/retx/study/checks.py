@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from retx.errors import UsageError
 from retx.study.claims import Claim, Rows, check_claimed, check_tolerance, check_use
 from retx.study.data import StudyError, unknown
-from retx.study.declared_tables import Effects
 from retx.study.reasons import check_rows, check_switched
 from retx.study.rules import RULES
 from retx.study.searches import Search
@@ -108,7 +107,7 @@ def _checked_ids(study: Study) -> set[str]:
     """
     rows = [it.id for it in study.rows]
     ids = [*rows, *(it.id for it in study.claims)]
-    tables = [it.effects if isinstance(it, Effects) else it.id for it in study.tables]
+    tables = [it.id for it in study.tables]
     for file, all_of_it in (("claims.toml", ids), ("tables.toml", [*rows, *tables])):
         for n, name in enumerate(all_of_it):
             if name in all_of_it[:n]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from retx.study.data import StudyError, Target, last_digit, rounded, unknown
 from retx.study.rules import FORMER, Criterion
-from retx.study.thresholds import THRESHOLDS
+from retx.study.thresholds import NUMBER
 
 USES = ("", "calibrate", "held out")
 """Uses of a claim in a joint calibration."""
@@ -188,7 +188,7 @@ def check_tolerance(tolerance: float, targets: Iterable[Target], scale: float, h
     Raises:
         StudyError: It is negative, or above 25 % of all these numbers.
     """
-    most = max((THRESHOLDS.number * max(abs(it.value), scale) for it in targets), default=inf)
+    most = max((NUMBER * max(abs(it.value), scale) for it in targets), default=inf)
     if tolerance < 0:
         raise StudyError(f"{here}: tolerance: {tolerance:g} is negative")
     if tolerance > max(most, 1e-12) * (1 + 1e-9) and most:

@@ -15,27 +15,26 @@ from itertools import pairwise, product
 from math import inf, log
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
 
+from retx.study import thresholds as limits
 from retx.study.data import StudyError, Target
 from retx.study.estimates import Estimate, Interval, paired_difference, paired_ratio, widened
 from retx.study.points import Array, Points, Truths, estimated
-from retx.study.thresholds import FLAT, LEAST_POINTS, SETTLED, Thresholds
 from retx.study.verdicts import Finding, Verdict
 
 
-def judge_curve(measured: Points, published: Mapping[str, Target], limits: Thresholds) -> Finding:
+def judge_curve(measured: Points, published: Mapping[str, Target]) -> Finding:
     """Judges the measured curve against a published one.
 
     Raises:
         StudyError: Points are missing.
     """
     lacking = [point for point in published if point not in measured.runs]
-    if lacking or len(published) < LEAST_POINTS:
+    if lacking or len(published) < limits.LEAST_POINTS:
         raise StudyError(
             f"rule 'curve': not measured at {lacking[0]!r}"
             if lacking
-            else f"rule 'curve': {len(published)} points; {LEAST_POINTS} at least"
+            else f"rule 'curve': {len(published)} points; {limits.LEAST_POINTS} at least"
         )
     ours = measured.only(list(published))
     values = np.array([target.value for target in published.values()])
@@ -43,51 +42,62 @@ def judge_curve(measured: Points, published: Mapping[str, Target], limits: Thres
     again = np.vstack([ours.means, ours.resampled()])
     x = ours.x
     tests: list[tuple[str, Array, Truths]] = []
-    flat = np.ptp(values) < FLAT * abs(values.mean())
+    flat = np.ptp(values) < limits.FLAT * abs(values.mean())
     if not flat:
         rank = _rank_correlation(again, values)
-        tests.append(("rank correlation", rank, rank >= limits.rank - 1e-9))
-    if not flat and abs(kendalltau(x, values).statistic) >= limits.monotone:
+        tests.append(("rank correlation", rank, rank >= limits.RANK - 1e-9))
+    if not flat and abs(_tau(x, values)) >= limits.MONOTONE:
         ratio = _slopes(x, again) / _slopes(x, values[None, :])[0]
-        tests.append(("slope, ours over theirs", ratio, _near(ratio, limits.slope)))
+        tests.append(("slope, ours over theirs", ratio, _near(ratio, limits.SLOPE)))
     distance = _distance(again, values, roundings)
-    tests.append(("distance", distance, distance <= limits.distance))
-    return _all_of(tests, estimated(distance[0], distance[1:], ours.n), limits)
+    tests.append(("distance", distance, distance <= limits.DISTANCE))
+    return _all_of(tests, estimated(distance[0], distance[1:], ours.n))
 
 
-def _all_of(tests: list[tuple[str, Array, Truths]], shown: Estimate, limits: Thresholds) -> Finding:
+def _all_of(tests: list[tuple[str, Array, Truths]], shown: Estimate) -> Finding:
     # Row 0 is that of all runs, the others are resamples.
     together = np.mean(np.all([holds[1:] for _, _, holds in tests], axis=0))
-    failing = [name for name, _, holds in tests if np.mean(holds[1:]) <= 1 - SETTLED]
+    failing = [name for name, _, holds in tests if np.mean(holds[1:]) <= 1 - limits.SETTLED]
     said = "; ".join(
         f"{name} {found[0]:.2f} ({100 * np.mean(holds[1:]):.0f} % of the resamples hold)"
         for name, found, holds in tests
     )
-    miss = max(_miss(name, float(found[0]), limits) for name, found, _ in tests)
-    if together >= SETTLED:
+    miss = max(_miss(name, float(found[0])) for name, found, _ in tests)
+    if together >= limits.SETTLED:
         verdict, miss = Verdict.AGREES, 0.0
     else:
         verdict = Verdict.DIFFERS if failing else Verdict.UNSETTLED
     return Finding(verdict, shown, miss, (), said, "log distance")
 
 
-def _miss(name: str, found: float, limits: Thresholds) -> float:
+def _miss(name: str, found: float) -> float:
     if name == "distance":
-        return max(0.0, found / limits.distance - 1)
+        return max(0.0, found / limits.DISTANCE - 1)
     if name == "rank correlation":
-        return max(0.0, limits.rank - found) / limits.rank
-    return max(0.0, abs(log(found)) / log(limits.slope) - 1) if found > 0 else 2.0
+        return max(0.0, limits.RANK - found) / limits.RANK
+    return max(0.0, abs(log(found)) / log(limits.SLOPE) - 1) if found > 0 else 2.0
 
 
 def _rank_correlation(curves: Array, published: Array) -> Array:
     """Spearman's correlation of each curve (row) with the published one; 0 for a level one."""
-    ranks = rankdata(curves, axis=1)
-    theirs = rankdata(published)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    theirs -= theirs.mean()
+    ranks, theirs = _ranks(curves), _ranks(published)
     norms = np.sqrt((ranks**2).sum(axis=1) * (theirs**2).sum())
     found: Array = np.divide(ranks @ theirs, norms, out=np.zeros(len(curves)), where=norms > 0)
     return found
+
+
+def _ranks(curves: Array) -> Array:
+    """Ranks of the points of each curve, with their mean as 0; equal points share a rank."""
+    # Importing scipy.stats would take a second.
+    ranks: Array = np.sign(curves[..., :, None] - curves[..., None, :]).sum(axis=-1) / 2
+    return ranks
+
+
+def _tau(x: Array, y: Array) -> float:
+    """Kendall's rank correlation (tau-b); 0 if all points are equal."""
+    signs = [np.sign(one[:, None] - one[None, :]) for one in (x, y)]
+    norm = np.sqrt((signs[0] ** 2).sum() * (signs[1] ** 2).sum())
+    return float((signs[0] * signs[1]).sum() / norm) if norm else 0.0
 
 
 def _slopes(x: Array, curves: Array) -> Array:
@@ -121,7 +131,6 @@ def judge_trend(
     claimed: str,
     published: Mapping[str, Target],
     change: Target | None,
-    limits: Thresholds,
 ) -> Finding:
     """Judges whether the measured curve rises, falls or is level.
 
@@ -130,7 +139,6 @@ def judge_trend(
         claimed: `rises`, `falls` or `level`.
         published: The paper's curve; may be empty.
         change: The paper's relative change from end to end, where it has no curve.
-        limits: Thresholds.
     """
     x = measured.x
     again = np.vstack([measured.means, measured.resampled()])
@@ -138,26 +146,26 @@ def judge_trend(
     shown = estimated(changes[0], changes[1:], measured.n)
     ends = shown.bounds
     if claimed == "level":
-        bounds = (-limits.level, limits.level)
-        miss = max(0.0, abs(shown.mean) / limits.level - 1)
-        if -limits.level <= ends.low and ends.high <= limits.level:
+        bounds = (-limits.LEVEL, limits.LEVEL)
+        miss = max(0.0, abs(shown.mean) / limits.LEVEL - 1)
+        if ends.low >= -limits.LEVEL and ends.high <= limits.LEVEL:
             return Finding(Verdict.AGREES, shown, 0, bounds, unit="relative change")
-        outside = ends.low > limits.level or ends.high < -limits.level
+        outside = ends.low > limits.LEVEL or ends.high < -limits.LEVEL
         verdict = Verdict.DIFFERS if outside else Verdict.UNSETTLED
         return Finding(verdict, shown, miss, bounds, unit="relative change")
     sign = 1.0 if claimed == "rises" else -1.0
-    needed = limits.least_effect
+    needed = limits.LEAST_EFFECT
     if published:
         axis = Points({point: [target.value] for point, target in published.items()})
-        needed = limits.effect * max(0.0, sign * float(_changes(axis.x, axis.means[None, :])[0]))
+        needed = limits.EFFECT * max(0.0, sign * float(_changes(axis.x, axis.means[None, :])[0]))
     elif change is not None:
-        needed = limits.effect * max(0.0, sign * change.value - change.rounding)
+        needed = limits.EFFECT * max(0.0, sign * change.value - change.rounding)
     least, most = sorted((sign * ends.low, sign * ends.high))
-    tau = sign * float(kendalltau(x, measured.means).statistic)
+    tau = sign * _tau(x, measured.means)
     said = f"Kendall's tau {sign * tau:.2f}"
     miss = max(0.0, needed - sign * shown.mean) / (needed or 1.0)
     bound = (sign * needed,)
-    if least > 0 and least >= needed and tau >= limits.monotone - 1e-9:
+    if least > 0 and least >= needed and tau >= limits.MONOTONE - 1e-9:
         return Finding(Verdict.AGREES, shown, 0, bound, said, "relative change")
     verdict = Verdict.DIFFERS if most < needed or most <= 0 else Verdict.UNSETTLED
     return Finding(verdict, shown, miss, bound, said, "relative change")
@@ -168,7 +176,7 @@ def _changes(x: Array, curves: Array) -> Array:
     return _slopes(x, curves) * np.ptp(x) / np.where(sizes > 0, sizes, 1.0)
 
 
-def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
+def judge_order(measured: Points, claimed: str) -> Finding:
     """Judges an order of cases such as `a > b, c > d`: each group is above the next.
 
     Raises:
@@ -186,8 +194,8 @@ def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
     said = f"weakest pair: {weakest[0]} over {weakest[1]}"
     if all(it.low > 1 for it in ends):
         return Finding(Verdict.AGREES, shown, 0, (1.0,), said, "times")
-    miss = max(0.0, 1 - shown.mean) / limits.number
-    reversed_ = any(it.high < 1 - limits.reversed for it in ends)
+    miss = max(0.0, 1 - shown.mean) / limits.NUMBER
+    reversed_ = any(it.high < 1 - limits.REVERSED for it in ends)
     verdict = Verdict.DIFFERS if reversed_ else Verdict.UNSETTLED
     if not reversed_ and all(it.interval is None for _, it in found):
         verdict = Verdict.DIFFERS

@@ -12,9 +12,10 @@
     ]
 
 A cell is a text, a measure (`retx.study.measures`), such as `{ value = "NAME" }` for a named value,
-a measure with `single = true` for the range of single runs, or `{ published = "SERIES/CASE" }`. A
-column with `over` repeats over lists. `asks` is its cell in a first row, which is labelled `head`.
-A table of `effects = "EXPERIMENT"` compares its cases with its reference.
+a measure with `single = true` for the range of single runs, `{ published = "SERIES/CASE" }`, or
+`{ setting = "EXPERIMENT/CASE", key = "KEY" }`. A place that is compared with itself has an empty
+cell. A column with `over` repeats over lists. `asks` is its cell in a first row, which is labelled
+`head`. A table of `effects = "EXPERIMENT"` compares its cases with its reference.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.study.data import StudyError, build, read_file
-from retx.study.items import Lists, Scope, in_name
+from retx.study.items import CASES_OF, Lists, Scope, in_name
 from retx.study.measures import Measure, Places, measure
 
 FILE = "tables.toml"
@@ -55,7 +56,16 @@ class MeasuredCell:
     """True for the range of single runs."""
 
 
-AnyCell = str | PublishedCell | MeasuredCell
+@dataclass(frozen=True)
+class SettingCell:
+    """A cell with a setting of a case at the set-up of the report."""
+
+    setting: str
+    """The case: `EXPERIMENT/CASE`."""
+    key: str
+
+
+AnyCell = str | PublishedCell | SettingCell | MeasuredCell
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ class DeclaredTable:
     command: str | list[str] = ""
     of: str | list[str] = ""
     head: str = ""
+    sort: str = ""
+    """Key of a column by which the rows are sorted, the largest first."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\w+", self.id):
@@ -106,7 +118,7 @@ class File:
     table: list[dict[str, Any]] = field(default_factory=list)
 
 
-def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable | Effects]:
+def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable]:
     """The tables of a study; none without the file.
 
     Raises:
@@ -114,22 +126,35 @@ def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable | Effects]
     """
     path = folder / FILE
     file = read_file(File, path, optional=True)
-    found: dict[str, DeclaredTable | Effects] = {}
+    found: dict[str, DeclaredTable] = {}
     for number, content in enumerate(file.table):
         where = f"{path}: table[{number}]"
-        made: DeclaredTable | Effects
         if "effects" in content:
-            made = build(Effects, content, where)
-            name = made.effects
-            if name not in lists.experiments or lists.experiments[name].reference is None:
-                raise StudyError(f"{where}.effects: no experiment {name!r} with a `reference`")
+            made = _effects(build(Effects, content, where).effects, lists, where)
         else:
-            made = _with_cells(build(DeclaredTable, content, where), lists, where)
-            name = made.id
-        if name in found:
-            raise StudyError(f"{where}: a table {name!r} is there twice")
-        found[name] = made
+            made = build(DeclaredTable, content, where)
+        if made.id in found:
+            raise StudyError(f"{where}: a table {made.id!r} is there twice")
+        found[made.id] = _with_cells(made, lists, where)
     return list(found.values())
+
+
+def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
+    """A table that compares the cases of an experiment with its reference."""
+    what = lists.experiments.get(name)
+    if what is None or what.reference is None:
+        raise StudyError(f"{where}.effects: no experiment {name!r} with a `reference`")
+    unit, own = "s" if what.quantity.endswith("_s") else "", f"{name}/{{case}}"
+    pair = [own, f"{name}/{what.reference}"]
+    columns = [
+        DeclaredColumn("case", "case", "{case}"),
+        DeclaredColumn("measured", "measured", {"mean": own}, unit),
+        DeclaredColumn("difference", "difference", {"difference": pair}, unit),
+        DeclaredColumn("ratio", "times", {"ratio": pair}),
+    ]
+    label = what.cases[what.reference].label
+    note = f"Difference and ratio to “{label}”, run by run with the same draws."
+    return DeclaredTable(name, what.title, {"case": f"{CASES_OF}{name}"}, columns, note, own)
 
 
 def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:
@@ -156,6 +181,8 @@ def _cell(what: object, of: Places, where: str) -> AnyCell:
         raise StudyError(f"{where}: expected a text or a table; found {what!r}")
     if "published" in what:
         return build(PublishedCell, what, where)
+    if "setting" in what:
+        return build(SettingCell, what, where)
     rest = {key: value for key, value in what.items() if key != "single"}
     single = {"single": what["single"]} if "single" in what else {}
     return build(MeasuredCell, {"measure": measure(rest, where, of)} | single, where)

@@ -126,11 +126,17 @@ def paired_difference(
 def paired_ratio(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> Estimate | None:
-    """Geometric mean ratio of runs with the same draws; the interval is that of the logarithms.
+    """Geometric mean ratio of runs with the same draws."""
+    return geometric_mean(quotients(values, reference))
 
-    A pair without a positive ratio counts as missing.
+
+def geometric_mean(*ratios: Sequence[float | None]) -> Estimate | None:
+    """Geometric mean of one ratio or several of each run; the interval is that of the logarithms.
+
+    A run without a positive ratio counts as missing.
     """
-    logs = estimate([log(it) if it and it > 0 else None for it in quotients(values, reference)])
+    series = [[log(it) if it and it > 0 else None for it in one] for one in ratios]
+    logs = estimate([None if row is None else fmean(row) for row in paired(*series)])
     if logs is None:
         return None
     return Estimate(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from retx.study.data import StudyError
+from retx.study.data import StudyError, unknown
 from retx.study.declared_tables import (
     FILE,
     AnyCell,
     DeclaredTable,
-    Effects,
     PublishedCell,
+    SettingCell,
 )
+from retx.study.estimates import Estimate
 from retx.study.items import Scope, in_name, in_place, in_text
 from retx.study.measures import Found, Measuring, Places, listed, point
 from retx.study.points import Points
-from retx.study.tables import Cell, Column, Table, effects
+from retx.study.tables import Cell, Column, Table
 
 if TYPE_CHECKING:
     from retx.study.measured import Measured
@@ -34,9 +35,6 @@ def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[T
     """
     measuring = Measuring.of(measured, values)
     for table in measured.study.tables:
-        if isinstance(table, Effects):
-            yield effects(measured, table.effects)
-            continue
         try:
             yield _filled(table, measuring)
         except StudyError as error:
@@ -50,7 +48,7 @@ def _filled(table: DeclaredTable, measuring: Measuring) -> Table:
         table.id,
         table.title,
         [
-            Column(key, in_text(it.label, scope), it.unit, it.digits, it.right)
+            Column(key, in_text(it.label, scope), in_text(it.unit, scope), it.digits, it.right)
             for key, it, scope in columns
         ],
         note=table.note,
@@ -59,9 +57,17 @@ def _filled(table: DeclaredTable, measuring: Measuring) -> Table:
         (first, *_), *others = columns
         head: dict[str, Cell] = {first: table.head}
         made.add(head | {key: it.asks for key, it, _ in others if it.asks}, "")
-    for scope in measuring.lists.scopes(table.rows):
-        row = {key: _cell(it.is_, {**scope, **own}, measuring) for key, it, own in columns}
-        made.add(row, _command(table.command, scope, measuring.measured))
+    lines = [
+        (
+            {key: _cell(it.is_, {**scope, **own}, measuring) for key, it, own in columns},
+            _command(table.command, scope, measuring.measured),
+        )
+        for scope in measuring.lists.scopes(table.rows)
+    ]
+    if table.sort:
+        lines.sort(key=lambda line: -_size(line[0].get(table.sort)))
+    for row, command in lines:
+        made.add(row, command)
     if not table.command:
         made.commands.clear()
     return made
@@ -77,10 +83,25 @@ def _cell(what: AnyCell, scope: Scope, measuring: Measuring) -> Cell:
         if series not in known or not case:
             raise StudyError(f"published.toml has no {name!r}")
         return known[series].values.get(case)
-    found = measuring.found(what.measure, scope)
-    if isinstance(found, Points):
+    if isinstance(what, SettingCell):
+        at = point(measuring.measured, in_place(what.setting, scope))
+        settings = measuring.measured.study.experiments[at.experiment].overrides(at.case)
+        if what.key not in settings:
+            raise StudyError(f"{what.setting!r}: {unknown('setting', what.key, settings)}")
+        found: Cell = settings[what.key]
+        return found
+    kind, over = what.measure.kind, what.measure.over
+    compared = what.measure.places if kind in ("ratio", "difference") and not over else []
+    if len({in_place(it, scope) for it in compared}) == 1:
+        return None
+    measured = measuring.found(what.measure, scope)
+    if isinstance(measured, Points):
         raise StudyError("a cell is a number, not a curve")
-    return found.single if found and what.single else found
+    return measured.single if measured and what.single else measured
+
+
+def _size(cell: Cell) -> float:
+    return cell.mean if isinstance(cell, Estimate) else 0.0
 
 
 def _command(command: Places, scope: Scope, measured: Measured) -> str:

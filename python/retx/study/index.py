@@ -7,11 +7,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
 import retx
 from retx.files.directory import new_file
-from retx.study.page import verdict_mark
+from retx.study.page import environment
 from retx.study.reproduction import Report
 from retx.study.verdicts import Verdict
 
@@ -48,19 +46,15 @@ def write_index(folder: Path, reports: Sequence[Report]) -> Path:
         OSError: The page cannot be written, or a foreign file is in its place.
     """
     check_index(folder)
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("retx.study"), PackageLoader("retx.plots")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["verdict"] = verdict_mark
-    text = environment.get_template("index.html").render(
-        entries=[_entry(folder, report) for report in reports],
-        verdicts=Verdict,
-        version=retx.__version__,
-        mark=MARK,
+    text = (
+        environment()
+        .get_template("index.html")
+        .render(
+            entries=[_entry(folder, report) for report in reports],
+            verdicts=Verdict,
+            version=retx.__version__,
+            mark=MARK,
+        )
     )
     path = folder / NAME
     with new_file(path) as file:

@@ -7,6 +7,7 @@ A list is written in `values.toml` as `[list]`, or where it is used:
     kind = { wait = { is = "table_1", label = "bursts that wait" } }
     case = "cases of table_1"                            # cases of an experiment, with their labels
     p    = "values of loss/channel.0.p"                  # of the grid of an experiment
+    few  = "ber in loss/channel.0.ber"                   # items of a list that are in a grid
 
 `{kind}` is the key in a name, the value (`is`) in a place, and the label in a text; `{kind.key}`,
 `{kind.is}`, `{kind.label}` and further keys of an item are possible everywhere.
@@ -20,12 +21,12 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, same, unknown
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment
 
-CASES_OF, VALUES_OF = "cases of ", "values of "
+CASES_OF, VALUES_OF, IN = "cases of ", "values of ", " in "
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,10 @@ class Lists:
             return [Item(case.name, case.name, case.label) for case in cases]
         if isinstance(given, str) and given.startswith(VALUES_OF):
             return self.items(self._grid(given.removeprefix(VALUES_OF)))
+        if isinstance(given, str) and IN in given:
+            name, _, place = given.partition(IN)
+            there = self._grid(place)
+            return [it for it in self.items(name) if any(matches(one, it.value) for one in there)]
         if isinstance(given, str):
             if given not in self.known:
                 raise StudyError(unknown("list", given, self.known))
@@ -91,14 +96,15 @@ class Lists:
             raise StudyError(f"{given!r}: an item is there twice")
         return found
 
-    def _grid(self, place: str) -> Any:  # noqa: ANN401
+    def _grid(self, place: str) -> list[Any]:
         """Values of a key in the grid of an experiment: `EXPERIMENT/END OF KEY`."""
         name, _, end = place.partition("/")
         grid = self.experiments[name].grid if name in self.experiments else {}
         found = [it for key, it in _flat(grid) if f".{key}".endswith(f".{end}")]
         if len(found) != 1 or not isinstance(found[0], list):
             raise StudyError(f"{VALUES_OF}{place}: not one list of a grid")
-        return found[0]
+        values: list[Any] = found[0]
+        return values
 
     def scopes(self, over: Mapping[str, Any], outer: Scope | None = None) -> Iterator[Scope]:
         """All combinations of the items of several lists, in the order of the lists."""
@@ -115,6 +121,8 @@ def _flat(grid: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]
     for key, value in grid.items():
         if key == "zip":
             yield from (it for part in value for it in _flat(part))
+        elif isinstance(value, Mapping) and set(value) == {"quick", "full"}:
+            yield f"{before}{key}", value["full"]  # as long as the form is not known
         elif isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
         else:
@@ -134,6 +142,16 @@ def _text(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, bool):
         return str(value).lower()
     return str(getattr(value, "text", value))
+
+
+def matches(value: object, text: str) -> bool:
+    """True if a value of a grid is that of a text."""
+    if isinstance(value, bool):
+        return text == str(value).lower()
+    try:
+        return same(value, float(text) if isinstance(value, int | float) else text)
+    except ValueError:
+        return False
 
 
 def in_text(template: str, scope: Scope) -> str:

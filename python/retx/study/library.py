@@ -38,7 +38,7 @@ from retx.study.data import (
 )
 from retx.study.declared import Declared, declared
 from retx.study.declared_figures import Figures, declared_figures
-from retx.study.declared_tables import DeclaredTable, Effects, declared_tables
+from retx.study.declared_tables import DeclaredTable, declared_tables
 from retx.study.derived import Derived, derived_quantities
 from retx.study.rules import OF_POINTS, Criterion
 from retx.study.searches import Search
@@ -187,7 +187,7 @@ class Study:
     quantities: dict[str, Derived]
     declared: Declared
     """Named values of the file `values.toml`."""
-    tables: list[DeclaredTable | Effects]
+    tables: list[DeclaredTable]
     figures: Figures
     searches: dict[str, Search] = field(default_factory=dict)
     set_up_choice: SetUpChoice | None = None

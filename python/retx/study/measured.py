@@ -28,7 +28,6 @@ from retx.study.estimates import (
     Estimate,
     Values,
     estimate,
-    mean_quotient,
     paired_difference,
     paired_ratio,
 )
@@ -286,15 +285,6 @@ class Measured:
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self._emulated.get((experiment, case), none) for case in cases})
-
-    def quotient(
-        self, experiment: str, case: str, above: str, below: str, *, at: At = None
-    ) -> Estimate | None:
-        """Mean over the runs of the quotient of two quantities."""
-        return mean_quotient(
-            self.values(experiment, case, above, at=at),
-            self.values(experiment, case, below, at=at),
-        )
 
     def mean(
         self, experiment: str, case: str, quantity: str | None = None, *, at: At = None

@@ -10,8 +10,9 @@
     value = "gain_5"                                 a named value
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
 
-`of` is the quantity, or a list with one for each place; by default that of the experiment. `over`
-with `means` makes each name of the expression a list. A number may be changed: `scale` changes its
+`of` is the quantity, or a list with one for each place; by default that of the experiment. With
+`over`, the names in the expression of `means` or `runs` are lists, and a `ratio` is the geometric
+mean of all. A number may be changed: `scale` changes its
 unit, `then` is a monotone function (`100 * (x - 1)`), `share = true` limits its interval to 0 … 1,
 and `exact = true` drops the intervals.
 """
@@ -24,21 +25,21 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from retx.study.arithmetic import arithmetic
-from retx.study.data import StudyError, build, same, unknown
+from retx.study.data import StudyError, build, unknown
 from retx.study.estimates import (
     Estimate,
     Values,
     as_share,
     changed,
     estimate,
+    geometric_mean,
     of_means,
     paired,
     paired_difference,
-    paired_ratio,
     quotients,
     scaled,
 )
-from retx.study.items import Lists, Scope, in_name, in_place
+from retx.study.items import Lists, Scope, in_name, in_place, matches
 from retx.study.points import Points
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ NUMBER = ("scale", "then", "share", "exact")
 """Keys that change a number."""
 KEYS: Mapping[str, tuple[str, ...]] = {
     "mean": ("of", *NUMBER),
-    "ratio": ("of", *NUMBER),
+    "ratio": ("of", "over", *NUMBER),
     "difference": ("of", *NUMBER),
-    "runs": ("is", "of", *NUMBER),
+    "runs": ("is", "of", "over", *NUMBER),
     "means": ("is", "of", "over", *NUMBER),
     "curve": ("x", "of", "geometric"),
     "paper": ("is", *NUMBER),
@@ -188,21 +189,12 @@ def point(measured: Measured, place: str) -> Point:
         keys = [key for key in axes if key == axis or key.endswith(f".{axis}")]
         if len(keys) != 1:
             raise StudyError(f"{place!r}: {axis!r} must be the end of one of {', '.join(axes)}")
-        matching = [value for value in axes[keys[0]] if _matches(value, text)]
+        matching = [value for value in axes[keys[0]] if matches(value, text)]
         if not matching:
             there = ", ".join(map(str, axes[keys[0]]))
             raise StudyError(f"{place!r}: {keys[0]} is never {text} (it is {there})")
         at[keys[0]] = matching[0]
     return Point(experiment, case, at)
-
-
-def _matches(value: object, text: str) -> bool:
-    if isinstance(value, bool):
-        return text == str(value).lower()
-    try:
-        return same(value, float(text) if isinstance(value, int | float) else text)
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True)
@@ -267,10 +259,12 @@ class Measuring:
             numbers = [self.published(in_place(name, scope)) for name in what.places]
             given = dict(zip(what.letters, numbers, strict=True))
             return Estimate(arithmetic(what.is_, what.letters)(**given))
-        series = self._series(what, scope)
+        series = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
         if kind == "runs":
             return estimate(_each(what, series))
-        return (paired_ratio if kind == "ratio" else paired_difference)(*series)
+        if kind == "ratio":
+            return geometric_mean(*(quotients(*one) for one in series))
+        return paired_difference(*series[0])
 
     def published(self, name: str) -> float:
         """A number of the paper: `NUMBER`, or `SERIES/CASE`.
@@ -299,15 +293,8 @@ class Measuring:
         return found
 
     def _of_means(self, what: Measure, scope: Scope) -> Estimate | None:
-        function, names = arithmetic(what.is_, what.letters), what.letters
         each = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
-
-        def whole(*means: float) -> float:
-            # Means come place by place for each inner scope.
-            parts = {name: list(means[n :: len(names)]) for n, name in enumerate(names)}
-            return function(**(parts if what.over else {it: parts[it][0] for it in parts}))
-
-        return of_means(whole, *(one for some in each for one in some))
+        return of_means(_expression(what), *(one for some in each for one in some))
 
     def _curve(self, what: Measure, scope: Scope) -> Points:
         runs: dict[str, Values] = {}
@@ -327,14 +314,23 @@ class Measuring:
         return max((it for it in among if it is not None), key=size, default=None)
 
 
-def _each(what: Measure, series: list[Values]) -> Values:
+def _expression(what: Measure) -> Callable[..., float]:
+    """The expression of a measure, of numbers place by place for each item of `over`."""
+    function, names = arithmetic(what.is_, what.letters), what.letters
+
+    def whole(*numbers: float) -> float:
+        parts = {name: list(numbers[n :: len(names)]) for n, name in enumerate(names)}
+        return function(**(parts if what.over else {it: parts[it][0] for it in parts}))
+
+    return whole
+
+
+def _each(what: Measure, series: list[list[Values]]) -> Values:
     """An expression of the values of each run; None where one is missing or a divisor is zero."""
-    function = arithmetic(what.is_, what.letters)
-    found: Values = []
-    for row in paired(*series):
+    function, found = _expression(what), Values()
+    for row in paired(*(one for some in series for one in some)):
         try:
-            numbers = dict(zip(what.letters, row or (), strict=False))
-            found.append(function(**numbers) if row else None)
+            found.append(None if row is None else function(*row))
         except ZeroDivisionError:
             found.append(None)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.loaders import ChoiceLoader, PackageLoader
+from jinja2.loaders import BaseLoader, ChoiceLoader, PackageLoader
 from markupsafe import Markup, escape
 
 import retx
@@ -51,24 +51,26 @@ MARKS = {
 """Class in the style sheet, and a sign that is clear without colours."""
 
 
+def environment(*folders: BaseLoader) -> Environment:
+    """Environment of Jinja with the templates of retx, after those of some folders."""
+    own = [PackageLoader("retx.study"), PackageLoader("retx.plots")]
+    made = Environment(
+        loader=ChoiceLoader([*folders, *own]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["verdict"] = verdict_mark
+    return made
+
+
 class Writer:
     """Renders the texts of one study with the measured values."""
 
     def __init__(self, measured: Measured, values: Mapping[str, Estimate | Points]) -> None:
         self._measured = measured
-        self._environment = Environment(
-            loader=ChoiceLoader(
-                [
-                    FileSystemLoader(measured.study.folder),
-                    PackageLoader("retx.study"),
-                    PackageLoader("retx.plots"),
-                ]
-            ),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._environment = environment(FileSystemLoader(measured.study.folder))
         self._environment.filters |= {
             "number": number,
             "plain": plain,
@@ -76,7 +78,6 @@ class Writer:
             "estimate": estimate_text,
             "cell": cell,
             "percent": percent,
-            "verdict": verdict_mark,
             "doubt": doubt_text,
             "text_columns": text_columns,
             "headings": headings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
@@ -34,7 +34,7 @@ from retx.study.rehearsal import check_names
 from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
-from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
+from retx.study.verdicts import Finding, Judged, Tally, Verdict, doubt
 
 T = TypeVar("T", Table, Figure)
 CALIBRATION = "calibration"
@@ -224,28 +224,18 @@ def _judge_rows(
             assert target is not None
             found = row_estimate(measured, rows, case)
             finding = judge(rows.criterion(target), found)
+            because = writer.text(of_case(rows.because, case, ""), f"{here}.because.{case}")
+            switched = of_case(rows.switched, case, [])
+            own = _judged(measured, rows, finding, f"{rows.id} {case}", because, switched)
             lines.append(
-                Judged(
-                    id=f"{rows.id} {case}",
-                    statement=rows.statement,
+                replace(
+                    own,
                     source=series.source,
                     how=rows.quantity,
-                    verdict=finding.verdict,
                     published=target.value,
-                    measured=found,
                     unit=series.unit,
-                    why=rows.why,
-                    because=writer.text(of_case(rows.because, case, ""), f"{here}.because.{case}"),
-                    switched=labels(measured.study, of_case(rows.switched, case, [])),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
-                    bounds=finding.bounds,
-                    doubt=_doubt(finding),
-                    said=finding.said,
-                    miss=finding.miss,
-                    use=rows.use,
-                    shown=_shown(rows, finding),
-                    reach=_reach(measured.study, f"{rows.id} {case}", finding),
                 )
             )
         judged[rows.id] = lines
@@ -262,35 +252,49 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Found], writer: W
         finding = judge(criterion, values.get(claim.measured))
     except StudyError as error:
         raise StudyError(f"{here}: {error}") from None
-    return Judged(
-        id=claim.id,
-        statement=claim.statement,
+    because = writer.text(claim.because, f"{here}.because")
+    return replace(
+        _judged(measured, claim, finding, claim.id, because, claim.switched),
         source=claim.source,
         how=claim.how,
-        verdict=finding.verdict,
         published=criterion.target.value if criterion.target else None,
-        measured=finding.measured,
         unit=finding.unit or claim.unit,
-        why=claim.why,
-        because=writer.text(claim.because, f"{here}.because"),
-        switched=labels(measured.study, claim.switched),
         remark=writer.text(claim.remark, f"{here}.remark"),
         rule=claim.rule,
         command=_command(claim, measured),
-        bounds=finding.bounds,
-        doubt=_doubt(finding),
-        said=finding.said,
-        miss=finding.miss,
-        use=claim.use,
-        shown=_shown(claim, finding),
-        reach=_reach(measured.study, claim.id, finding),
         ours=claim.ours,
     )
 
 
-def _doubt(finding: Finding) -> Doubt | None:
+def _judged(
+    measured: Measured,
+    claim: Claim | Rows,
+    finding: Finding,
+    name: str,
+    because: str,
+    switched: list[str],
+) -> Judged:
+    """Parts of a verdict that claims and rows have in common."""
     unsettled = finding.verdict is Verdict.UNSETTLED
-    return doubt(finding.bounds, finding.measured) if unsettled else None
+    return Judged(
+        name,
+        claim.statement,
+        "",
+        "",
+        finding.verdict,
+        None,
+        finding.measured,
+        why=claim.why,
+        because=because,
+        switched=labels(measured.study, switched),
+        bounds=finding.bounds,
+        doubt=doubt(finding.bounds, finding.measured) if unsettled else None,
+        said=finding.said,
+        miss=finding.miss,
+        use=claim.use,
+        shown=_shown(claim, finding),
+        reach=_reach(measured.study, name, finding),
+    )
 
 
 def _reach(study: Study, claim: str, finding: Finding) -> str:

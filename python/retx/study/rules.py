@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from retx.study import thresholds as limits
 from retx.study.curves import judge_curve, judge_order, judge_trend
 from retx.study.data import StudyError, Target
 from retx.study.estimates import Estimate, Interval
 from retx.study.points import Points
-from retx.study.thresholds import THRESHOLDS, Thresholds
 from retx.study.verdicts import Finding, Verdict
 
 OF_POINTS = ("order", "trend", "curve")
@@ -63,14 +63,12 @@ class Criterion:
 def judge(
     criterion: Criterion,
     measured: Estimate | Points | None,
-    limits: Thresholds = THRESHOLDS,
 ) -> Finding:
     """The verdict on one claim.
 
     Args:
         criterion: The rule, and the statement of the paper.
         measured: Measured value; None if no run has it.
-        limits: Thresholds of the rules.
 
     Raises:
         StudyError: The value is not of the kind that the rule needs.
@@ -84,20 +82,18 @@ def judge(
         if not isinstance(measured, Points):
             raise StudyError(f"rule {rule!r} needs values at several points (retx.study.Points)")
         if rule == "curve":
-            return judge_curve(measured, criterion.curve, limits)
+            return judge_curve(measured, criterion.curve)
         if rule == "trend":
-            return judge_trend(
-                measured, criterion.claimed, criterion.curve, criterion.target, limits
-            )
-        return judge_order(measured, criterion.claimed, limits)
+            return judge_trend(measured, criterion.claimed, criterion.curve, criterion.target)
+        return judge_order(measured, criterion.claimed)
     if isinstance(measured, Points):
         raise StudyError(f"rule {rule!r} needs one value, not values at several points")
     if rule == "direction":
-        return _direction(criterion, measured, limits)
+        return _direction(criterion, measured)
     if criterion.target is None:
         return Finding(Verdict.DIFFERS, measured, 1.0, said="nothing is published")
     if rule == "number":
-        return _number(criterion, criterion.target, measured, limits)
+        return _number(criterion, criterion.target, measured)
     if rule == "arithmetic":
         reach = criterion.tolerance + criterion.target.rounding
         close = abs(measured.mean - criterion.target.value) <= reach
@@ -105,10 +101,8 @@ def judge(
     return _bound(criterion.target, measured, above=rule == "at_least")
 
 
-def _number(
-    criterion: Criterion, target: Target, measured: Estimate, limits: Thresholds
-) -> Finding:
-    slack = limits.number * max(abs(target.value), criterion.scale)
+def _number(criterion: Criterion, target: Target, measured: Estimate) -> Finding:
+    slack = limits.NUMBER * max(abs(target.value), criterion.scale)
     short = max(0.0, abs(measured.mean - target.value) - target.rounding)
     if measured.single is None or criterion.published_is == "mean":
         # A tolerance set by the study cannot be wider than the general one.
@@ -125,7 +119,7 @@ def _number(
         return Finding(Verdict.AGREES, measured)
     said = (
         f"one run in twenty may lie anywhere from {single.low:.4g} to {single.high:.4g}, so one "
-        f"published run does not tell; our mean is more than {100 * limits.number:.0f} % away"
+        f"published run does not tell; our mean is more than {100 * limits.NUMBER:.0f} % away"
     )
     near = Interval(printed.low - slack, printed.high + slack)
     if _by_interval(measured.bounds, near) is Verdict.DIFFERS:
@@ -151,21 +145,21 @@ def _bound(target: Target, measured: Estimate, *, above: bool) -> Finding:
     bound = target.value - target.rounding if above else target.value + target.rounding
     ends = measured.bounds
     miss = max(0.0, (bound - measured.mean) if above else (measured.mean - bound))
-    miss /= THRESHOLDS.number * max(abs(bound), 1e-12) if bound else 1.0
+    miss /= limits.NUMBER * max(abs(bound), 1e-12) if bound else 1.0
     if (ends.low >= bound) if above else (ends.high <= bound):
         return Finding(Verdict.AGREES, measured, bounds=(bound,))
     wrong = ends.high < bound if above else ends.low > bound
     return Finding(Verdict.DIFFERS if wrong else Verdict.UNSETTLED, measured, miss, (bound,))
 
 
-def _direction(criterion: Criterion, measured: Estimate, limits: Thresholds) -> Finding:
+def _direction(criterion: Criterion, measured: Estimate) -> Finding:
     word, _, number = criterion.claimed.partition(" ")
     neutral, sign = float(number), 1.0 if word == "above" else -1.0
     if criterion.target is None:
-        needed = limits.least_effect * max(abs(neutral), criterion.scale)
+        needed = limits.LEAST_EFFECT * max(abs(neutral), criterion.scale)
     else:
         printed = sign * (criterion.target.value - neutral) - criterion.target.rounding
-        needed = limits.effect * max(0.0, printed)
+        needed = limits.EFFECT * max(0.0, printed)
     ends = measured.bounds
     least, most = sorted((sign * (ends.low - neutral), sign * (ends.high - neutral)))
     effect = sign * (measured.mean - neutral)

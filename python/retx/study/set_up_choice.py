@@ -145,20 +145,11 @@ def search_findings(
             a base chosen without it, and number of all claims.
         published: Published numbers of the claims that have one, by claim.
     """
-    lost = costs(trials, base)
-    reaching = {
-        name: next(
-            it.number
-            for it in trials
-            if name in it.agreeing and not it.broken and base.agreeing - it.agreeing == lost[name]
-        )
-        for name in lost
-    }
     missed = {
         name: _nearest(name, trial) for name, trial in out_of_reach(trials, published).items()
     } | {
-        name: {"reached": True, "trial": reaching[name], "costs": sorted(lost[name])}
-        for name in lost
+        name: {"reached": True, "trial": trial.number, "costs": sorted(lost)}
+        for name, (trial, lost) in costs(trials, base).items()
     }
     return {
         "trials": len({repr(trial.values) for trial in trials}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,62 +136,4 @@ def _given(rows: Rows, measured: Measured) -> str:
     listed = ", ".join(titles[name][0].lower() + titles[name][1:] for name in rows.given)
     return (
         f"Of our runs, those are compared in which the paper's numbers hold within 25 %: {listed}."
-    )
-
-
-def by_case(
-    measured: Measured,
-    name: str,
-    quantities: Mapping[str, str],
-    *,
-    at: Mapping[str, Any] | None = None,
-) -> list[dict[str, Cell]]:
-    """A row for each case of an experiment: its label as `case`, and means of quantities.
-
-    Args:
-        measured: Results of the runs.
-        name: The experiment.
-        quantities: Quantities by the key of their column.
-        at: A point of the experiment's grid.
-    """
-    rows: list[dict[str, Cell]] = []
-    for case, what in measured.study.experiments[name].cases.items():
-        row: dict[str, Cell] = {"case": what.label}
-        for key, quantity in quantities.items():
-            row[key] = measured.estimate(name, case, quantity, at=at)
-        rows.append(row)
-    return rows
-
-
-def effects(measured: Measured, name: str, quantity: str | None = None) -> Table:
-    """All cases of an experiment compared with their reference, paired by draws."""
-    experiment = measured.study.experiments[name]
-    reference = experiment.reference
-    if reference is None:
-        raise ValueError(f"{name}: effects need a reference, which the experiment lacks")
-    unit = "s" if (quantity or experiment.quantity).endswith("_s") else ""
-    lines: list[dict[str, Cell]] = []
-    for case, what in experiment.cases.items():
-        line: dict[str, Cell] = {
-            "case": what.label,
-            "measured": measured.estimate(name, case, quantity),
-        }
-        if case != reference:
-            line["difference"] = measured.difference(name, case, reference, quantity)
-            line["ratio"] = measured.ratio(name, case, reference, quantity)
-        lines.append(line)
-    columns = [
-        Column("case", "case"),
-        Column("measured", "measured", unit),
-        Column("difference", "difference", unit),
-        Column("ratio", "times"),
-    ]
-    label = experiment.cases[reference].label
-    return Table(
-        name,
-        experiment.title,
-        columns,
-        lines,
-        note=f"Difference and ratio to “{label}”, run by run with the same draws.",
-        commands=[measured.command(name, case) for case in experiment.cases],
     )

@@ -92,20 +92,20 @@ def out_of_reach(
     }
 
 
-def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
-    """For each claim that the base misses and another trial satisfies: claims lost by that trial.
+def costs(trials: Sequence[Trial], base: Trial) -> dict[str, tuple[Trial, frozenset[str]]]:
+    """For each claim that the base misses and a trial satisfies: that trial, and the lost claims.
 
     A claim is lost if it agrees at the base but not in the trial. If several trials satisfy the
     missed claim, the one that loses the fewest claims is used.
     """
-    found: dict[str, frozenset[str]] = {}
+    found: dict[str, tuple[Trial, frozenset[str]]] = {}
     for trial in trials:
         if trial.broken:
             continue
         lost = base.agreeing - trial.agreeing
         for name in trial.agreeing - base.agreeing:
-            if name not in found or len(lost) < len(found[name]):
-                found[name] = lost
+            if name not in found or len(lost) < len(found[name][1]):
+                found[name] = (trial, lost)
     return found
 
 
