@@ -1,9 +1,162 @@
-"""Named values, tables and figures of the atlas."""
+"""Maps of the atlas."""
 
 from __future__ import annotations
 
-from .drawings import figures
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from matplotlib.patches import Patch, Rectangle
+
+from retx.plots import style
+from retx.study import Figure, Measured
+
+from .ranking import Leader
 from .tables import tables
-from .values import values
+from .values import (
+    AT_ONCE,
+    NEVER,
+    delays,
+    leaders,
+    losses,
+    places,
+    values,
+    worth,
+)
 
 __all__ = ["figures", "tables", "values"]
+
+FINE = 6
+"""Number of loss rates above which cells are too small for numbers of the usual size."""
+WIDTH_INCHES = 5.2
+COLOURS = {
+    "BBR": style.BLUE,
+    "CUBIC": style.ORANGE,
+    "Reno": style.GREEN,
+    "Vegas": style.SKY,
+    "Veno": style.RED,
+    "Westwood": style.PURPLE,
+}
+OTHER = "#666666"
+DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
+
+
+def figures(measured: Measured) -> Iterator[Figure]:
+    """Figures in the order of the report."""
+    with style.styled():
+        yield _decide(measured)
+        yield _map(measured)
+
+
+def _decide(measured: Measured) -> Figure:
+    rates, rounds = losses(measured), delays(measured)
+    found = places(measured)
+    figure = style.Figure(figsize=(WIDTH_INCHES, 1.2 + 0.34 * len(rounds)), layout="constrained")
+    axes = figure.subplots()
+    seen: set[str] = set()
+    for y, delay in enumerate(rounds):
+        for x, loss in enumerate(rates):
+            seen |= _cell(axes, (x, y), found[delay, loss], 8)
+    _ticks(axes, rates, rounds, 8)
+    _legend(figure, seen)
+    axes.set_xlabel("loss (%)", fontsize=9)
+    axes.set_ylabel("round trip (ms)", fontsize=9)
+    return Figure(
+        "decide",
+        figure,
+        "Algorithm to choose on a Linux host, over all conditions of a round trip and a loss "
+        "rate. A colour: this algorithm is significantly the best, and gains significantly more "
+        "than 5 % over CUBIC; the number is the gain (a factor). Grey with a number: a change has"
+        " this gain, but no algorithm is significantly the best. Grey without a number: it is not"
+        " settled whether a change gains 5 %.",
+        "Map of the best of Linux's algorithms over loss rate and round trip.",
+    )
+
+
+def _ticks(
+    axes: Any,  # noqa: ANN401
+    rates: Sequence[float],
+    rounds: Mapping[str, float],
+    size: float,
+) -> None:
+    """Sets the ticks of a map: a cell for each loss rate and round-trip time."""
+    axes.set_xlim(0, len(rates))
+    axes.set_ylim(0, len(rounds))
+    axes.set_xticks([x + 0.5 for x in range(len(rates))], [f"{100 * p:g}" for p in rates])
+    axes.set_yticks([y + 0.5 for y in range(len(rounds))], [f"{it:g}" for it in rounds.values()])
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelsize=size)
+
+
+def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
+    handles = [
+        Patch(facecolor=DEFAULT_DOES, label="the default (CUBIC) is within 5 %"),
+        *(
+            Patch(facecolor=COLOURS.get(name, OTHER), label=name)
+            for name in COLOURS
+            if name in seen
+        ),
+        *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
+        Patch(facecolor=UNCLEAR, label="not settled"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+
+
+def _map(measured: Measured) -> Figure:
+    found = leaders(measured)
+    rates, rounds = losses(measured), delays(measured)
+    size = 7 if len(rates) < FINE else 5.5
+    figure = style.Figure(figsize=(WIDTH_INCHES, 7.6), layout="constrained")
+    panels = figure.subplots(4, 2, sharex=True, sharey=True)
+    conditions = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
+    seen: set[str] = set()
+    for row, (start, spikes) in zip(panels, conditions, strict=True):
+        for axes, burst in zip(row, (1, 4), strict=True):
+            what = [
+                "single losses" if burst == 1 else "bursts of 4",
+                *(["cross traffic"] if start == AT_ONCE else []),
+                *(["spikes"] if spikes else []),
+            ]
+            axes.set_title(", ".join(what), fontsize=8)
+            for y, delay in enumerate(rounds):
+                for x, loss in enumerate(rates):
+                    seen |= _cell(axes, (x, y), found[delay, loss, burst, start, spikes], size)
+            _ticks(axes, rates, rounds, size)
+    _legend(figure, seen)
+    figure.supxlabel("loss (%)", fontsize=9)
+    figure.supylabel("round trip (ms)", fontsize=9)
+    return Figure(
+        "map",
+        figure,
+        "The leading family of all algorithms. A colour: this family is significantly better than"
+        " every other, and by more than 5 % than Linux's default. The number is the gain over the"
+        " default (a factor). Grey: no family leads significantly; a number shows that one of "
+        "them nevertheless gains significantly over the default.",
+        "Eight maps of the leading algorithm over loss rate and round trip.",
+    )
+
+
+def _cell(
+    axes: Any,  # noqa: ANN401
+    place: tuple[int, int],
+    found: Leader,
+    size: float,
+) -> set[str]:
+    """Draws one cell; returns the family that it names."""
+    gain = worth(found)
+    named = gain is True and found.apart
+    colour = COLOURS.get(found.family, OTHER) if named else UNCLEAR
+    if gain is False:
+        colour = DEFAULT_DOES
+    axes.add_patch(Rectangle(place, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
+    if gain is True:
+        times = found.gain.mean
+        axes.text(
+            place[0] + 0.5,
+            place[1] + 0.5,
+            f"{times:.1f}" if times < 10 else f"{times:.0f}",
+            ha="center",
+            va="center",
+            fontsize=size,
+            color="white" if named else "black",
+        )
+    return {found.family} if named else set()

@@ -1,10 +1,117 @@
-"""The study's functions."""
+"""Figures that figures.toml cannot say: 7, 8 and 10, and the window after one loss."""
 
 from __future__ import annotations
 
-from .drawings import figures
-from .quantities import quantities
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from retx.plots import style
+from retx.study import Figure, Measured, new_figure
+
+from .quantities import quantities, steady_round_s, windows
 from .tables import tables
 from .values import held_out, values
 
 __all__ = ["figures", "held_out", "quantities", "tables", "values"]
+
+COLOURS = {
+    "0": style.BLACK,
+    "0.0001": style.SKY,
+    "0.001": style.GREEN,
+    "0.01": style.ORANGE,
+    "0.1": style.RED,
+}
+LINES = {"0": "-", "0.0001": "--", "0.001": "-.", "0.01": "-", "0.1": "-"}
+ORDER = ("0.1", "0.01", "0", "0.0001", "0.001")
+
+
+def figures(measured: Measured) -> Iterator[Figure]:
+    """Figures that figures.toml cannot say."""
+    with style.styled():
+        yield _received(measured, "whole", "whole run", "7", None)
+        yield _received(measured, "beginning", "first 80 s", "8", 80)
+        yield _ladder(measured)
+        yield _regrowth(measured)
+
+
+def _received(
+    measured: Measured, part: str, where: str, number: str, end_s: float | None
+) -> Figure:
+    """Figures 7 and 8."""
+    figure, axes = new_figure()
+    for case, colour in COLOURS.items():
+        run = measured.run("drop", case, measured.typical("drop", case))
+        arrived = run.segments.drop_nulls("arrived_s")
+        edges = np.arange(int(arrived["arrived_s"].to_numpy().max()) + 2)
+        received, _ = np.histogram(arrived["arrived_s"], edges, weights=arrived["length_bytes"])
+        label = measured.study.experiments["drop"].cases[case].label
+        # Longer lines are drawn first, except dashed ones, which show the line below.
+        axes.step(
+            edges[:-1], received / 1e3, where="post", color=colour, ls=LINES[case], lw=0.8,
+            label=label, zorder=ORDER.index(case),
+        )  # fmt: skip
+    axes.set(xlabel="time (s)", ylabel="received (kB/s)")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(0, end_s)
+    figure.legend(loc="outside upper left", ncols=5, handlelength=1.4)
+    return Figure(
+        f"received_{part}",
+        figure,
+        f"Data received in each second, {where} (the paper's figure {number}). Of each case the "
+        "run whose response time comes closest to the mean.",
+        f"Data received in each second against time for five drop probabilities, {where}.",
+    )
+
+
+def _ladder(measured: Measured) -> Figure:
+    """Figure 10."""
+    result = measured.run("one_loss", "221")
+    sent = result.segments.filter(pl.col("packet_number") == 217)["sent_s"][0]
+    drawn = result.plot.ladder(sent - 0.002, sent + 3.2 * steady_round_s())
+    drawn.set_size_inches(7.0, 9.0)
+    return Figure(
+        "ladder",
+        drawn,
+        "Packets around the loss of segment 221 (the paper's figure 10, from our run): the loss, "
+        "duplicate ACKs, the fast retransmit a round trip later, and then three segments per "
+        "round trip.",
+        "Ladder diagram of segments and acknowledgments around one loss.",
+    )
+
+
+def _regrowth(measured: Measured) -> Figure:
+    """The window after one loss, by ACK and by growth formula."""
+    figure, axes = new_figure()
+    round_s = steady_round_s()
+    looks = {
+        "221": (style.BLUE, "o", "equation 17, ACK for every 2nd segment"),
+        "every_segment": (style.GREEN, "^", "equation 17, ACK for every segment"),
+        "bytes": (style.ORANGE, "s", "one MSS per window acknowledged"),
+    }
+    for case, (colour, mark, label) in looks.items():
+        grown = windows(measured.run("one_loss", case)).filter(pl.col("cwnd_bytes") <= 8 * 1460)
+        rounds = (grown["time_s"] - grown["time_s"][0]) / round_s
+        axes.step(rounds, grown["cwnd_bytes"] / 1460, where="post", color=colour, lw=1)
+        axes.plot(rounds, grown["cwnd_bytes"] / 1460, mark, ms=3, color=colour, label=label)
+    printed = measured.study.published.series["table_9"].values
+    axes.plot(
+        [float(step) for step in printed],
+        [value / 1460 for value in printed.values()],
+        "x",
+        color=style.RED,
+        label="table 9, one step per round trip",
+    )
+    axes.axhline(6, color=style.GREY, lw=0.8, ls="--")
+    axes.set_xlabel("rounds after the recovery")
+    axes.set_ylabel("congestion window (MSS)")
+    axes.set_xlim(-0.3, 15)
+    axes.legend()
+    return Figure(
+        "regrowth",
+        figure,
+        "The window after one loss, until it is no longer the limit (dashed: the receiver's 6 "
+        "MSS).",
+        "Windows growing from 3 to 6 segments in 3 to 9 rounds; table 9 takes 14.",
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from retx.study import Cell, Column, Measured, Table
 
 from . import front
-from .runs import BER, QUEUE, RATES, Runs, level, rate, ratio
+from .runs import RATES, Runs, level, rate, ratio
 
 NONE, NEAR, FAR = "0 ms", "20 ms", "90 ms"
 """Thresholds above the base RTT: no rule, and the paper's 53 and 60 ticks."""
@@ -23,7 +23,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield front.table(measured)
     yield _open(measured)
     yield _onset(measured)
-    yield _surface(measured)
 
 
 def _open(measured: Measured) -> Table:
@@ -103,29 +102,3 @@ def _highest(runs: Runs, case: str, load: int, queue: int) -> str:
             return "none" if best == 51 else str(best)
         best = ticks
     return f"≥ {best}"
-
-
-def _surface(measured: Measured) -> Table:
-    """Every point, for the CSV."""
-    runs = Runs(measured, "harm")
-    rows: list[dict[str, Cell]] = []
-    commands = []
-    points = measured.sweep("harm").grid.iter_rows(named=True)
-    for point in points:
-        case, at = point["case"], [point[key] for key in runs.keys]
-        none = runs.values(case, "throughput", *at[:-1], "510 ms")
-        rows.append(
-            {
-                "case": case,
-                "ber": point[BER],
-                "load": at[1],
-                "queue": point[QUEUE],
-                "threshold": at[-1],
-                "times": ratio(runs.values(case, "throughput", *at), none),
-                "taken": runs.estimate(case, "taken", *at),
-                "dropped": runs.estimate(case, "dropped", *at),
-            }
-        )
-        commands.append(runs.command(case, *at))
-    columns = [Column(name, name) for name in rows[0]]
-    return Table("surface", "Threshold, queue and load", columns, rows, commands=commands)

@@ -38,9 +38,13 @@ SHORT = [("duration", '"1 ms"'), ("warmup", '"0 s"')]
 class Rehearsed(Runs):
     """Runs without numbers, which have the quantities of short runs."""
 
-    def __init__(self, whole: Whole) -> None:
+    def __init__(self, whole: Whole, study: Study) -> None:
         super().__init__(whole, lambda name: None)
-        self._first = {key: plan.keys[0] for plan in whole.plans.values() for key in plan.keys}
+        scenarios = {name: it.scenario for name, it in study.experiments.items()}
+        firsts = {scenarios[name]: plan.keys[0] for name, plan in whole.plans.items()}
+        self._first = {
+            key: firsts[scenarios[name]] for name, plan in whole.plans.items() for key in plan.keys
+        }
         self._short = cache(self._short_runs)
         self._derives = any(it.derive for it in whole.prepared.recordings.values())
 
@@ -52,7 +56,7 @@ class Rehearsed(Runs):
         return [None] * count
 
     def _exists(self, key: str, quantity: str) -> bool:
-        """True if the quantity exists in the first point of the experiment, or in this one."""
+        """True if the quantity exists in another point of the same scenario, or in this one."""
         first = self._short(frozenset(self._first.values()))
         if first and first.values(self._first[key], 1, quantity) is not None:
             return True
@@ -101,7 +105,7 @@ def check_names(measured: Measured, module: ModuleType) -> None:
     """
     study = measured.study
     whole = measured.whole
-    rehearsed = measured.from_runs(Rehearsed(whole))
+    rehearsed = measured.from_runs(Rehearsed(whole, study))
     for name, experiment in study.experiments.items():
         with _said(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
             plan = whole.plans[name]
