@@ -27,11 +27,14 @@ PLACES = {
     "BOTH_X": '["surface/cubic @ p={x}, delay=50 ms", "surface/reno @ p={x}, delay=50 ms"]',
     "BOTH": '["surface/cubic @ p={p}, delay=50 ms", "surface/reno @ p={p}, delay=50 ms"]',
     "MUCH": '{ much = { short = "more" } }',
+    "IN_GRID": '{ d = "delays in surface/delay" }',
+    "OWN_AND_RENO": '["surface/{case} @ p=0.1, delay=50 ms", "surface/reno @ p=0.1, delay=50 ms"]',
     "TWICE": '["surface/reno @ p=0.1, delay=50 ms", "surface/reno @ p=0.1, delay=50 ms"]',
 }
 """Texts that the file below abbreviates."""
 VALUES = """
 [list]
+delays = ["5 ms", "50 ms", "500 ms"]
 losses = { low = "0.01", high = { is = "0.1", label = "a tenth" } }
 
 [[values]]
@@ -51,6 +54,9 @@ is.exactly = { mean = "surface/reno @ p=0.1, delay=50 ms", exact = true }
 is.curve = { curve = "surface/reno @ p={x}, delay=50 ms", x = "losses" }
 is.quotients = { curve = BOTH_X, x = "losses" }
 is.all = { means = BOTH, is = "sum(a) / sum(b)", over = { p = "losses" } }
+is.geometric = { ratio = BOTH, over = { p = "losses" } }
+is.each_all = { runs = BOTH, is = "mean(a) - sum(b)", over = { p = "losses" } }
+is.in_grid = { runs = "surface/reno @ p=0.1, delay={d}", is = "sum(a)", over = IN_GRID }
 is.least = { lowest = "rate_{p}", over = { p = "losses" } }
 is.most = { highest = "rate_{p}", over = { p = "losses" } }
 is.dropped = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "dropped", share = true }
@@ -103,6 +109,18 @@ columns = [
     { key = "runs", label = "", is = { mean = "PLACE", single = true } },
     { key = "at_{q}", label = "at {q}", over.q = "losses", asks = "1", is.value = "gain_{q}" },
     { key = "printed", label = "printed", is = { published = "printed/{case}" } },
+]
+
+[[table]]
+id      = "sorted"
+title   = "Sorted"
+rows    = { case = ["reno", "cubic"] }
+sort    = "rate"
+of      = "kbit"
+columns = [
+    { key = "case", label = "case", is = "{case}" },
+    { key = "rate", label = "rate", is = { mean = "surface/{case} @ p=0.1, delay=50 ms" } },
+    { key = "over", label = "over", is = { ratio = OWN_AND_RENO } },
 ]
 
 [[table]]
@@ -200,6 +218,12 @@ def test_results_change_and_combine(measured: Measured, values: dict[str, Found]
     assert mean_of(values["most"]) == max(fmean(low), fmean(high))
     cubic = sum(fmean(series(measured, "cubic", p)) for p in (0.01, 0.1))
     assert mean_of(values["all"]) == pytest.approx(cubic / (fmean(low) + fmean(high)))
+    pairs = [series(measured, case, p) for p in (0.01, 0.1) for case in ("cubic", "reno")]
+    logs = [log(a / b) + log(c / d) for a, b, c, d in zip(*pairs, strict=True)]
+    assert mean_of(values["geometric"]) == pytest.approx(exp(fmean(logs) / 2))
+    each = [(a + c) / 2 - (b + d) for a, b, c, d in zip(*pairs, strict=True)]
+    assert mean_of(values["each_all"]) == pytest.approx(fmean(each))
+    assert mean_of(values["in_grid"]) > mean_of(values["rate_high"])
     curve, quotients = values["curve"], values["quotients"]
     assert isinstance(curve, Points)
     assert isinstance(quotients, Points)
@@ -250,7 +274,7 @@ def test_tables_of_the_runs_are_prepared_once(measured: Measured) -> None:
 def test_tables_have_a_row_for_each_combination(
     measured: Measured, values: dict[str, Found]
 ) -> None:
-    rates, effects = filled_tables(measured, values)
+    rates, ordered, effects = filled_tables(measured, values)
     assert [column.label for column in rates.columns][4:6] == [
         "at 0.01",
         "at a tenth",
@@ -266,8 +290,12 @@ def test_tables_have_a_row_for_each_combination(
     assert first["at_high"] == values["gain_high"]
     assert (first["printed"], rates.rows[3]["printed"]) == (10.5, None)
     assert "channel.p=0.01" in rates.commands[1]
+    sizes = [mean_of(row["rate"]) for row in ordered.rows]  # type: ignore[arg-type]
+    assert sizes == sorted(sizes, reverse=True)
+    (reno,) = [row for row in ordered.rows if row["case"] == "reno"]
+    assert reno["over"] is None, "compared with itself"
     assert effects.id == "plain"
-    assert effects.rows
+    assert [row["difference"] is None for row in effects.rows] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -408,6 +436,7 @@ def test_wrong_quantities_are_refused_before_any_run(tmp_path: Path, text: str, 
         ('value = "curve"', "a cell is a number, not a curve"),
         ('published = "nothing/{p}"', "published.toml has no 'nothing/1'"),
         ('published = "printed"', "published.toml has no 'printed'"),
+        ('setting = "plain/cubic", key = "flow.download.tpc"', "did you mean 'flow.download.tcp'"),
         ('mean = "plain/nobody"', "no case 'nobody'"),
     ],
 )

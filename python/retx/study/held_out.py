@@ -122,12 +122,11 @@ def evaluate_held_out(
     """
     known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]
-    searched = calibrating(study) if hasattr(module, FUNCTION) else wanted
     for change, values in set_ups(openings, base):
         there = openings.applied(study, values)
 
         def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
-            computed = computed_values(module, of, CALIBRATION, needed(there, searched))
+            computed = computed_values(module, of, CALIBRATION, needed(there, calibrating(study)))
             computed |= computed_values(module, of, FUNCTION, needed(there, wanted))
             return verdicts(there, of, computed, wanted)
 

@@ -70,16 +70,6 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Computed:
-    """Values, tables and figures that functions of the study compute from the runs."""
-
-    values: dict[str, Found]
-    """None for a value that no run has."""
-    tables: dict[str, Table]
-    figures: dict[str, Figure]
-
-
-@dataclass(frozen=True)
 class Begun:
     """Reproduction of a study whose emulations have begun."""
 
@@ -137,14 +127,13 @@ def finish(begun: Begun) -> Report:
     study, plan = begun.study, measured.plan
     measured.run_all(folder / RUNS)
     with report_directory(folder) as directory:
-        computed = _compute(module, measured)
-        known = {name: it for name, it in computed.values.items() if it is not None}
+        values, tables, figures = _compute(module, measured)
+        known = {name: it for name, it in values.items() if it is not None}
         writer = Writer(measured, known)
-        rows, tables = _judge_rows(measured, writer)
-        tables |= computed.tables
-        claims = [_judge(claim, measured, computed.values, writer) for claim in study.claims]
-        report = Report(study, plan, folder, tables, rows, claims)
-        page = writer.page(report, drawn(computed.figures, plan.threads))
+        rows, of_rows = _judge_rows(measured, writer)
+        claims = [_judge(claim, measured, values, writer) for claim in study.claims]
+        report = Report(study, plan, folder, of_rows | tables, rows, claims)
+        page = writer.page(report, drawn(figures, plan.threads))
         _write(directory, report, page, measured)
     return report
 
@@ -189,11 +178,14 @@ def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str
     }
 
 
-def _compute(module: ModuleType, measured: Measured) -> Computed:
+def _compute(
+    module: ModuleType, measured: Measured
+) -> tuple[dict[str, Found], dict[str, Table], dict[str, Figure]]:
+    """Values (None for one that no run has), tables and figures."""
     values = computed_values(module, measured)
     tables = _all(measured, module, "tables", filled_tables(measured, values))
     figures = _all(measured, module, "figures", drawn_figures(measured, values))
-    return Computed(values, tables, figures)
+    return values, tables, figures
 
 
 def _all(
