@@ -156,3 +156,20 @@ def test_a_wrong_drawing_names_its_figure(
         list(check_figures(replace(measured, study=load(str(folder))), values))
     assert str(error.value).startswith(f"{folder}/figures.toml: f")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        ("y = { value = 'mbit' }, style = { colour = 'red' }", "AttributeError"),
+        ("run = 'plain/reno', x = 'time_s', y = 'cwnd'", "NotRecordedError|ColumnNotFound"),
+        ("x = ['a'], up = ['b'], cells = { value = 'mbit' }, style = { cmap = 'x' }", "ValueError"),
+    ],
+)
+def test_what_matplotlib_refuses_is_an_error_of_the_file(
+    measured: Measured, values: dict[str, Found], tmp_path: Path, draw: str, said: str
+) -> None:
+    text = f"[[figure]]\nid = 'f'\ncaption = ''\nalt = ''\n[[figure.panel]]\ndraw = [{{ {draw} }}]"
+    folder = write(tmp_path / "study", figures=text)
+    with pytest.raises(StudyError, match=f"figures.toml: f: ({said}): "):
+        list(drawn_figures(replace(measured, study=load(str(folder))), values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import numpy as np
 import polars as pl
 from matplotlib.colors import Normalize
 
+from retx._native import RunError
+from retx.errors import UsageError
 from retx.plots import style
 from retx.plots.report import Figure
 from retx.study.data import StudyError, unknown
@@ -44,13 +47,25 @@ def drawn_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[F
     study = measured.study
     with style.styled():
         for figure in study.figures.figure:
-            try:
+            with _said(f"{study.folder / FILE}: {figure.id}"):
                 for scope in study.declared.lists.scopes(figure.over):
                     measuring = Measuring.of(measured, values)
                     drawing = _Drawing(measuring, study.figures.look, figure.columns)
                     yield drawing.figure(figure, scope)
-            except StudyError as error:
-                raise StudyError(f"{study.folder / FILE}: {figure.id}: {error}") from None
+
+
+@contextmanager
+def _said(where: str) -> Iterator[None]:
+    """Names file and figure in an error, also in one of matplotlib about a look or an axis."""
+    try:
+        yield
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
+    except (UsageError, RunError, MemoryError):
+        raise
+    except Exception as error:
+        said = str(error).partition("\n")[0]
+        raise StudyError(f"{where}: {type(error).__name__}: {said}") from error
 
 
 def check_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[str]:
@@ -58,7 +73,7 @@ def check_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[s
     study = measured.study
     for figure in study.figures.figure:
         drawing = _Drawing(Measuring.of(measured, values), study.figures.look)
-        try:
+        with _said(f"{study.folder / FILE}: {figure.id}"):
             for scope in drawing.lists.scopes(figure.over):
                 yield in_name(figure.id, scope)
                 for panel, inner in figure.panels(drawing.lists, scope):
@@ -68,8 +83,6 @@ def check_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[s
                             point(measured, in_place(draw.run, own))
                         elif draw.kind != "path":
                             drawing.found(draw, own)
-        except StudyError as error:
-            raise StudyError(f"{study.folder / FILE}: {figure.id}: {error}") from None
 
 
 @dataclass

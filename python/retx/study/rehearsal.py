@@ -40,10 +40,10 @@ class Rehearsed(Runs):
 
     def __init__(self, whole: Whole, study: Study) -> None:
         super().__init__(whole, lambda name: None)
-        scenarios = {name: it.scenario for name, it in study.experiments.items()}
-        firsts = {scenarios[name]: plan.keys[0] for name, plan in whole.plans.items()}
+        alike = {name: (it.scenario, *it.tables) for name, it in study.experiments.items()}
+        firsts = {alike[name]: plan.keys[0] for name, plan in whole.plans.items()}
         self._first = {
-            key: firsts[scenarios[name]] for name, plan in whole.plans.items() for key in plan.keys
+            key: firsts[alike[name]] for name, plan in whole.plans.items() for key in plan.keys
         }
         self._short = cache(self._short_runs)
         self._derives = any(it.derive for it in whole.prepared.recordings.values())
@@ -56,7 +56,7 @@ class Rehearsed(Runs):
         return [None] * count
 
     def _exists(self, key: str, quantity: str) -> bool:
-        """True if the quantity exists in another point of the same scenario, or in this one."""
+        """True if the quantity exists in a point of the same scenario, or in this one."""
         first = self._short(frozenset(self._first.values()))
         if first and first.values(self._first[key], 1, quantity) is not None:
             return True
