@@ -46,6 +46,10 @@ class Draws:
     """Numbers of runs, by experiment and case."""
 
 
+Point = tuple[tuple[Any, ...], str, int]
+"""Values of the keys of a grid, key of the results, and number of runs."""
+
+
 @dataclass(frozen=True)
 class Whole:
     """Joint plan of all experiments, and the separate plan of each."""
@@ -54,10 +58,8 @@ class Whole:
     plans: dict[str, Plan]
     quantities: Mapping[str, Derived]
     """Numbers that are derived from tables of the runs, by name."""
-    _points: dict[str, dict[str, list[tuple[tuple[Any, ...], str, int]]]] = field(
-        default_factory=dict
-    )
-    """Points by experiment and case, so that one is found soon."""
+    _points: dict[str, dict[str, dict[str, Point]]] = field(default_factory=dict)
+    """Points by experiment, case and text of all values, so that one is found soon."""
 
     @classmethod
     def of(cls, study: Study, draws: Draws, function: Function | None) -> Whole:
@@ -111,10 +113,14 @@ class Whole:
         if unknown:
             varied = ", ".join(plan.grid.keys[1:]) or "nothing"
             raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
+        points = self._of_case(experiment, case)
+        exact = points.get(repr(tuple(wanted.get(key) for key in plan.grid.keys)))
+        if exact:
+            return exact[1:]
         places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
         found = {
             key: count
-            for point, key, count in self._of_case(experiment, case)
+            for point, key, count in points.values()
             if all(same(point[place], value) for place, value in places)
         }
         if len(found) != 1:
@@ -125,14 +131,14 @@ class Whole:
         ((key, count),) = found.items()
         return key, count
 
-    def _of_case(self, experiment: str, case: str) -> list[tuple[tuple[Any, ...], str, int]]:
-        """Points of a case, with their keys and numbers of runs."""
+    def _of_case(self, experiment: str, case: str) -> dict[str, Point]:
+        """Points of a case by the text of their values."""
         if experiment not in self._points:
             plan, cases = self.plans[experiment], self._points.setdefault(experiment, {})
             place = plan.grid.keys.index(CASE)
             for point, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
-                cases.setdefault(point[place], []).append((point, key, count or 1))
-        return self._points[experiment].get(case, [])
+                cases.setdefault(point[place], {})[repr(point)] = (point, key, count or 1)
+        return self._points[experiment].get(case, {})
 
 
 def _prepared(
