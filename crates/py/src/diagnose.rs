@@ -24,13 +24,7 @@ pub fn diagnose_pair(
     let both = [names[0].as_str(), names[1].as_str()];
     match py.detach(|| retx_diagnose::diagnose_pair(files, both, pictured)) {
         Ok(answer) => Ok(json(&answer)),
-        Err(error) => {
-            let text = format!("{} and {}: {error}", names[0], names[1]);
-            Err(match error {
-                ReadError::Io(_) => PyOSError::new_err(text),
-                _ => PyValueError::new_err(text),
-            })
-        }
+        Err(error) => Err(refusal(&names.join(" and "), &error)),
     }
 }
 
@@ -44,8 +38,7 @@ pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyRes
     let answer = py.detach(|| retx_diagnose::diagnose_with_diagram(file, &name, pictured));
     match answer {
         Ok(answer) => Ok(json(&answer)),
-        Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
-        Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
+        Err(error) => Err(refusal(&name, &error)),
     }
 }
 
@@ -56,8 +49,7 @@ pub fn flow_tables(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<Str
     let file = File::open(&path)?;
     match py.detach(|| retx_diagnose::tables::tables(file, &name, number)) {
         Ok(tables) => Ok(json(&tables)),
-        Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
-        Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
+        Err(error) => Err(refusal(&name, &error)),
     }
 }
 
@@ -94,7 +86,22 @@ pub fn measure_path(
             let flow = answer.flows.iter().find(|flow| flow.number == number);
             Ok(json(&Measured { capture: &answer.capture, flow, path: path.as_ref() }))
         }
-        Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
-        Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
+        Err(error) => Err(refusal(&name, &error)),
+    }
+}
+
+/// Error for a capture that cannot be read. With the error number and the path, Python chooses the
+/// right subclass of `OSError`.
+fn refusal(name: &str, error: &ReadError) -> PyErr {
+    match error {
+        ReadError::Io(failure) => match failure.raw_os_error() {
+            Some(number) => {
+                let text = failure.to_string();
+                let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+                PyOSError::new_err((number, text, name.to_owned()))
+            }
+            None => PyOSError::new_err(format!("{name}: {error}")),
+        },
+        _ => PyValueError::new_err(format!("{name}: {error}")),
     }
 }

@@ -38,13 +38,17 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
+    /// The beginning of the file cannot be decompressed.
+    #[error("its compressed data are damaged before the first packet: {0}")]
+    Compressed(String),
     /// The file is empty.
     #[error("the file is empty: a capture begins with the header of pcap or pcapng")]
     Empty,
     /// The file is not a capture.
     #[error(
-        "the file begins with {first:02x?}: no capture in the format pcap or pcapng, plain or \
-         compressed by gzip or Zstandard"
+        "the file begins with \"{}\": no capture in the format pcap or pcapng, plain or \
+         compressed by gzip or Zstandard",
+        first.escape_ascii()
     )]
     Format {
         /// First bytes of the file.
@@ -130,7 +134,11 @@ impl<R: Read> Reader<R> {
         let first = input.peek(4);
         let first = first[..first.len().min(4)].to_vec();
         if let Some(failure) = input.failure() {
-            return Err(ReadError::Io(io::Error::new(failure.kind(), failure.to_string())));
+            // Only errors of the operating system have a number.
+            return Err(match failure.raw_os_error() {
+                Some(number) => ReadError::Io(io::Error::from_raw_os_error(number)),
+                None => ReadError::Compressed(failure.to_string()),
+            });
         }
         if first.is_empty() {
             return Err(ReadError::Empty);
