@@ -42,6 +42,11 @@ impl Agenda {
         self.queue.take_first(stands_for)
     }
 
+    /// Next wake-up of `target`; [`Time::NEVER`] if there is none.
+    pub fn wake_time(&self, target: Target) -> Time {
+        self.queue.wake_time(target)
+    }
+
     /// Targets of the events that follow soon, in order; see [`EventQueue::upcoming`].
     #[inline(always)]
     pub fn upcoming(&self) -> impl Iterator<Item = Target> {

@@ -37,7 +37,7 @@ mod statistics;
 
 use external::ExternalTraffic;
 pub use external::{ExternalEvent, ExternalPacket};
-use fast_path::{Funnels, Lanes};
+use fast_path::{Epochs, Funnels, Lanes};
 use layout::{PlacedStage, RouteBuilder};
 use owners::{Owner, TargetRanges};
 pub use relay::LegChain;
@@ -64,6 +64,8 @@ pub struct Engine<'a> {
     /// it is false if the caches cannot hold the state of the pipes that have events.
     wakes_pipes_fast: bool,
     funnels: Funnels,
+    /// Calendar of arrivals, in networks that use epochs.
+    epochs: Option<Box<Epochs>>,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<PlacedStage>,
@@ -183,7 +185,9 @@ impl<'a> Engine<'a> {
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture must see each packet at each hop, at the time when it passes there.
         let uses_fast_paths = !options.is_reference_run && recorder.capture.is_none();
-        if uses_fast_paths {
+        let usable = uses_fast_paths && !flows.is_empty();
+        let epochs = usable.then(|| Epochs::new(plan, &routes, &pipes)).flatten();
+        if uses_fast_paths && epochs.is_none() {
             fast_path::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let mut places = routes::mark_private(&mut routes, &flows, &pipes);
@@ -209,6 +213,7 @@ impl<'a> Engine<'a> {
             routes,
             lanes,
             funnels,
+            epochs,
             ports,
             pipes,
             stages: layout::create_stages(plan, key, uses_fast_paths),
@@ -318,6 +323,7 @@ impl<'a> Engine<'a> {
             Owner::End => self.over = true,
             Owner::Warmup => self.start_statistics(),
             Owner::Sample => self.handle_sample_wakeup(),
+            Owner::Epoch => self.handle_epoch_wakeup(),
             Owner::Stage(index) => self.handle_stage_wakeup(index),
             Owner::Datagrams(index) => self.handle_datagrams_wakeup(index),
             Owner::Funnel(index) => self.handle_funnel_wakeup(index),

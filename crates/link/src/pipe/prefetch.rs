@@ -36,6 +36,12 @@ impl Pipe {
         self.delay_line.front()
     }
 
+    /// Prefetches the slot in which the next packet will wait.
+    #[inline]
+    pub fn prefetch_slot(&self) {
+        self.transmitter.prefetch_back();
+    }
+
     /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe passes
     /// its packets to a merge queue of the engine, otherwise in the delay line.
     #[inline]

@@ -89,6 +89,9 @@ impl Engine<'_> {
     /// Enters a packet sent by a host into the first hop of its route.
     #[inline(never)]
     pub(super) fn enter_first_hop(&mut self, entering: EnteringPacket) {
+        if self.epochs.is_some() {
+            return self.enter_by_epochs(entering);
+        }
         let entry = self.routes[entering.hop as usize];
         let pipe = entry.find_pipe(&self.pipes);
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted

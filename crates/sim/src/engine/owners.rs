@@ -23,6 +23,8 @@ pub(super) enum Owner {
     Warmup,
     /// Sample of all senders and queues.
     Sample,
+    /// Next event of the calendar of epochs ([`super::fast_path`]).
+    Epoch,
     /// Lane with this index ([`super::fast_path`]).
     Lane(u32),
 }
@@ -45,8 +47,8 @@ pub(super) struct TargetRanges {
     first_lane: Target,
 }
 
-/// Number of targets for the end of the run, the end of the warm-up, and samples.
-const SPECIAL: u32 = 3;
+/// Number of targets for the end of the run, the end of the warm-up, samples, and epochs.
+const SPECIAL: u32 = 4;
 
 impl TargetRanges {
     /// Creates the numbers of all targets except funnels and lanes, which are added later.
@@ -100,7 +102,8 @@ impl TargetRanges {
             match special {
                 0 => Owner::End,
                 1 => Owner::Warmup,
-                _ => Owner::Sample,
+                2 => Owner::Sample,
+                _ => Owner::Epoch,
             }
         } else if target >= self.first_funnel {
             Owner::Funnel(target - self.first_funnel)
@@ -120,6 +123,7 @@ impl TargetRanges {
             Owner::End => self.first_special,
             Owner::Warmup => self.first_special + 1,
             Owner::Sample => self.first_special + 2,
+            Owner::Epoch => self.first_special + 3,
             Owner::Stage(index) => self.first_stage + index,
             Owner::Datagrams(index) => self.first_datagrams + index,
             Owner::Funnel(index) => self.first_funnel + index,
@@ -143,6 +147,6 @@ mod tests {
         assert_eq!(owners.owner(lanes - SPECIAL - 1), Owner::Funnel(1));
         assert_eq!(owners.lane(lanes - 1), None);
         assert_eq!(owners.lane(lanes + 1), Some(1));
-        assert_eq!(lanes, 3 + 4 + 3 + 2 + 1 + 2);
+        assert_eq!(lanes, 3 + 4 + SPECIAL + 2 + 1 + 2);
     }
 }

@@ -74,6 +74,17 @@ impl Flow {
         self.end_connection(now, recorder);
     }
 
+    /// True if the flow cannot end within the shortest propagation delay unless a timer expires:
+    /// its data are not complete, and its endpoints can close only after a round trip from then.
+    pub fn has_much_to_do(&self) -> bool {
+        self.phase != Phase::Done && self.closed == 0 && self.is_finite() && !self.is_complete()
+    }
+
+    /// True if no timer of the flow expires before `end`.
+    pub fn is_asleep_until(&self, end: Time) -> bool {
+        [Side::Sender, Side::Receiver].into_iter().all(|side| self.poll_timeout(side) >= end)
+    }
+
     fn end_connection(&mut self, now: Time, recorder: &mut Recorder) {
         if self.phase != Phase::Open {
             return;

@@ -140,12 +140,15 @@ impl Engine<'_> {
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
         // A pipe counts a packet in a lane or funnel before the packet gets there.
         // `ahead::statistics` corrects the counters by the arrival time of each such packet.
-        if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
+        let by_epochs = self.epochs.is_some();
+        if by_epochs || self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes();
             Box::new(ahead::statistics(
                 &self.pipes,
                 self.now,
-                self.packets_in_lanes().chain(self.packets_in_funnels()),
+                self.packets_in_lanes()
+                    .chain(self.packets_in_funnels())
+                    .chain(self.packets_in_epochs()),
                 bytes,
             ))
         } else {

@@ -67,6 +67,7 @@
 
 mod ahead;
 mod calendar;
+mod epochs;
 mod fetching;
 mod funnel;
 mod funnels;
@@ -74,6 +75,7 @@ mod hops;
 mod lanes;
 
 pub(super) use ahead::find_followers;
+pub(super) use epochs::Epochs;
 pub(super) use fetching::exceed_caches;
 pub(super) use funnels::Funnels;
 pub(super) use lanes::Lanes;
