@@ -15,6 +15,7 @@
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use ack_waits::AckWaits;
+use prefetch_index::prefetch_index;
 use retx_link::channel::Model;
 use retx_units::{Duration, Rate, Time};
 
@@ -40,7 +41,7 @@ pub struct BandwidthDelayProduct {
     /// Bandwidth-delay product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
     /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
-    acks: Option<Box<AckWaits>>,
+    acks: Option<AckWaits>,
 }
 
 /// Contribution of a flow to the bytes in flight over its bottleneck, if other flows use it, too.
@@ -109,20 +110,31 @@ impl BandwidthDelayProduct {
             busy_bytes: 0,
             until: Time::ZERO,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
-            acks: waits.then(Box::default),
+            acks: waits.then(AckWaits::default),
         }))
     }
 
     /// Begins a connection; positions start at 0 again.
     pub fn begin_connection(&mut self) {
         if let Some(acks) = &mut self.acks {
-            **acks = AckWaits::default();
+            *acks = AckWaits::default();
         }
     }
 
     /// Ends a connection.
     pub fn end_connection(&mut self) {
         self.until = Time::ZERO;
+    }
+
+    /// Prefetches what an acknowledgment needs.
+    pub fn prefetch(&self) {
+        prefetch_index(std::slice::from_ref(&self.acks), 0);
+        prefetch_index(std::slice::from_ref(&self.busy_bytes), 0);
+    }
+
+    /// Prefetches the place of the next acknowledgment (`sends`), or of the first.
+    pub fn prefetch_acks(&self, sends: bool) {
+        self.acks.iter().for_each(|acks| acks.prefetch(sends));
     }
 
     /// Records that the receiver sends an acknowledgment of everything before `acked`.

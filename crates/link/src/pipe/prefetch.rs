@@ -36,10 +36,10 @@ impl Pipe {
         self.delay_line.front()
     }
 
-    /// Prefetches the slot in which the next packet will wait.
+    /// Prefetches the slots of the first waiting packet, and of the next one to wait.
     #[inline]
-    pub fn prefetch_slot(&self) {
-        self.transmitter.prefetch_back();
+    pub fn prefetch_waiting_slots(&self) {
+        self.transmitter.prefetch_ends();
     }
 
     /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe passes

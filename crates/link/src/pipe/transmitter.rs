@@ -118,6 +118,13 @@ impl Transmitter {
         self.waiting.prefetch(self.waiting.len() as u32);
     }
 
+    /// Prefetches the slots of the first waiting packet, and of the next one to wait.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        self.waiting.prefetch(0);
+        self.prefetch_back();
+    }
+
     #[inline(always)]
     const fn rate(&self) -> Option<Rate> {
         if self.bit_s == 0 { None } else { Some(Rate::from_bit_s(self.bit_s)) }

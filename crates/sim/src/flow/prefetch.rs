@@ -24,6 +24,7 @@ impl Flow {
         if side == Side::Sender {
             self.ends[SENDER].prefetch_board();
         }
+        self.path.iter().for_each(|path| path.prefetch());
     }
 
     /// Prefetches the first and the last entry of the sender's scoreboard.
@@ -32,5 +33,6 @@ impl Flow {
         if side == Side::Sender {
             self.ends[SENDER].prefetch_records();
         }
+        self.path.iter().for_each(|path| path.prefetch_acks(side == Side::Receiver));
     }
 }

@@ -45,6 +45,9 @@ const SMALLEST_BYTES: u32 = 40;
 const PIPE: usize = 12;
 const SLOT: usize = 6;
 
+/// Maximum number of local events that one event of the engine handles.
+const TOGETHER: u32 = 32;
+
 /// End of a list of arrivals.
 const NONE: u32 = u32::MAX;
 /// Mark of an arrival at a full queue.
@@ -93,7 +96,10 @@ pub(in crate::engine) struct Epochs {
     heads: Vec<u32>,
     /// Pipes that packets reach in this epoch.
     reached: Vec<u32>,
-    several: Vec<Arrival>,
+    /// Order and index of each arrival at one pipe.
+    several: Vec<((Time, u32), u32)>,
+    /// True while an event of the calendar is being handled, which schedules the next one.
+    is_open: bool,
     /// Local events of this epoch, the latest first.
     local: Vec<Arrival>,
     /// Flow that shows that the run does not end yet.
@@ -134,6 +140,7 @@ impl Epochs {
             heads: vec![NONE; pipes.len()],
             reached: Vec::new(),
             several: Vec::new(),
+            is_open: false,
             local: Vec::new(),
             lasting: 0,
         }))
@@ -218,24 +225,35 @@ impl Epochs {
         arrivals: &[Arrival],
         routes: &[RouteEntry],
     ) {
-        let mut next = std::mem::replace(&mut self.heads[index as usize], NONE);
+        let head = std::mem::replace(&mut self.heads[index as usize], NONE);
+        let first = &arrivals[head as usize];
+        if first.next == NONE {
+            return self.enter_or_drop((pipe, index), first, routes);
+        }
         let mut several = std::mem::take(&mut self.several);
         several.clear();
-        while next != NONE {
-            let arrival = arrivals[next as usize];
-            several.push(arrival);
+        let mut next = head;
+        while let Some(arrival) = arrivals.get(next as usize) {
+            several.push((arrival.order(), next));
             next = arrival.next;
         }
-        if several.len() > 1 {
-            several.sort_unstable_by_key(Arrival::order);
-        }
-        for arrival in &several {
-            let entering = (arrival.time, arrival.entering());
-            if self.enter((pipe, index), entering, routes).is_none() {
-                self.local.push(Arrival { next: DROPPED, ..*arrival });
-            }
+        several.sort_unstable();
+        for (_, place) in &several {
+            self.enter_or_drop((&mut *pipe, index), &arrivals[*place as usize], routes);
         }
         self.several = several;
+    }
+
+    #[inline(always)]
+    fn enter_or_drop(
+        &mut self,
+        place: (&mut Pipe, u32),
+        arrival: &Arrival,
+        routes: &[RouteEntry],
+    ) {
+        if self.enter(place, (arrival.time, arrival.entering()), routes).is_none() {
+            self.local.push(Arrival { next: DROPPED, ..*arrival });
+        }
     }
 
     /// Packets between two hops, or before their hosts.
@@ -263,19 +281,42 @@ impl Engine<'_> {
             return self.drop_at_full_queue(index, entering.packet.id);
         };
         let time = epochs.start(epoch);
-        self.agenda.wake(self.owners.target(Owner::Epoch), time);
-    }
-
-    /// Handles the next local event, or begins an epoch.
-    pub(in crate::engine) fn handle_epoch_wakeup(&mut self) {
-        let Some(epochs) = &mut self.epochs else { return };
-        match epochs.local.pop() {
-            Some(arrival) => self.handle_local_event(&arrival),
-            None => self.begin_epoch(),
-        }
-        if let Some(time) = self.epochs.as_ref().and_then(|epochs| epochs.next_time()) {
+        if !epochs.is_open {
             self.agenda.wake(self.owners.target(Owner::Epoch), time);
         }
+    }
+
+    /// Handles local events, or begins an epoch. Several follow one another as long as no other
+    /// event precedes them.
+    pub(in crate::engine) fn handle_epoch_wakeup(&mut self) {
+        let mut inserted = u64::MAX;
+        let mut other = Time::ZERO;
+        for _ in 0..TOGETHER {
+            match self.open_calendar(true).and_then(|epochs| epochs.local.pop()) {
+                Some(arrival) => self.handle_local_event(&arrival),
+                None => self.begin_epoch(),
+            }
+            let Some(time) = self.open_calendar(false).and_then(|it| it.next_time()) else { return };
+            if self.agenda.events_inserted() != inserted {
+                inserted = self.agenda.events_inserted();
+                other = self.agenda.next_time();
+            }
+            if time >= other || self.over {
+                break;
+            }
+            self.now = time;
+        }
+        if let Some(time) = self.open_calendar(false).and_then(|epochs| epochs.next_time()) {
+            self.agenda.wake(self.owners.target(Owner::Epoch), time);
+        }
+    }
+
+    /// Calendar; `is_open` while its event is being handled, which schedules the next one.
+    #[inline(always)]
+    fn open_calendar(&mut self, is_open: bool) -> Option<&mut Epochs> {
+        let epochs = self.epochs.as_deref_mut()?;
+        epochs.is_open = is_open;
+        Some(epochs)
     }
 
     fn handle_local_event(&mut self, arrival: &Arrival) {
@@ -325,10 +366,10 @@ impl Engine<'_> {
         let reached = std::mem::take(&mut epochs.reached);
         for (place, &index) in reached.iter().enumerate() {
             if let Some(later) = reached.get(place + PIPE) {
-                pipes[*later as usize].prefetch_for_several();
+                pipes[*later as usize].prefetch_whole();
             }
             if let Some(later) = reached.get(place + SLOT) {
-                pipes[*later as usize].prefetch_slot();
+                pipes[*later as usize].prefetch_waiting_slots();
             }
             epochs.enter_all((&mut pipes[index as usize], index), &arrivals, routes);
         }
