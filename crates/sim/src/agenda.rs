@@ -59,6 +59,11 @@ impl Agenda {
         self.queue.prefetch(target);
     }
 
+    /// Time before which no target is woken; see [`EventQueue::earliest`].
+    pub fn earliest(&self) -> Time {
+        self.queue.earliest()
+    }
+
     /// Time of the next wake-up, as returned by `take_first`.
     pub fn next_time(&mut self) -> Time {
         while let Some((time, target)) = self.queue.first() {

@@ -225,6 +225,11 @@ impl EventQueue {
         self.wheel.first()
     }
 
+    /// Time before which there is no event; see [`Wheel::earliest`].
+    pub fn earliest(&self) -> Time {
+        self.wheel.earliest()
+    }
+
     /// Targets of the events that follow soon, in order; see [`Wheel::upcoming`].
     #[inline(always)]
     pub fn upcoming(&self) -> impl Iterator<Item = Target> {

@@ -29,11 +29,11 @@ pub(super) struct Transmitter {
     /// Maximum number of packets that waited at once; the queue has space for at least this number.
     /// 0 if [`Kept`] holds the maximum.
     queue_max: u32,
+    /// Transmission time of the packet size before the most recent one.
+    known_before: Known,
     overhead: u32,
     /// Rate in bit/s; 0 if it is not constant (see `service`) or transmissions take no time.
     bit_s: u64,
-    /// Transmission time of the packet size before the most recent one.
-    known_before: Known,
     /// Transmission times at a changing rate; `None` for a constant rate.
     service: Option<Box<Service>>,
     /// State for limits in bytes and for recording the queue length.
@@ -141,7 +141,9 @@ impl Transmitter {
             // The transmitter is idle, so the transmissions of all packets in `waiting` are over.
             if *has_waited {
                 self.waiting.clear();
-                self.kept.iter_mut().for_each(|kept| kept.waiting_bytes = 0);
+                if let Some(kept) = self.kept_mut() {
+                    kept.waiting_bytes = 0;
+                }
                 *has_waited = false;
             }
             return Some(self.transmit(now, duration));
@@ -181,21 +183,33 @@ impl Transmitter {
     /// idle.
     #[inline(always)]
     fn keep(&mut self, at: Time, bytes: u32) {
-        if let Some(kept) = &mut self.kept {
+        let busy_until = self.busy_until;
+        if let Some(kept) = self.kept_mut() {
             kept.waiting_bytes += u64::from(bytes);
-            kept.history.iter_mut().for_each(|history| history.add_packet(at, self.busy_until));
+            kept.history.iter_mut().for_each(|history| history.add_packet(at, busy_until));
         }
     }
 
     /// Bytes of the packets in the queue; 0 if they are not counted, because the queue has no limit
     /// in bytes.
     fn waiting_bytes(&self) -> u64 {
-        self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
+        let kept = if self.queue_max > 0 { None } else { self.kept.as_ref() };
+        kept.map_or(0, |kept| kept.waiting_bytes)
+    }
+
+    /// [`Kept`], if it is present. Usually `queue_max` shows that it is not, without a read of
+    /// further memory.
+    #[inline(always)]
+    fn kept_mut(&mut self) -> Option<&mut Kept> {
+        if self.queue_max > 0 { None } else { self.kept.as_deref_mut() }
     }
 
     /// Maximum number of packets that waited at once; stored in `kept` if that is present,
     /// otherwise in this struct.
     fn most(&mut self) -> &mut u32 {
+        if self.queue_max > 0 {
+            return &mut self.queue_max;
+        }
         self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }
 
@@ -230,7 +244,7 @@ impl Transmitter {
                 break;
             }
             self.waiting.pop_front();
-            if let Some(kept) = &mut self.kept {
+            if let Some(kept) = self.kept_mut() {
                 kept.waiting_bytes -= u64::from(bytes);
             }
         }

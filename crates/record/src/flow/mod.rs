@@ -265,6 +265,11 @@ impl FlowRecord {
     }
 
     /// Losses and retransmissions, allocated on first use.
+    /// Losses and retransmissions of the flow, if there have been any.
+    pub fn truth(&self) -> Option<&Truth> {
+        self.truth.as_deref()
+    }
+
     fn truth_mut(&mut self) -> &mut Truth {
         self.has_unresolved_losses = true;
         self.truth.get_or_insert_default()

@@ -214,6 +214,18 @@ impl Wheel {
         }
     }
 
+    /// Time before which there is no event, at most that of the first event. In contrast to
+    /// [`Self::first`], no list of a turn is searched.
+    pub fn earliest(&self) -> Time {
+        if let Some(slot) = self.slots.next_occupied(self.word * 64) {
+            return self.nodes.time(self.slots.existing(slot));
+        }
+        match self.turns.next_occupied(self.turn) {
+            Some(turn) => Time::from_nanos(turn.saturating_mul(TURN) << self.width_log2),
+            None => self.far.first().map_or(Time::NEVER, |(time, _)| time),
+        }
+    }
+
     /// Targets of the next events in the current word and the one after it, in order. For the few
     /// events in additional nodes, the target is [`Target::MAX`].
     #[inline(always)]

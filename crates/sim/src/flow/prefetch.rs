@@ -1,6 +1,6 @@
 //! Prefetching of the state of a flow that the handling of a packet will need.
 
-use super::{Flow, SENDER};
+use super::{Flow, RECEIVER, SENDER};
 use crate::plan::Side;
 use prefetch_index::prefetch_index;
 
@@ -10,19 +10,22 @@ impl Flow {
     pub fn prefetch(&self, side: Side) {
         self.ends[side as usize].prefetch(side == Side::Sender);
         let behind = std::slice::from_ref(&self.first_hops);
-        for line in 0..2 {
+        for line in 0..4 {
             prefetch_index(behind, line * 64 / size_of_val(behind));
-        }
-        if side == Side::Sender {
-            prefetch_index(behind, 2 * 64 / size_of_val(behind));
         }
     }
 
-    /// Prefetches the sender's scoreboard. A data receiver's is nearly always empty.
+    /// Prefetches the sender's scoreboard or the receiver's data beyond a gap, and what is known
+    /// about losses and waits.
     #[inline]
     pub fn prefetch_board(&self, side: Side) {
         if side == Side::Sender {
             self.ends[SENDER].prefetch_board();
+        } else {
+            self.ends[RECEIVER].prefetch_beyond_gap();
+        }
+        if let Some(truth) = self.record.truth() {
+            prefetch_index(std::slice::from_ref(truth), 0);
         }
         self.path.iter().for_each(|path| path.prefetch());
     }

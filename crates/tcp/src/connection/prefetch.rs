@@ -43,6 +43,14 @@ impl Connection {
         }
     }
 
+    /// Prefetches the list of data beyond a gap.
+    #[inline]
+    pub fn prefetch_beyond_gap(&self) {
+        if let Some(reassembly) = self.receiver.out_of_order.get() {
+            prefetch_index(std::slice::from_ref(reassembly), 0);
+        }
+    }
+
     /// Prefetches the first and the last records of the scoreboard.
     #[inline]
     pub fn prefetch_records(&self) {

@@ -22,6 +22,7 @@
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
 use crate::engine::routes::EnteringPacket;
+use crate::event_queue::MAX_TARGETS;
 use crate::flow::Flow;
 use crate::plan::Plan;
 use crate::route_entry::RouteEntry;
@@ -41,9 +42,12 @@ const EPOCHS: u64 = 256;
 const SHORTEST: Duration = Duration::from_nanos(64);
 const SMALLEST_BYTES: u32 = 40;
 
+/// Binary logarithm of the longest epoch, which fits into the order of arrivals.
+const LONGEST_LOG2: u32 = 32;
+
 /// Distances, in pipes, at which the state of a pipe and its next slot are prefetched.
-const PIPE: usize = 12;
-const SLOT: usize = 6;
+const PIPE: usize = 16;
+const SLOT: usize = 8;
 
 /// Maximum number of local events that one event of the engine handles.
 const TOGETHER: u32 = 32;
@@ -68,9 +72,9 @@ struct Arrival {
 }
 
 impl Arrival {
-    /// Order of events: by time, ties by the pipes that packets leave.
-    const fn order(&self) -> (Time, u32) {
-        (self.time, self.from)
+    /// Order of events of an epoch: by time since `start`, ties by the pipes that packets leave.
+    const fn order(&self, start: Time) -> u64 {
+        self.time.since(start).as_nanos() << MAX_TARGETS.ilog2() | self.from as u64
     }
 
     const fn entering(&self) -> EnteringPacket {
@@ -97,7 +101,7 @@ pub(in crate::engine) struct Epochs {
     /// Pipes that packets reach in this epoch.
     reached: Vec<u32>,
     /// Order and index of each arrival at one pipe.
-    several: Vec<((Time, u32), u32)>,
+    several: Vec<(u64, u32)>,
     /// True while an event of the calendar is being handled, which schedules the next one.
     is_open: bool,
     /// Local events of this epoch, the latest first.
@@ -113,10 +117,10 @@ impl Epochs {
         if pipes.len() <= MANY || !only_tcp || !plan.proxies.is_empty() || plan.flows.is_empty() {
             return None;
         }
-        let shortest = pipes.iter().map(Pipe::delay).min()?;
-        let suits = |pipe: &Pipe| {
-            pipe.is_plain() && pipe.transmission_time(SMALLEST_BYTES) > Duration::ZERO
-        };
+        let least = |pipe: &Pipe| pipe.delay() + pipe.transmission_time(SMALLEST_BYTES);
+        let shortest = pipes.iter().map(least).min()?;
+        // Without transmission times, a pipe might deliver several packets in one nanosecond.
+        let suits = |pipe: &Pipe| pipe.is_plain() && least(pipe) > pipe.delay();
         if shortest < SHORTEST || !pipes.iter().all(suits) {
             return None;
         }
@@ -132,7 +136,7 @@ impl Epochs {
             return None;
         }
         Some(Box::new(Self {
-            length_log2: shortest.as_nanos().ilog2(),
+            length_log2: shortest.as_nanos().ilog2().min(LONGEST_LOG2),
             present: 0,
             until: Time::ZERO,
             calendar: vec![Vec::new(); EPOCHS as usize],
@@ -230,14 +234,15 @@ impl Epochs {
         if first.next == NONE {
             return self.enter_or_drop((pipe, index), first, routes);
         }
+        let start = self.start(self.present);
         let mut several = std::mem::take(&mut self.several);
         several.clear();
         let mut next = head;
         while let Some(arrival) = arrivals.get(next as usize) {
-            several.push((arrival.order(), next));
+            several.push((arrival.order(start), next));
             next = arrival.next;
         }
-        several.sort_unstable();
+        several.sort_unstable_by_key(|(order, _)| *order);
         for (_, place) in &several {
             self.enter_or_drop((&mut *pipe, index), &arrivals[*place as usize], routes);
         }
@@ -299,7 +304,7 @@ impl Engine<'_> {
             let Some(time) = self.open_calendar(false).and_then(|it| it.next_time()) else { return };
             if self.agenda.events_inserted() != inserted {
                 inserted = self.agenda.events_inserted();
-                other = self.agenda.next_time();
+                other = self.agenda.earliest();
             }
             if time >= other || self.over {
                 break;
@@ -366,7 +371,7 @@ impl Engine<'_> {
         let reached = std::mem::take(&mut epochs.reached);
         for (place, &index) in reached.iter().enumerate() {
             if let Some(later) = reached.get(place + PIPE) {
-                pipes[*later as usize].prefetch_whole();
+                pipes[*later as usize].prefetch_for_several();
             }
             if let Some(later) = reached.get(place + SLOT) {
                 pipes[*later as usize].prefetch_waiting_slots();
@@ -375,7 +380,8 @@ impl Engine<'_> {
         }
         epochs.reached = reached;
         epochs.reached.clear();
-        epochs.local.sort_unstable_by_key(|arrival| std::cmp::Reverse(arrival.order()));
+        let start = epochs.start(epochs.present);
+        epochs.local.sort_unstable_by_key(|arrival| std::cmp::Reverse(arrival.order(start)));
         arrivals.clear();
         epochs.spare.push(arrivals);
     }

@@ -24,6 +24,7 @@ use crate::flow::Flow;
 use crate::packet::Packets;
 use crate::plan::Side;
 use crate::route_entry::RouteEntry;
+use prefetch_index::prefetch_index;
 use retx_link::Pipe;
 use retx_link::pipe::ahead::HeldPacket;
 use retx_link::ring::Ring;
@@ -271,7 +272,12 @@ impl Engine<'_> {
         if let Some((_, flow, side)) = self.end_of(at(2)) {
             flow.prefetch_records(side);
             if let Some(pipe) = flow.first_route_entry(side).find_pipe(&self.pipes) {
-                pipe.prefetch_back();
+                if self.epochs.is_some() {
+                    pipe.prefetch_waiting_slots();
+                    prefetch_index(&self.routes, flow.first_hops()[side as usize] as usize);
+                } else {
+                    pipe.prefetch_back();
+                }
             }
         }
     }
