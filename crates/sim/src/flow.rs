@@ -8,6 +8,7 @@ use crate::plan::{AppPlan, FlowPlan, Side};
 use crate::recorder::Recorder;
 use crate::route_entry::RouteEntry;
 use cached_limit::CachedLimit;
+pub use ending::one_lasts;
 use leg::Leg;
 use reading::Reader;
 use retx_record::flow::FlowRecord;

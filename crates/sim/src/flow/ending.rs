@@ -76,12 +76,12 @@ impl Flow {
 
     /// True if the flow cannot end within the shortest propagation delay unless a timer expires:
     /// its data are not complete, and its endpoints can close only after a round trip from then.
-    pub fn has_much_to_do(&self) -> bool {
+    fn has_much_to_do(&self) -> bool {
         self.phase != Phase::Done && self.closed == 0 && self.is_finite() && !self.is_complete()
     }
 
     /// True if no timer of the flow expires before `end`.
-    pub fn is_asleep_until(&self, end: Time) -> bool {
+    fn is_asleep_until(&self, end: Time) -> bool {
         [Side::Sender, Side::Receiver].into_iter().all(|side| self.poll_timeout(side) >= end)
     }
 
@@ -119,4 +119,20 @@ impl Flow {
         self.phase = if opens.is_some() { Phase::Waiting } else { Phase::Done };
         self.opens = opens.unwrap_or(Time::NEVER);
     }
+}
+
+/// True if a flow is known not to end before `end`. Its number is kept in `lasting`.
+pub fn one_lasts(flows: &[Flow], lasting: &mut usize, end: Time) -> bool {
+    if *lasting >= flows.len() {
+        return false;
+    }
+    if !flows[*lasting].has_much_to_do() {
+        let (before, after) = flows.split_at(*lasting);
+        let mut others = after.iter().chain(before);
+        match others.position(Flow::has_much_to_do) {
+            Some(place) => *lasting = (*lasting + place) % flows.len(),
+            None => *lasting = flows.len(),
+        }
+    }
+    flows.get(*lasting).is_some_and(|flow| flow.is_asleep_until(end))
 }

@@ -1,15 +1,17 @@
 //! Epochs: in networks of many shared pipes, such as a fat tree, the arrivals of a short period are
 //! handled pipe by pipe.
 //!
-//! *Method.* Time is divided into epochs that are no longer than the shortest propagation delay
-//! (the lookahead of a conservative parallel simulation). A packet that reaches a pipe within an
-//! epoch has no effect elsewhere within that epoch. All packets that reach a pipe within an epoch
-//! are therefore known when the epoch begins, and can be handled before those of the next pipe. The
-//! arrival at the far end follows at once ([`Pipe::enter_plain`]), and waits in the calendar, which
-//! has a list of arrivals for each epoch.
+//! *Method.* Time is divided into epochs that are no longer than the shortest time in which a pipe
+//! transmits and delays a packet (the lookahead of a conservative parallel simulation). A packet
+//! that reaches a pipe within an epoch has no effect elsewhere within that epoch. All packets that
+//! reach a pipe within an epoch are therefore known when the epoch begins, and can be handled before
+//! those of the next pipe. The arrival at the far end follows at once ([`Pipe::enter_plain`]), and
+//! waits in the calendar, which has a list of arrivals for each epoch.
 //!
-//! *Gain.* A hop needs no event. Each pipe is accessed once per epoch, so its state is prefetched.
-//! Arrivals are written and read one after another, packets are not accessed between their hosts.
+//! *Gain.* A hop needs no event. The pipes that packets reach are known, so their state is
+//! prefetched. Arrivals are written and read one after another, and packets are not accessed
+//! between their hosts. The first 20 ms of 8,192 flows in a fat tree took 2.9 µs a segment instead
+//! of 7.7 (on a busy machine).
 //!
 //! *Hosts* follow the pipes in each epoch. Arrivals at hosts, and drops, are *local* events: they
 //! are handled in order of time, among the timers of hosts. A packet that a host sends enters its
@@ -23,7 +25,7 @@ use crate::engine::Engine;
 use crate::engine::owners::Owner;
 use crate::engine::routes::EnteringPacket;
 use crate::event_queue::MAX_TARGETS;
-use crate::flow::Flow;
+use crate::flow;
 use crate::plan::Plan;
 use crate::route_entry::RouteEntry;
 use prefetch_index::prefetch_index;
@@ -38,8 +40,10 @@ const MANY: usize = 1000;
 /// Number of epochs in the calendar.
 const EPOCHS: u64 = 256;
 
-/// Shortest useful epoch, and length of a packet, for which a pipe must take time.
+/// Shortest useful epoch.
 const SHORTEST: Duration = Duration::from_nanos(64);
+
+/// Length of the shortest packet of TCP, bytes.
 const SMALLEST_BYTES: u32 = 40;
 
 /// Binary logarithm of the longest epoch, which fits into the order of arrivals.
@@ -250,12 +254,7 @@ impl Epochs {
     }
 
     #[inline(always)]
-    fn enter_or_drop(
-        &mut self,
-        place: (&mut Pipe, u32),
-        arrival: &Arrival,
-        routes: &[RouteEntry],
-    ) {
+    fn enter_or_drop(&mut self, place: (&mut Pipe, u32), arrival: &Arrival, routes: &[RouteEntry]) {
         if self.enter(place, (arrival.time, arrival.entering()), routes).is_none() {
             self.local.push(Arrival { next: DROPPED, ..*arrival });
         }
@@ -301,7 +300,9 @@ impl Engine<'_> {
                 Some(arrival) => self.handle_local_event(&arrival),
                 None => self.begin_epoch(),
             }
-            let Some(time) = self.open_calendar(false).and_then(|it| it.next_time()) else { return };
+            let Some(time) = self.open_calendar(false).and_then(|it| it.next_time()) else {
+                return;
+            };
             if self.agenda.events_inserted() != inserted {
                 inserted = self.agenda.events_inserted();
                 other = self.agenda.earliest();
@@ -364,7 +365,7 @@ impl Engine<'_> {
         let mut lasting = epochs.lasting;
         let in_order = self.unfinished > 0
             && !self.plan.runs_to_end
-            && !one_lasts(&self.flows, &mut lasting, end);
+            && !flow::one_lasts(&self.flows, &mut lasting, end);
         epochs.lasting = lasting;
         let (routes, pipes) = (&self.routes, &mut self.pipes);
         let mut arrivals = epochs.sort_out(end, in_order, routes);
@@ -390,20 +391,4 @@ impl Engine<'_> {
     pub(in crate::engine) fn packets_in_epochs(&self) -> impl Iterator<Item = HeldPacket> {
         self.epochs.iter().flat_map(|epochs| epochs.held())
     }
-}
-
-/// True if a flow is known not to end before `end`. Its number is kept in `lasting`.
-fn one_lasts(flows: &[Flow], lasting: &mut usize, end: Time) -> bool {
-    if *lasting >= flows.len() {
-        return false;
-    }
-    if !flows[*lasting].has_much_to_do() {
-        let (before, after) = flows.split_at(*lasting);
-        let mut others = after.iter().chain(before);
-        match others.position(Flow::has_much_to_do) {
-            Some(place) => *lasting = (*lasting + place) % flows.len(),
-            None => *lasting = flows.len(),
-        }
-    }
-    flows.get(*lasting).is_some_and(|flow| flow.is_asleep_until(end))
 }

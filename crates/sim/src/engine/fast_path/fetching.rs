@@ -1,4 +1,5 @@
-//! Prefetching in networks of many shared pipes, for example a fat tree.
+//! Prefetching in networks of many shared pipes that do not allow [`super::epochs`], for example
+//! with queues other than droptail.
 //!
 //! There each hop of a packet is an event of a pipe of its own, and the state of all pipes and
 //! packets exceeds the caches. The event queue shows which events come next. Once in a few events,

@@ -28,10 +28,10 @@
 //!   the flow is the same as before.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.
-//! - [`fetching`]: in networks of many shared pipes, such as a fat tree, each hop is an event of
-//!   its own. The state of the next events in the queue is prefetched, which only reads it. A fat
-//!   tree of 8,192 flows took 5.1 µs a segment instead of 8.3 (medians of five runs on a busy
-//!   machine); ordering its many ties has since added a third.
+//! - [`epochs`]: in networks of many shared plain pipes, such as a fat tree, a hop needs no event.
+//!   The arrivals within the shortest propagation delay are handled pipe by pipe.
+//! - [`fetching`]: in other networks of many shared pipes, each hop is an event of its own. The
+//!   state of the next events in the queue is prefetched, which only reads it.
 //!
 //! *Gains.* The first row shows instructions per delivered segment (events in brackets), the others
 //! by how many per cent they rise if a part is switched off. Runs of the same number of flows
