@@ -185,11 +185,8 @@ impl<'a> Engine<'a> {
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture must see each packet at each hop, at the time when it passes there.
         let uses_fast_paths = !options.is_reference_run && recorder.capture.is_none();
-        let usable = uses_fast_paths && !flows.is_empty();
-        let epochs = usable.then(|| Epochs::new(plan, &routes, &pipes)).flatten();
-        if uses_fast_paths && epochs.is_none() {
-            fast_path::find_followers(&mut pipes, &routes, &plan.pipes);
-        }
+        let prepare = || fast_path::prepare_pipes(plan, &routes, &mut pipes, !flows.is_empty());
+        let epochs = uses_fast_paths.then(prepare).flatten();
         let mut places = routes::mark_private(&mut routes, &flows, &pipes);
         // A reference run has funnels, too: they determine the order of packets that arrive at a
         // bottleneck in the same nanosecond.

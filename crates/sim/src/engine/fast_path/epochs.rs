@@ -4,9 +4,9 @@
 //! *Method.* Time is divided into epochs that are no longer than the shortest time in which a pipe
 //! transmits and delays a packet (the lookahead of a conservative parallel simulation). A packet
 //! that reaches a pipe within an epoch has no effect elsewhere within that epoch. All packets that
-//! reach a pipe within an epoch are therefore known when the epoch begins, and can be handled before
-//! those of the next pipe. The arrival at the far end follows at once ([`Pipe::enter_plain`]), and
-//! waits in the calendar, which has a list of arrivals for each epoch.
+//! reach a pipe within an epoch are therefore known when the epoch begins, and can be handled
+//! before those of the next pipe. The arrival at the far end follows at once
+//! ([`Pipe::enter_plain`]), and waits in the calendar, which has a list of arrivals for each epoch.
 //!
 //! *Gain.* A hop needs no event. The pipes that packets reach are known, so their state is
 //! prefetched. Arrivals are written and read one after another, and packets are not accessed

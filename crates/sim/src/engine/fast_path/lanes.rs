@@ -254,9 +254,9 @@ impl Engine<'_> {
         });
     }
 
-    /// Prefetches the state that packets need at their hosts, in stages: each stage follows pointers
-    /// that the previous stage has prefetched. `at` returns the packet at a distance from the
-    /// present one, and the endpoint that it reaches. The distances were chosen by measurement.
+    /// Prefetches the state that packets need at their hosts, in stages: each stage follows
+    /// pointers that the previous stage has prefetched. `at` returns the packet at a distance from
+    /// the present one, and the endpoint that it reaches. The distances were chosen by measurement.
     #[inline(always)]
     pub(in crate::engine) fn fetch_ends(&self, at: impl Fn(usize) -> Option<(u32, Endpoint)>) {
         if let Some((id, flow, side)) = self.end_of(at(6)) {

@@ -74,8 +74,25 @@ mod funnels;
 mod hops;
 mod lanes;
 
-pub(super) use ahead::find_followers;
 pub(super) use epochs::Epochs;
 pub(super) use fetching::exceed_caches;
 pub(super) use funnels::Funnels;
 pub(super) use lanes::Lanes;
+
+use crate::plan::Plan;
+use crate::route_entry::RouteEntry;
+use retx_link::Pipe;
+
+/// Chooses how packets pass the pipes: by epochs, or with followers that are passed ahead of time.
+pub(super) fn prepare_pipes(
+    plan: &Plan,
+    routes: &[RouteEntry],
+    pipes: &mut [Pipe],
+    has_flows: bool,
+) -> Option<Box<Epochs>> {
+    let epochs = Epochs::new(plan, routes, pipes).filter(|_| has_flows);
+    if epochs.is_none() {
+        ahead::find_followers(pipes, routes, &plan.pipes);
+    }
+    epochs
+}
