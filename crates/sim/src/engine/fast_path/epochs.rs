@@ -190,27 +190,26 @@ impl Epochs {
     fn sort_out(&mut self, end: Time, in_order: bool, routes: &[RouteEntry]) -> Vec<Arrival> {
         let list = &mut self.calendar[(self.present % EPOCHS) as usize];
         let mut arrivals = std::mem::take(list);
-        for index in 0..arrivals.len() {
-            let arrival = arrivals[index];
+        for (index, arrival) in (0..).zip(&mut arrivals) {
             if arrival.time >= end {
-                self.add(arrival);
+                self.add(*arrival);
             } else if let Some(pipe) = arrival.target.pipe().filter(|_| !in_order) {
                 prefetch_index(routes, arrival.hop as usize + 1);
                 let head = &mut self.heads[pipe as usize];
                 if *head == NONE {
                     self.reached.push(pipe);
                 }
-                arrivals[index].next = *head;
-                *head = index as u32;
+                arrival.next = *head;
+                *head = index;
             } else {
-                self.local.push(arrival);
+                self.local.push(*arrival);
             }
         }
         self.until = end;
         arrivals
     }
 
-    /// Enters a packet into a pipe; false if the queue is full.
+    /// Enters a packet into a pipe; returns the epoch of its arrival, or `None` if the queue is full.
     #[inline(always)]
     fn enter(
         &mut self,
