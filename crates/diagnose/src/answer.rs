@@ -21,6 +21,15 @@ pub enum Kind {
     CaptureDuplicate,
 }
 
+impl Kind {
+    /// False for packets that repeat data although nothing was lost: keep-alives, window probes and
+    /// duplicates.
+    pub const fn is_retransmission(self) -> bool {
+        let is_other = matches!(self, Self::KeepAlive | Self::WindowProbe);
+        !is_other && !matches!(self, Self::NetworkDuplicate | Self::CaptureDuplicate)
+    }
+}
+
 /// Verdict on a retransmission: needless if an earlier copy of the data reached the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -165,7 +174,8 @@ pub struct Timeout {
     pub number: u32,
     /// Time from setting the timer to the timeout, seconds.
     pub waited_s: f64,
-    /// RTO predicted from the captured acknowledgments, including backoff, seconds.
+    /// RTO predicted from the captured acknowledgments, including backoff, seconds. The backoff ends
+    /// at 120 s, the maximum in Linux.
     pub rto_s: f64,
 }
 

@@ -97,7 +97,7 @@ fn samples(all: &[Sample], to_sender_ns: i64) -> Samples {
         samples.flight_size_bytes.push(sample.flight);
         samples.rwnd_bytes.push(sample.window);
         samples.srtt_s.push(sample.srtt_ns.map(|ns| ns as f64 * NS));
-        samples.rto_s.push(sample.rto_ns as f64 * NS);
+        samples.rto_s.push(sample.rto_ns as f64 / 1e9);
         samples.backoff.push(sample.backoff);
         samples.state.push(sample.state);
         samples.ack_bytes.push((sample.ack - 1).max(0));

@@ -151,10 +151,12 @@ impl Account {
     }
 
     /// Ends the account at the time when all data were acknowledged; if this did not happen, at
-    /// `end_ns`. Returns the time of the end.
+    /// `end_ns`. Silences after this time do not belong to the flow's life. Returns the time of the
+    /// end.
     pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
         if let Some((end_ns, plain, episodes)) = self.paused.take() {
             (self.last_event_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
+            self.stalls.retain(|stall| stall.start_s + stall.duration_s <= end_ns as f64 * NS);
             return end_ns;
         }
         self.end_interval_at(end_ns, self.limit, episode);

@@ -1,9 +1,13 @@
-//! Copies of one packet in a capture, due to a mirrored port, two VLANs or a bond.
+//! Copies of one packet in a capture, due to a mirrored port, several interfaces, two VLANs or a
+//! bond.
 
-use crate::packet::Packet;
+use crate::packet::{ControlBits, Packet};
 
 /// Number of previous packets of a direction that are compared with a new one.
 const RECENT: usize = 32;
+/// Number of previous packets that are compared if the direction was captured at several places,
+/// since more packets may pass the first of them before a copy passes the last.
+const RECENT_SEVERAL: usize = 1_024;
 /// Maximum time between two copies of a packet that the capture recorded twice.
 const COPY_NS: i64 = 1_000_000;
 /// Maximum delay of a copy whose TTL or lower headers differ, because it took a detour through
@@ -21,40 +25,56 @@ pub struct DuplicateFilter {
     /// and nearly always show that no packet is alike.
     numbers: Vec<(u32, u32)>,
     next: usize,
+    /// True if packets of this direction were captured at several places.
+    has_several_places: bool,
     /// Number of copies found.
     pub copies_found: u64,
 }
 
 impl DuplicateFilter {
-    /// True if this packet is another copy of an earlier one.
-    pub fn is_copy(&mut self, packet: &Packet) -> bool {
+    /// True if this packet is another copy of an earlier one. `rtt_ns` is the minimum RTT of the
+    /// flow, if it is known.
+    pub fn is_copy(&mut self, packet: &Packet, rtt_ns: Option<i64>) -> bool {
+        self.has_several_places |=
+            self.recent.first().is_some_and(|first| is_elsewhere(first, packet));
+        let capacity = if self.has_several_places { RECENT_SEVERAL } else { RECENT };
         let numbers = (packet.seq, packet.ack);
         let mut alike = self.numbers.iter().enumerate().filter(|(_, earlier)| **earlier == numbers);
-        let is_copy = alike.any(|(index, _)| is_copy(&self.recent[index], packet));
+        let is_copy = alike.any(|(index, _)| is_copy(&self.recent[index], packet, rtt_ns));
         if is_copy {
             self.copies_found += 1;
-        } else if self.recent.len() < RECENT {
+        } else if self.recent.len() < capacity {
             self.recent.push(*packet);
             self.numbers.push(numbers);
         } else {
             (self.recent[self.next], self.numbers[self.next]) = (*packet, numbers);
-            self.next = (self.next + 1) % RECENT;
+            self.next = (self.next + 1) % capacity;
         }
         is_copy
     }
 }
 
-fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
+/// True if two packets were captured at different places of the path.
+fn is_elsewhere(earlier: &Packet, packet: &Packet) -> bool {
+    earlier.link_fingerprint != packet.link_fingerprint
+        || earlier.ttl != packet.ttl
+        || earlier.interface != packet.interface
+}
+
+fn is_copy(earlier: &Packet, packet: &Packet, rtt_ns: Option<i64>) -> bool {
     let elapsed = (packet.time_ns - earlier.time_ns).abs();
     if elapsed > DETOUR_NS || !is_alike(earlier, packet) {
         return false;
     }
-    let other_link = earlier.link_fingerprint != packet.link_fingerprint
-        || earlier.ttl != packet.ttl
-        || earlier.interface != packet.interface;
+    let other_link = is_elsewhere(earlier, packet);
     let counted = packet.ip_id != 0;
     // An unchanged IP identification or timestamp shows that the sender sent the packet only once.
-    let is_once = counted || packet.options.timestamps.is_some();
+    // So does a time shorter than an RTT, before which no sender knows of a loss. A SYN is sent
+    // again after a second.
+    let is_once = counted
+        || packet.options.timestamps.is_some()
+        || packet.control.any(ControlBits::SYN)
+        || rtt_ns.is_some_and(|rtt_ns| elapsed < rtt_ns);
     if elapsed > COPY_NS && !(other_link && is_once) {
         return false;
     }

@@ -10,6 +10,11 @@ use retx_units::Duration;
 /// Dummy window: the estimators ignore it.
 const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
 
+/// Maximum RTO in Linux (`TCP_RTO_MAX`); RFC 6298 §2.5 permits a maximum of at least 60 s.
+const RTO_MAX_NS: i64 = 120_000_000_000;
+/// Number of doublings after which every RTO exceeds the maximum.
+const BACKOFF_MAX: u32 = 16;
+
 /// Name of a profile, least RTO in milliseconds, RTO before the first sample in milliseconds.
 const PROFILES: [(&str, u64, u64); 4] = [
     ("Linux (RTTVAR at least 200 ms)", 200, 1_000),
@@ -81,6 +86,12 @@ impl Estimator {
         let best = (0..self.profiles.len())
             .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));
         self.best = best.unwrap_or(0);
+    }
+
+    /// RTO after this number of consecutive timeouts. Each doubles the RTO, up to Linux's maximum.
+    pub fn backed_off_rto_ns(&self, timeouts: u32) -> i64 {
+        let rto_ns = self.rto_ns();
+        rto_ns.saturating_mul(1 << timeouts.min(BACKOFF_MAX)).min(rto_ns.max(RTO_MAX_NS))
     }
 
     /// RTO without backoff.

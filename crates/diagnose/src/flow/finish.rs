@@ -365,7 +365,7 @@ impl Direction {
                 time_s: record.time_ns as f64 * NS,
                 number: record.consecutive_timeouts,
                 waited_s: timeout.waited_ns as f64 * NS,
-                rto_s: timeout.rto_ns as f64 * NS,
+                rto_s: timeout.rto_ns as f64 / 1e9,
             }
         };
         self.timeouts.iter().map(one).collect()

@@ -175,7 +175,8 @@ impl Flow {
         let side = self.side(packet);
         self.packets[side] += 1;
         self.last_ns = self.last_ns.max(packet.time_ns);
-        if self.copies[side].is_copy(packet) {
+        let rtt_ns = self.loops[0].least_ns.zip(self.loops[1].least_ns).map(|(a, b)| a + b);
+        if self.copies[side].is_copy(packet, rtt_ns) {
             return false;
         }
         let time_ns = packet.time_ns - self.start_ns;

@@ -6,9 +6,6 @@ use super::sender::{Ack, State};
 use crate::answer::{Kind, Necessity};
 use crate::packet::{Options, Packet};
 
-/// Maximum backoff (number of doublings of the RTO) in a sample.
-const BACKOFF_MAX: u32 = 16;
-
 /// Flows whose packets are recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WatchedFlows {
@@ -183,7 +180,6 @@ impl Direction {
 
     /// State of the sender after an acknowledgment.
     fn sample(&self, ack: &Ack) -> Sample {
-        let rto_ns = self.sender.estimator.rto_ns();
         let backoff = self.sender.backoff();
         Sample {
             effective_ns: ack.effective_ns,
@@ -191,7 +187,7 @@ impl Direction {
             flight: self.pipe(),
             window: self.sender.window,
             srtt_ns: self.sender.estimator.srtt_ns(),
-            rto_ns: rto_ns.saturating_mul(1 << backoff.min(BACKOFF_MAX)),
+            rto_ns: self.sender.estimator.backed_off_rto_ns(backoff),
             backoff,
             state: match self.sender.state {
                 State::Open => "open",

@@ -340,8 +340,7 @@ impl Sender {
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.on_packet_after_partial_ack(silence < AT_ONCE_NS);
         let (kind, confidence) = self.classify(attempt);
-        // The shift is limited, because a larger one would overflow.
-        let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
+        let rto_ns = self.estimator.backed_off_rto_ns(timeouts);
         let waited_ns = attempt.time_ns - self.timer_ns;
         let begins = match kind {
             Kind::Timeout => self.timeouts > timeouts,

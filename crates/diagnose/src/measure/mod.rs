@@ -15,7 +15,7 @@ mod reverse;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::{self, Answer, Kind};
+use crate::answer::{self, Answer};
 use crate::flow::packet_log::{Observed, WatchedFlows};
 use crate::pair;
 use crate::reader::ReadError;
@@ -252,8 +252,7 @@ fn from_trace(
 
 fn figures(flow: &answer::Flow, trace: &FlowTrace) -> Figures {
     let from = flow.name.split(" > ").next().unwrap_or_default();
-    // Keep-alives repeat a byte, but nothing was lost.
-    let is_own = |it: &&answer::Retransmission| it.from == from && it.kind != Kind::KeepAlive;
+    let is_own = |it: &&answer::Retransmission| it.from == from && it.kind.is_retransmission();
     let again = flow.retransmissions.iter().filter(is_own).filter(|it| it.length_bytes > 0);
     let silent = flow.stalls.iter().filter(|stall| stall.cause != "application");
     let mut rtts: Vec<i64> = trace.copies.iter().filter_map(|copy| copy.delay_ns).collect();

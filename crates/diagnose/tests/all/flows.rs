@@ -1,6 +1,6 @@
 //! Flows written packet by packet: what is said about their retransmissions.
 
-use crate::build::{Order, Written, pcap};
+use crate::build::{Order, Written, enhanced, interface, pcap, section};
 use crate::script::{SEGMENT, Script};
 use retx_diagnose::answer::{Cause, Evidence, Kind, Necessity};
 use retx_diagnose::measure::measure;
@@ -85,6 +85,106 @@ fn copies_of_the_capture() {
     assert_eq!(answer.flows[0].retransmissions.len(), 1);
     assert_eq!(answer.flows[0].capture_duplicates, script.frames.len() as u64 / 2);
     assert_eq!(answer.capture.findings.len(), 1, "{:?}", answer.capture.findings);
+}
+
+/// Every frame at three interfaces of different link layers, the copies up to 10 ms later, without
+/// IP identifications or timestamps: no retransmission, since copies follow within an RTT of 40 ms.
+#[test]
+fn copies_at_three_interfaces() {
+    let script = lost_third(false);
+    let mut frames = Vec::new();
+    for frame in &script.frames {
+        let packet = &frame.data[14..];
+        let cooked = [&[0, 4, 0, 1, 0, 6, 2, 2, 2, 2, 2, 2, 2, 2, 8, 0], packet].concat();
+        let datas = [frame.data.clone(), cooked, packet.to_vec()];
+        for (interface, data) in (0..).zip(datas) {
+            let time_ns = frame.time_ns + 5_000_000 * u64::from(interface);
+            frames.push(Written { time_ns, interface, original_bytes: data.len() as u32, data });
+        }
+    }
+    frames.sort_by_key(|frame| frame.time_ns);
+    let mut file = section(Order::Little);
+    [1, 113, 101].map(|link| file.extend(interface_of(link)));
+    frames.iter().for_each(|frame| file.extend(enhanced(Order::Little, frame.time_ns, frame)));
+    let answer = retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture");
+    let flow = &answer.flows[0];
+    assert_eq!(flow.retransmissions.len(), 1, "{:?}", flow.retransmissions);
+    assert_eq!(flow.capture_duplicates, 2 * script.frames.len() as u64);
+}
+
+/// Copies that arrive after hundreds of other packets are recognised at another interface.
+#[test]
+fn copies_after_many_packets() {
+    let mut script = Script::open(true);
+    (0..300).for_each(|number| script.data(40, number));
+    script.ack(80, 300);
+    let mut copies: Vec<Written> = script.frames.clone();
+    copies
+        .iter_mut()
+        .for_each(|copy| (copy.interface, copy.time_ns) = (1, copy.time_ns + 1_000_000));
+    let mut frames = [script.frames.clone(), copies].concat();
+    frames.sort_by_key(|frame| frame.time_ns);
+    let mut file = section(Order::Little);
+    [1, 1].map(|link| file.extend(interface_of(link)));
+    frames.iter().for_each(|frame| file.extend(enhanced(Order::Little, frame.time_ns, frame)));
+    let answer = retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture");
+    assert!(answer.flows[0].retransmissions.is_empty());
+    assert_eq!(answer.flows[0].capture_duplicates, script.frames.len() as u64);
+}
+
+/// An interface of this link type with times in nanoseconds.
+fn interface_of(link: u16) -> Vec<u8> {
+    let mut bytes = interface(Order::Little, Some(9), 0);
+    bytes[8..10].copy_from_slice(&link.to_le_bytes());
+    bytes
+}
+
+/// The backoff of the RTO ends at Linux's maximum of 120 s.
+#[test]
+fn an_rto_is_at_most_two_minutes() {
+    let mut script = Script::open(false);
+    script.data(40, 0);
+    let mut ms = 40;
+    for timeout in 0..12 {
+        ms += 1_000 * 120.min(1 << timeout);
+        script.data(ms, 0);
+    }
+    script.ack(ms + 40, 1);
+    let rtos: Vec<f64> = script.flow().timeouts.iter().map(|it| it.rto_s).collect();
+    assert_eq!((rtos.len(), rtos[11]), (12, 120.0), "{rtos:?}");
+    assert!(rtos.is_sorted(), "{rtos:?}");
+}
+
+/// Two seconds of silence before the FIN, after the flow's life, which its last acknowledgment
+/// ends.
+#[test]
+fn no_silence_after_the_life() {
+    let mut script = Script::open(false);
+    (0..3).for_each(|number| script.data(40, number));
+    script.ack(80, 3);
+    script.packet(2_080, true, (1 + 3 * SEGMENT, 1), (0, 17));
+    let flow = script.flow();
+    assert!(flow.life_s < 0.1 && flow.stalls.is_empty(), "{} {:?}", flow.life_s, flow.stalls);
+}
+
+/// Probes of a closed window, and keep-alives, repeat data, but nothing was lost.
+#[test]
+fn probes_are_no_retransmissions() {
+    let mut script = Script::open(false);
+    (0..30).for_each(|number| script.data(40, number));
+    script.window = Some(0);
+    script.ack(80, 30);
+    script.window = None;
+    script.data(300, 30);
+    script.data(600, 30);
+    script.ack(640, 31);
+    script.packet(9_000, true, (31 * SEGMENT, 1), (1, 16));
+    script.ack(9_040, 31);
+    let kinds: Vec<Kind> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::WindowProbe, Kind::KeepAlive]);
+    let file = pcap(Order::Little, 0xa1b2_3c4d, 1, &script.frames);
+    let (_, path) = measure(file.as_slice(), "script", 1).expect("a capture");
+    assert_eq!(path.expect("a path").figures.retransmissions, 0);
 }
 
 /// Acknowledged but never seen: not captured, and no retransmission.
