@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from retx.comparing.grid import Grid, compare_grid
     from retx.decisions import CongestionControl, LossCause
     from retx.diagnosing.diagnosis import Diagnosis, diagnose
-    from retx.errors import NothingMeasuredWarning, UsageError
+    from retx.errors import IdleQueueWarning, NothingMeasuredWarning, UsageError
     from retx.explaining.answer import Answer
     from retx.explaining.why import why
     from retx.listing import describe, schema
@@ -57,6 +57,7 @@ _HOME = {
     "Drill": "retx.running.drills",
     "EmulationRefusedError": "retx._native",
     "Grid": "retx.comparing.grid",
+    "IdleQueueWarning": "retx.errors",
     "Loss": "retx._native",
     "LossCause": "retx.decisions",
     "NotRecordedError": "retx.results.result",
@@ -103,6 +104,7 @@ __all__ = [
     "Drill",
     "EmulationRefusedError",
     "Grid",
+    "IdleQueueWarning",
     "Loss",
     "LossCause",
     "NotRecordedError",

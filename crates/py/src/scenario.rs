@@ -84,6 +84,11 @@ impl Scenario {
         self.inner.tcps.iter().any(|tcp| tcp.config.has_user_code())
     }
 
+    /// Names of the links whose queue never holds a packet, since they have no rate.
+    fn links_with_idle_queue(&self) -> Vec<&str> {
+        self.inner.links_with_idle_queue()
+    }
+
     /// Text of a scenario file, which parses to an equal scenario.
     fn to_toml(&self) -> String {
         self.inner.to_toml()

@@ -87,6 +87,15 @@ pub struct Direction {
 }
 
 impl Direction {
+    /// True if the queue was chosen by the user, but can never hold a packet: without a rate,
+    /// transmissions take no time.
+    fn has_idle_queue(&self) -> bool {
+        let has_rate =
+            self.rate.is_some() || self.channel.iter().any(|model| model.rates().is_some());
+        let is_default = self.queue == queue::Config::droptail(Default::default());
+        !has_rate && !is_default && self.repair.is_none()
+    }
+
     /// False if packets sent at or after `start` arrive without any delay.
     pub(crate) fn has_delay(&self, start: Duration) -> bool {
         self.rate.is_some()
@@ -294,6 +303,12 @@ impl Scenario {
     /// Number of flows after expanding `count`.
     pub fn flow_count(&self) -> u32 {
         self.flows.iter().map(|flow| flow.count).sum()
+    }
+
+    /// Names of the links whose queue never holds a packet, since they have no rate.
+    pub fn links_with_idle_queue(&self) -> Vec<&str> {
+        let is_idle = |link: &&Link| link.forward.has_idle_queue() || link.reverse.has_idle_queue();
+        self.links.iter().filter(is_idle).map(|link| link.name.as_str()).collect()
     }
 
     /// Nodes in the order of their first mention: first those of links, then those of wlans.

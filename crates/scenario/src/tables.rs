@@ -51,7 +51,8 @@ pub struct LinkTable {
     /// Largest IP packet, in bytes; 1500 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
-    /// Queue of each direction; by default drop-tail without a limit.
+    /// Queue of each direction; by default drop-tail without a limit. Without a rate it never holds
+    /// a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
     /// Channel model or list of models; by default no frame is lost.

@@ -59,7 +59,7 @@ fn sentence(message: &str, path: &[Step]) -> String {
         return format!("lacks {field}");
     }
     if let Some(length) = message.strip_prefix("invalid length ") {
-        return wrong_length(length);
+        return wrong_length(length, path);
     }
     let rest =
         message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
@@ -95,14 +95,25 @@ pub fn unknown_key(word: &str, known: &[&str]) -> String {
     format!("unknown key{near} (keys here: {})", join_names(known.iter().copied()))
 }
 
+/// Lists of a fixed length, by key. Serde does not name the length if there are too many elements.
+const LENGTHS: [(&str, &str); 4] = [
+    ("ends", "a link has two ends"),
+    ("positions", "a position has two coordinates"),
+    ("limits", "there are three limits"),
+    ("thresholds", "there are four thresholds"),
+];
+
 /// Rewords serde's `3, expected an array of length 2`.
-fn wrong_length(serde: &str) -> String {
-    match serde.split_once(", expected ") {
-        Some((found, "fewer elements in array")) => format!("a list of {found} is too long"),
-        Some((found, expected)) => {
+fn wrong_length(serde: &str, path: &[Step]) -> String {
+    let key = path.iter().rev().find(|step| matches!(step, Step::Key(_)));
+    let is_named = |it: &&(&str, &str)| matches!(key, Some(Step::Key(key)) if key == it.0);
+    match (serde.split_once(", expected "), LENGTHS.iter().find(is_named)) {
+        (Some((found, _)), Some((_, rule))) => format!("{rule}; found a list of {found}"),
+        (Some((found, "fewer elements in array")), _) => format!("a list of {found} is too long"),
+        (Some((found, expected)), _) => {
             format!("expected {}; found a list of {found}", expectation(expected))
         }
-        None => format!("wrong length: {serde}"),
+        (None, _) => format!("wrong length: {serde}"),
     }
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 
 from retx.terminal.streams import clean
 
@@ -15,8 +16,22 @@ class NothingMeasuredWarning(UserWarning):
     """A run ended within its warmup, so its counters are 0, and its rates and shares are null."""
 
 
+class IdleQueueWarning(UserWarning):
+    """A link has a queue, but no rate, so the queue never holds a packet."""
+
+
 class UsageError(ValueError):
     """A request that cannot be carried out; the message says what is possible instead."""
+
+
+def warn_of_idle_queues(links: Sequence[str]) -> None:
+    """Warns the user of links that have a queue, but no rate."""
+    for link in links:
+        message = (
+            f"link.{link}.queue never holds a packet, because the link has no rate: add `rate`, or "
+            "leave out `queue`"
+        )
+        warnings.warn(message, IdleQueueWarning, stacklevel=4)
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retx import _native
+from retx.errors import warn_of_idle_queues
 from retx.errors.checks import check_seed
 from retx.plugins.code_hashes import UserCodeHashes
 from retx.scenarios.source import Scenario, Source, override_pairs, read, toml_value
@@ -70,6 +71,7 @@ def parsed_scenario(
         # The result must name the class that was run, even if another one is registered under the
         # name later.
         parsed, finder = _parsed(source, pairs + _whole_names(parsed, finder.plain))
+    warn_of_idle_queues(parsed.links_with_idle_queue())
     return Parsed(parsed, finder.code)
 
 

@@ -58,61 +58,73 @@ impl Ack {
         Ok(Self { inner, min_rtt: optional(min_rtt, "min_rtt")? })
     }
 
+    /// Arrival time, in seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.inner.now.as_secs_f64()
     }
 
+    /// Newly acknowledged bytes; 0 for a duplicate.
     #[getter]
     fn bytes_acked(&self) -> u64 {
         self.inner.bytes_acked
     }
 
+    /// Bytes that have left the network according to this ACK, including SACKed ones.
     #[getter]
     fn delivered(&self) -> u64 {
         self.inner.delivered
     }
 
+    /// Bytes in flight immediately before this ACK.
     #[getter]
     fn flight_size(&self) -> u64 {
         self.inner.flight_size
     }
 
+    /// RTT sample of this ACK, unsmoothed; None without a sample.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.inner.rtt.map(seconds)
     }
 
+    /// Smoothed RTT, including the sample of this ACK.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.inner.srtt.map(seconds)
     }
 
+    /// Smallest RTT sample of the connection, including that of this ACK.
     #[getter]
     fn min_rtt(&self) -> Option<f64> {
         self.min_rtt.map(seconds)
     }
 
+    /// First unacknowledged position after this ACK; the first byte of data is 1.
     #[getter]
     fn snd_una(&self) -> u64 {
         self.inner.snd_una
     }
 
+    /// Next position to be sent.
     #[getter]
     fn snd_nxt(&self) -> u64 {
         self.inner.snd_nxt
     }
 
+    /// True if the window was full at some time since the last ACK.
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.inner.cwnd_limited
     }
 
+    /// True in fast recovery, and during the retransmissions after a timeout.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.inner.in_recovery
     }
 
+    /// Timestamp of the receiver's clock; None without timestamps.
     #[getter]
     fn receiver_time(&self) -> Option<f64> {
         self.inner.receiver_time.map(seconds)

@@ -35,26 +35,31 @@ impl Loss {
         Ok(Self { inner: model::Loss { now, flight_size, snd_una, snd_max, srtt } })
     }
 
+    /// Time at which the loss was detected, in seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.inner.now.as_secs_f64()
     }
 
+    /// Bytes in flight when the loss was detected (FlightSize of RFC 5681 §2).
     #[getter]
     fn flight_size(&self) -> u64 {
         self.inner.flight_size
     }
 
+    /// First unacknowledged position.
     #[getter]
     fn snd_una(&self) -> u64 {
         self.inner.snd_una
     }
 
+    /// Position after the last byte that was ever sent.
     #[getter]
     fn snd_max(&self) -> u64 {
         self.inner.snd_max
     }
 
+    /// Smoothed RTT; None before the first sample.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.inner.srtt.map(seconds)
@@ -108,41 +113,49 @@ impl UnexplainedLoss {
         Ok(Self { inner })
     }
 
+    /// Time at which the loss was detected, in seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.inner.now.as_secs_f64()
     }
 
+    /// True if a timeout detected the loss; false if duplicate or selective ACKs did.
     #[getter]
     fn by_timeout(&self) -> bool {
         self.inner.by_timeout
     }
 
+    /// Smoothed RTT; None before the first sample.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         self.inner.srtt.map(seconds)
     }
 
+    /// Latest RTT sample, unsmoothed; None before the first sample.
     #[getter]
     fn last_rtt(&self) -> Option<f64> {
         self.inner.last_rtt.map(seconds)
     }
 
+    /// Window before any reaction to the loss.
     #[getter]
     fn window(&self) -> Window {
         Window { inner: self.inner.window, writable: false }
     }
 
+    /// Bytes in flight.
     #[getter]
     fn flight_size(&self) -> u64 {
         self.inner.flight_size
     }
 
+    /// Number of segments considered lost at this time, at least 1.
     #[getter]
     fn lost_segments(&self) -> u64 {
         self.inner.lost_segments
     }
 
+    /// True if a relay has notified the sender that the channel lost the first segment.
     #[getter]
     fn notified(&self) -> bool {
         self.inner.notified

@@ -34,26 +34,31 @@ impl Sent {
         Ok(Self { inner: model::Sent { now, position, bytes, flight_size, retransmission } })
     }
 
+    /// Time of the transmission, in seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.inner.now.as_secs_f64()
     }
 
+    /// Position of the first byte; the first byte of data is 1.
     #[getter]
     fn position(&self) -> u64 {
         self.inner.position
     }
 
+    /// Number of payload bytes.
     #[getter]
     fn bytes(&self) -> u32 {
         self.inner.bytes
     }
 
+    /// Bytes in flight, including the data being sent.
     #[getter]
     fn flight_size(&self) -> u64 {
         self.inner.flight_size
     }
 
+    /// True for a retransmission.
     #[getter]
     fn retransmission(&self) -> bool {
         self.inner.retransmission

@@ -98,11 +98,13 @@ impl Window {
         Ok(())
     }
 
+    /// Sender maximum segment size: the payload of a full segment.
     #[getter]
     fn smss(&self) -> u32 {
         self.inner.smss
     }
 
+    /// `cwnd < ssthresh` (RFC 5681 §3.1).
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.inner.in_slow_start()

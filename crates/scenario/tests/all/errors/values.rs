@@ -125,12 +125,12 @@ fn wrong_types() {
     refuse(
         "\"client\"]",
         "\"client\", \"x\"]",
-        "s.toml:9: link.cloud.ends: a list of 3 is too long",
+        "s.toml:9: link.cloud.ends: a link has two ends; found a list of 3",
     );
     refuse(
         "[\"server\", \"client\"]",
         "[\"server\"]",
-        "s.toml:9: link.cloud.ends: expected a list of 2; found a list of 1",
+        "s.toml:9: link.cloud.ends: a link has two ends; found a list of 1",
     );
 }
 

@@ -221,6 +221,10 @@ fn places() {
         "s.toml:6: wlan.cell.positions: 1 positions for 3 stations: write one for each",
     );
     refuse_key(
+        "range = \"100 m\"\npositions = [[\"0 m\", \"0 m\", \"0 m\"]]",
+        "s.toml:6: wlan.cell.positions.0: a position has two coordinates; found a list of 3",
+    );
+    refuse_key(
         "spacing = \"1 m\"\nrange = \"100 m\"\npositions = []",
         "s.toml:5: wlan.cell.spacing: say either this or `positions`",
     );
