@@ -15,7 +15,7 @@ from retx.study import Estimate, Measured, Plan, Points, load
 from retx.study.arithmetic import arithmetic
 from retx.study.authors_code import module_of
 from retx.study.data import StudyError
-from retx.study.estimates import Interval, as_share, of_means, paired, paired_ratio, quotients
+from retx.study.estimates import Interval, as_share, bounded, of_means, paired, paired_ratio, quotients
 from retx.study.filled_tables import filled_tables
 from retx.study.items import Scope
 from retx.study.measures import Found, Measure, Measuring
@@ -508,6 +508,7 @@ def test_an_interval_may_be_unbounded() -> None:
 
 def test_a_share_is_at_most_one() -> None:
     assert as_share(Estimate(1 + 1e-12)).mean == pytest.approx(1)
+    assert bounded(Estimate(90, 5, Interval(57, 123)), 100).interval == Interval(57, 100)
     with pytest.raises(StudyError, match=r"1\.1 is not a share"):
         as_share(Estimate(1.1))
 

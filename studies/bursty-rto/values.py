@@ -6,6 +6,7 @@ from statistics import fmean
 
 from retx.study import Estimate, Measured, Named, Verdict, estimate, exact, scaled
 from retx.study.claims import Rows
+from retx.study.estimates import bounded
 from retx.study.rules import judge
 
 from . import exchange
@@ -35,7 +36,8 @@ def held_out(measured: Measured) -> Named:
     """Idle time due to errors in the direction of the ACKs, in per cent of the mean idle time."""
     acks = measured.difference("policies", "2 keep", "2 keep data", IDLE_TOTAL)
     idle = measured.mean("policies", "2 keep", IDLE_TOTAL)
-    return {"ack_share_waiting_2": scaled(acks, 100 / idle)}
+    share = scaled(acks, 100 / idle)
+    return {"ack_share_waiting_2": share and bounded(share, 100)}
 
 
 def _table_1(measured: Measured) -> Named:

@@ -82,6 +82,8 @@ pub struct Scoreboard {
     lost_segments: u64,
     /// Number of times that a segment was marked lost.
     pub losses: u64,
+    /// Latest time of sending among the retransmissions that were marked lost; 0 if none was.
+    pub latest_lost_copy: Time,
     previous_copy_bytes: u64,
     /// Bytes of the segments with [`Record::extra_copy_in_flight`].
     extra_copy_bytes: u64,
@@ -122,6 +124,7 @@ impl LazyDefault for Scoreboard {
         lost_bytes: 0,
         lost_segments: 0,
         losses: 0,
+        latest_lost_copy: Time::ZERO,
         previous_copy_bytes: 0,
         extra_copy_bytes: 0,
         extra_copy_segments: 0,

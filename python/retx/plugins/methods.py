@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dis
+import ast
 import inspect
 from collections.abc import Iterator
 from difflib import get_close_matches
+from textwrap import dedent
 from types import FunctionType
 
 from retx import decisions
@@ -19,8 +20,10 @@ LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgener
 """Kinds of functions whose call does not run their body."""
 ALIKE = 0.9
 """Least similarity of two names of which one is taken for a misspelling."""
-VALUES = ("BINARY_", "COMPARE_OP", "LOAD_ATTR", "LOAD_CONST", "LOAD_FAST", "UNARY_")
-"""Instructions that yield a value; a call may return None."""
+VALUES = (ast.Attribute, ast.BinOp, ast.Compare, ast.Constant, ast.Name, ast.UnaryOp)
+"""Expressions that yield a value; a call may return None."""
+INNER = (ast.AsyncFunctionDef, ast.ClassDef, ast.FunctionDef, ast.Lambda)
+"""Definitions within a function."""
 
 
 def fault_of(kind: str, cls: type) -> str | None:
@@ -67,23 +70,25 @@ def _fault_of_method(base: type, cls: type, name: str) -> str | None:
 
 def _returns_value(method: object) -> bool:
     """True if a function returns something other than None or the result of a call."""
-    if not isinstance(method, FunctionType):
+    if not isinstance(method, FunctionType) or hasattr(method, "__wrapped__"):
         return False
-    return any(
-        before.opname.startswith(VALUES) and before.argval is not None
-        for before in _returned(method)
+    try:
+        [tree] = ast.parse(dedent(inspect.getsource(method))).body
+    except (OSError, SyntaxError, TypeError, ValueError):  # without readable source
+        return False
+    return isinstance(tree, ast.FunctionDef) and any(
+        isinstance(value, VALUES) and getattr(value, "value", value) is not None
+        for value in _returned(tree)
     )
 
 
-def _returned(method: FunctionType) -> Iterator[dis.Instruction]:
-    """Instructions that put a returned value on the stack."""
-    before = None
-    for instruction in dis.get_instructions(method):
-        if instruction.opname == "RETURN_CONST":
-            yield instruction._replace(opname="LOAD_CONST")
-        elif instruction.opname == "RETURN_VALUE" and before:
-            yield before
-        before = instruction
+def _returned(function: ast.AST) -> Iterator[ast.expr | None]:
+    """Expressions that a function returns; those of functions within it are left out."""
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Return):
+            yield node.value
+        elif not isinstance(node, INNER):
+            yield from _returned(node)
 
 
 def _misspelt(kind: str, cls: type) -> str | None:

@@ -200,10 +200,17 @@ def as_share(found: Estimate) -> Estimate:
     """
     if not -ROUNDING <= found.mean <= 1 + ROUNDING:
         raise StudyError(f"{found.mean:g} is not a share: it is not between 0 and 1")
-    bounds = found.interval and Interval(
-        max(0.0, found.interval.low), min(1.0, found.interval.high)
-    )
-    return replace(found, interval=bounds, missing=0)
+    return replace(bounded(found, 1.0), missing=0)
+
+
+def bounded(found: Estimate, most: float) -> Estimate:
+    """Estimate of a quantity that lies within 0 … `most`, such as a share in per cent."""
+
+    def clip(value: float) -> float:
+        return min(max(0.0, value), most)
+
+    interval = found.interval and _changed(found.interval, clip)
+    return replace(found, mean=clip(found.mean), interval=interval)
 
 
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:

@@ -16,7 +16,11 @@
 //! the last segment that an ACK delivers in the order of the stream (`tcp_rack_advance`); the timer
 //! waits 2 ms longer (`TCP_TIMEOUT_MIN_US`). The rest is in `rack/linux.rs`.
 //!
-//! *Where we differ.* min_RTT is the minimum over the connection. Without SACK this is `newreno`,
+//! *Lost retransmissions.* A retransmission that was sent in fast recovery and is lost reduces the
+//! window again, at most once for the retransmissions of a recovery (RFC 5681 §4.3).
+//!
+//! *Where we differ.* min_RTT is the minimum over the connection. After a timeout, a lost
+//! retransmission does not reduce the window again. Without SACK this is `newreno`,
 //! or, with the details of Linux, the recovery of `without_sack`.
 
 mod detection;
@@ -41,9 +45,10 @@ pub struct Config {
     pub tlp: bool,
     /// Allowance for the peer's delayed ACK in the probe timeout of a lone segment (§7.2).
     pub max_ack_delay: Duration,
-    /// Allowance for the coarseness of timers in any other probe timeout: two ticks of 1 ms in
-    /// Linux.
-    pub tlp_slack: Duration,
+    /// Allowance for the coarseness of timers in any other probe timeout; by default 0 s, in the
+    /// variant `linux` two ticks of 1 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tlp_slack: Option<Duration>,
     /// Details of the RFC or of Linux.
     pub variant: Variant,
 }
@@ -65,7 +70,7 @@ impl Default for Config {
             prr: true,
             tlp: true,
             max_ack_delay: Duration::from_millis(200),
-            tlp_slack: Duration::from_millis(2),
+            tlp_slack: None,
             variant: Variant::Rfc8985,
         }
     }
@@ -73,7 +78,7 @@ impl Default for Config {
 
 /// Number of recoveries for which a widened reordering window is kept (§6.2, step 4).
 const PERSIST: u32 = 16;
-/// Addition to the reordering timer in Linux (`TCP_TIMEOUT_MIN_US`).
+/// Addition to the reordering timer and to the probe timeout in Linux (`TCP_TIMEOUT_MIN_US`).
 const SLACK: Duration = Duration::from_millis(2);
 /// Upper bound of DupThresh in Linux, in segments (`tcp_max_reordering`).
 const MAX_REORDERING: u64 = 300;
@@ -85,6 +90,8 @@ pub struct State {
     without: newreno::State,
     recover: u64,
     in_recovery: bool,
+    /// Time at which the current or last recovery began.
+    recovery_start: Time,
     /// Most recently sent segment among those delivered.
     newest: Option<Newest>,
     rtt: Duration,
@@ -121,6 +128,7 @@ impl State {
             without: newreno::State::new(&newreno::Config::default(), tcp),
             recover: 0,
             in_recovery: false,
+            recovery_start: Time::ZERO,
             newest: None,
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
@@ -140,11 +148,23 @@ impl State {
         }
     }
 
-    fn enter(&mut self, snd_max: u64) -> Reaction {
+    fn enter(&mut self, now: Time, snd_max: u64) -> Reaction {
         self.in_recovery = true;
+        self.recovery_start = now;
         self.in_timeout_recovery = false;
         self.recover = snd_max;
         Reaction::SelectiveRecovery
+    }
+
+    /// Reaction to newly marked losses in a recovery. The loss of a retransmission that was sent in
+    /// this recovery is a second indication of congestion, so the window is reduced again (RFC 5681
+    /// §4.3). Linux does not do so.
+    fn on_loss_in_recovery(&mut self, now: Time, snd_max: u64, board: &Scoreboard) -> Reaction {
+        if self.as_linux() || board.latest_lost_copy < self.recovery_start {
+            return Reaction::Nothing;
+        }
+        self.enter(now, snd_max);
+        Reaction::NextRecovery
     }
 
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
@@ -176,16 +196,19 @@ impl State {
         }
         if recovery_ends && was_in_recovery {
             if lost {
-                self.enter(ack.recovery_point);
+                self.enter(ack.now, ack.recovery_point);
                 return Reaction::NextRecovery;
             }
             return Reaction::EndRecovery;
+        }
+        if self.in_recovery && lost {
+            return self.on_loss_in_recovery(ack.now, ack.recovery_point, board);
         }
         if self.in_recovery {
             return Reaction::Nothing;
         }
         if lost && (ack.snd_una >= self.recover || lost_copy) {
-            return self.enter(ack.recovery_point);
+            return self.enter(ack.now, ack.recovery_point);
         }
         if let Some(position) = self.probe_repaired(ack) {
             return Reaction::ProbeRepairedLoss { position };
@@ -294,7 +317,11 @@ impl LossDetection for State {
             // `tcp_rack_reo_timeout` sets no further timer.
             self.reordering_deadline = Time::NEVER;
         }
-        if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
+        match (lost, self.in_recovery) {
+            (true, false) => self.enter(now, recovery_point),
+            (true, true) => self.on_loss_in_recovery(now, recovery_point, board),
+            (false, _) => Reaction::Nothing,
+        }
     }
 
     /// Probe timeout of RFC 8985 §7.2; `None` if no probe may be sent.
@@ -305,8 +332,9 @@ impl LossDetection for State {
         if !self.config.tlp || self.in_recovery() || unfit || flight.sacked {
             return None;
         }
-        let allowance =
-            if flight.segments == 1 { self.config.max_ack_delay } else { self.config.tlp_slack };
+        let slack = if self.as_linux() { SLACK } else { Duration::ZERO };
+        let slack = self.config.tlp_slack.unwrap_or(slack);
+        let allowance = if flight.segments == 1 { self.config.max_ack_delay } else { slack };
         Some(flight.srtt.map_or(Duration::from_secs(1), |srtt| srtt * 2 + allowance))
     }
 

@@ -2,6 +2,10 @@
 //! whatever is still missing.
 //!
 //! *Reference.* RFC 5681 §3.2 (RFC 2581); Fall & Floyd 1996 §2.
+//!
+//! *Where we differ.* RFC 5681 permits a second fast retransmit for losses in the same window. By
+//! default there is none: duplicate ACKs must be beyond `recover` (RFC 6582 §3.2, step 1). ns-2's
+//! Reno has this test only after a timeout (`bug_fix_`); 4.3BSD-Reno has none.
 
 use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};

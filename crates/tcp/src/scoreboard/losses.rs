@@ -29,6 +29,7 @@ impl Scoreboard {
         self.lost_segments += 1;
         if std::mem::take(&mut record.retransmitted) {
             self.exhausted = (0, 0);
+            self.latest_lost_copy = self.latest_lost_copy.max(record.sent);
         }
         if std::mem::take(&mut record.previous_copy_in_flight) {
             self.previous_copy_bytes -= length;

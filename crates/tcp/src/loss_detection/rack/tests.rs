@@ -25,7 +25,7 @@ fn a_dsack_widens_the_window_for_sixteen_recoveries() {
     let twice = |dsack: bool| Delivered { dsack: dsack.then_some((1, 2)), ..Delivered::default() };
     let mut recover = |state: &mut State, una: u64, dsack: bool| {
         if una.is_multiple_of(2) {
-            state.enter(una);
+            state.enter(Time::ZERO, una);
         } else {
             state.on_timeout(una);
         }
@@ -98,6 +98,30 @@ fn linux_goes_by_the_last_segment_in_order() {
     assert_eq!(state.deadline(), Time::ZERO + Duration::from_micros(26_500));
 }
 
+/// RFC 5681 §4.3: the loss of a retransmission reduces the window again, but only once for the two
+/// retransmissions of one recovery. Linux does not reduce it.
+#[test]
+fn a_lost_retransmission_is_a_second_indication_of_congestion() {
+    let reactions = |mut state: State| {
+        let mut board = Scoreboard::default();
+        (0..10).for_each(|segment| board.push(Time::ZERO, 1 + 1000 * segment, 1000));
+        let mut acked = |board: &mut Scoreboard, ms, sacked: u64| {
+            let mut delivered = Delivered::default();
+            board.acknowledge(1, &[(2001, 1 + 1000 * sacked)], &mut delivered);
+            let seen = Ack { now: MS(ms), recovery_point: 20_001, ..ack(1, &delivered) };
+            state.on_ack(&Ack { bytes_acked: 0, ..seen }, board)
+        };
+        let first = acked(&mut board, 100, 6);
+        board.mark_retransmitted(MS(100), 1);
+        board.mark_retransmitted(MS(102), 1001);
+        (10..13).for_each(|segment| board.push(MS(101 + 2 * (segment - 10)), 1 + 1000 * segment, 1000));
+        [first, acked(&mut board, 201, 11), acked(&mut board, 203, 12), acked(&mut board, 205, 13)]
+    };
+    use Reaction::{NextRecovery, Nothing, SelectiveRecovery};
+    assert_eq!(reactions(state()), [SelectiveRecovery, NextRecovery, Nothing, Nothing]);
+    assert_eq!(reactions(linux().0), [SelectiveRecovery, Nothing, Nothing, Nothing]);
+}
+
 const MS: fn(u64) -> Time = |ms| Time::ZERO + Duration::from_millis(ms);
 
 /// RFC 8985 §7.4.2: the episode of a probe ends with an acknowledgment beyond it, which then shows
@@ -134,7 +158,8 @@ fn the_timeout_of_a_probe() {
         srtt: srtt_ms.map(Duration::from_millis),
     };
     let ms = |count| Some(Duration::from_millis(count));
-    assert_eq!(state().probe_timeout(&flight(5, Some(100))), ms(202));
+    assert_eq!(state().probe_timeout(&flight(5, Some(100))), ms(200));
+    assert_eq!(linux().0.probe_timeout(&flight(5, Some(100))), ms(202), "two ticks");
     assert_eq!(state().probe_timeout(&flight(1, Some(100))), ms(400), "the delayed ACK");
     assert_eq!(state().probe_timeout(&flight(5, None)), ms(1_000));
     let none = |state: State| state.probe_timeout(&flight(5, Some(100))).is_none();

@@ -32,7 +32,7 @@ impl State {
         let threshold = u64::from(ack.dupack_threshold.max(self.reordering));
         if !self.in_timeout_recovery && !advanced && board.assumed_arrivals() >= threshold {
             board.mark_first_lost();
-            return self.enter(ack.recovery_point);
+            return self.enter(ack.now, ack.recovery_point);
         }
         Reaction::Nothing
     }
