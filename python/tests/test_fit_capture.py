@@ -362,3 +362,17 @@ def test_what_cannot_be_fitted_is_said(noisy: tuple[Path, Path, retx.Result]) ->
         fit_capture(noisy[0], flow=7)
     with pytest.raises(UsageError, match=r"test_fit_capture\.py"):
         fit_capture(__file__)
+
+
+def test_without_sack_and_timestamps_queue_drops_are_no_channel_losses(tmp_path: Path) -> None:
+    """The receiver's end shows no delays, but drops leave no gap between arrivals."""
+    for channel, lost in ({}, False), (NOISY, True):
+        tcp = {"flow.download.tcp": "newreno"}
+        file = tmp_path / "receiver.pcapng"
+        result = retx.run(scenario(**channel), overrides=tcp, pcap=file, pcap_at="last@client")
+        drops = result.summary()["links"][2]["drops"]
+        fit = fit_capture(file)
+        assert fit.path["queue"]["packets"] == pytest.approx(QUEUE, abs=1.5)
+        assert fit.path["queue"]["full"][0] == pytest.approx(drops["queue"], abs=2)
+        assert fit.path["queue"]["elsewhere"][0] == pytest.approx(drops["channel"], abs=2)
+        assert (fit.losses is not None) is lost

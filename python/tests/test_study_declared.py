@@ -15,7 +15,15 @@ from retx.study import Estimate, Measured, Plan, Points, load
 from retx.study.arithmetic import arithmetic
 from retx.study.authors_code import module_of
 from retx.study.data import StudyError
-from retx.study.estimates import Interval, as_share, bounded, of_means, paired, paired_ratio, quotients
+from retx.study.estimates import (
+    Interval,
+    as_share,
+    bounded,
+    of_means,
+    paired,
+    paired_ratio,
+    quotients,
+)
 from retx.study.filled_tables import filled_tables
 from retx.study.items import Scope
 from retx.study.measures import Found, Measure, Measuring

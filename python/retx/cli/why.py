@@ -131,6 +131,8 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
         out.print(f"and {len(answer.flows) - MOST_FLOWS} more: see --json")
     if answer.remedies:
         out.print(_table(answer))
+        if len({row["draws"] for row in answer.content["remedies"] if row["draws"]}) > 1:
+            out.print("Each gain is over the unchanged flow in the draws of its own row.")
     _print_rest(answer, out)
     for path in written:
         out.print(f"Written: {plain(str(path))}", soft_wrap=True)

@@ -15,6 +15,7 @@ import numpy as np
 from retx import _native
 from retx.errors import UsageError
 from retx.fitting.captures.estimates import LOST
+from retx.fitting.captures.hidden_queue import with_hidden_queue
 from retx.fitting.captures.policing import Policing, departures, policing
 from retx.fitting.losses import LossFit, fit_losses
 
@@ -36,11 +37,10 @@ class CaptureFit:
         flow: Mapping[str, Any] = self.measured["flow"]
         return flow
 
-    @property
+    @cached_property
     def path(self) -> Mapping[str, Any]:
         """Rate, delay, queue and both endpoints, each with its interval."""
-        path: Mapping[str, Any] = self.measured["path"]
-        return path
+        return with_hidden_queue(self.flow, self.measured["path"])
 
     @cached_property
     def policer(self) -> Policing | None:
@@ -57,8 +57,10 @@ class CaptureFit:
         reaches = ~(np.nan_to_num(lost) * by_queue > LOST)
         by_channel = (lost * (1.0 - by_queue))[reaches]
         # If no loss of the channel is more likely than not, the remaining probabilities belong to
-        # uncertain losses of the queue, so the channel has no losses.
-        if not (np.nan_to_num(by_channel) > LOST).any():
+        # uncertain losses of the queue, so the channel has no losses. A single loss besides those
+        # of a queue is no evidence of a channel.
+        least = 1 if (by_queue > LOST).any() else 0
+        if np.count_nonzero(np.nan_to_num(by_channel) > LOST) <= least:
             return None
         times = np.array(copies["times_s"])[reaches]
         sizes = np.array(copies["sizes_bytes"], dtype=float)[reaches]

@@ -74,6 +74,7 @@ impl Window {
         Ok(Self { inner: model::Window { cwnd, ssthresh, smss }, writable: true })
     }
 
+    /// Congestion window, bytes.
     #[getter]
     fn cwnd(&self) -> u64 {
         self.inner.cwnd
@@ -86,6 +87,7 @@ impl Window {
         Ok(())
     }
 
+    /// Slow start threshold, bytes; 2**64 - 1 until one is set.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.inner.ssthresh
