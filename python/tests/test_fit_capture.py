@@ -370,7 +370,7 @@ def test_without_sack_and_timestamps_queue_drops_are_no_channel_losses(tmp_path:
         tcp = {"flow.download.tcp": "newreno"}
         file = tmp_path / "receiver.pcapng"
         result = retx.run(scenario(**channel), overrides=tcp, pcap=file, pcap_at="last@client")
-        drops = result.summary()["links"][2]["drops"]
+        drops = result.summary["links"][2]["drops"]
         fit = fit_capture(file)
         assert fit.path["queue"]["packets"] == pytest.approx(QUEUE, abs=1.5)
         assert fit.path["queue"]["full"][0] == pytest.approx(drops["queue"], abs=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import polars as pl
@@ -265,6 +266,20 @@ udp = { packet = 200, rate = "80 kbit/s", packets = 100 }
 app = "cbr"
 """
 """Scenario whose flows end within 2 s."""
+
+
+def test_a_queue_without_a_rate_warns() -> None:
+    link = {"name": "idle", "ends": ["a", "b"], "delay": "1 ms"}
+    own = {"link": [link | {"queue": {"discipline": "droptail", "packets": 5}}]}
+    app = {"kind": "transfer", "bytes": 5_000}
+    flow = {"name": "f", "from": "a", "to": "b", "tcp": "sack", "app": app}
+    base = {"duration": "1 s", "flow": [flow]}
+    with pytest.warns(retx.IdleQueueWarning, match="link.idle.queue never holds a packet"):
+        retx.run(base | own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        retx.run(base | {"link": [link]})
+        retx.run(base | {"link": [own["link"][0] | {"rate": "1 Mbit/s"}]})
 
 
 def test_a_run_that_is_over_within_its_warmup_warns(cli: Cli, tmp_path: Path) -> None:

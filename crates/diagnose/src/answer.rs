@@ -174,8 +174,8 @@ pub struct Timeout {
     pub number: u32,
     /// Time from setting the timer to the timeout, seconds.
     pub waited_s: f64,
-    /// RTO predicted from the captured acknowledgments, including backoff, seconds. The backoff ends
-    /// at 120 s, the maximum in Linux.
+    /// RTO predicted from the captured acknowledgments, including backoff, seconds; at most 120 s,
+    /// the maximum in Linux.
     pub rto_s: f64,
 }
 

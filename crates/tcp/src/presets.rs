@@ -32,7 +32,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "reno",
-        summary: "Fast retransmit and recovery (RFC 5681), once per window (RFC 6582); timers of RFC 6298",
+        summary: "Fast recovery (RFC 5681), once per window (RFC 6582), timers of RFC 6298",
         config: reno,
     },
     Preset {

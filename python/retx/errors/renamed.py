@@ -44,7 +44,7 @@ def accept_attribute(cls: type, old: str, new: str) -> None:
         _notice(old, new)
         return getattr(self, new)
 
-    setattr(cls, old, property(read))
+    setattr(cls, old, property(read, doc=f"Former name of `{new}`."))
 
 
 def _notice(old: str, new: str) -> None:

@@ -114,7 +114,8 @@ fn a_lost_retransmission_is_a_second_indication_of_congestion() {
         let first = acked(&mut board, 100, 6);
         board.mark_retransmitted(MS(100), 1);
         board.mark_retransmitted(MS(102), 1001);
-        (10..13).for_each(|segment| board.push(MS(101 + 2 * (segment - 10)), 1 + 1000 * segment, 1000));
+        let sent = |segment| MS(101 + 2 * (segment - 10));
+        (10..13).for_each(|segment| board.push(sent(segment), 1 + 1000 * segment, 1000));
         [first, acked(&mut board, 201, 11), acked(&mut board, 203, 12), acked(&mut board, 205, 13)]
     };
     use Reaction::{NextRecovery, Nothing, SelectiveRecovery};
