@@ -209,7 +209,7 @@ impl Epochs {
         arrivals
     }
 
-    /// Enters a packet into a pipe; returns the epoch of its arrival, or `None` if the queue is full.
+    /// Enters a packet into a pipe; returns the epoch of its arrival, `None` if the queue is full.
     #[inline(always)]
     fn enter(
         &mut self,
