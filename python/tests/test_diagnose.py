@@ -334,6 +334,8 @@ def test_the_answer_has_the_form_of_the_contract(capture: Path) -> None:
         assert set(wanted.split()) <= set(retransmission)
         assert retransmission["proof"]["evidence"] in EVIDENCE
     summary = retx.run(QUICK[0].scenario(), seed=1).summary
+    # The capture is of three places, whose packets are copies of each other.
+    assert len(flow["retransmissions"]) == summary["flows"][0]["segments_retransmitted"]
     assert set(summary["flows"][0]["limited_by"]) | {"unknown"} == set(flow["limited_by"])
     sums = sum(
         sum(value.values()) if isinstance(value, dict) else value
@@ -413,7 +415,7 @@ def test_the_page_needs_no_other_file(capture: Path, tmp_path: Path) -> None:
     assert "http" not in text
     assert "src=" not in text
     sender = [it for it in resent(diagnosis.flows[0]) if it["length_bytes"]]
-    assert text.count("<circle") == len(sender) > 300
+    assert text.count("<circle") == len(sender) > 10
     assert str(capture) in text
     assert "fast_retransmit" not in text
     assert "fast retransmit" in text

@@ -183,7 +183,7 @@ def test_early_drops_are_told_from_a_full_queue(tmp_path: Path) -> None:
     assert retx.resolve(fit.toml())["link"][1]["queue"]["discipline"] == "codel"
 
 
-def test_without_timestamps_the_receivers_end_shows_no_queue(tmp_path: Path) -> None:
+def test_without_timestamps_the_receivers_end_shows_the_queue_by_gaps(tmp_path: Path) -> None:
     file = tmp_path / "bare.pcapng"
     given = scenario()
     given["tcp"] = {"bare": {"like": "linux", "timestamps": False}}
@@ -191,8 +191,8 @@ def test_without_timestamps_the_receivers_end_shows_no_queue(tmp_path: Path) -> 
     retx.run(given, pcap=file, pcap_at="last@client")
     path = fit_capture(file).path
     assert path["rate_bit_s"]["value"] == pytest.approx(RATE, rel=0.02)
-    assert path["queue"]["packets"] is None
-    assert "round trip" in path["queue"]["bytes"]["evidence"]
+    assert path["queue"]["packets"] == pytest.approx(QUEUE, abs=1.5)
+    assert "left no gap" in path["queue"]["bytes"]["evidence"]
 
 
 def test_other_traffic_shows_with_both_ends(tmp_path: Path) -> None:

@@ -87,13 +87,10 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// True if the queue was chosen by the user, but can never hold a packet: without a rate,
-    /// transmissions take no time.
-    fn has_idle_queue(&self) -> bool {
-        let has_rate =
-            self.rate.is_some() || self.channel.iter().any(|model| model.rates().is_some());
-        let is_default = self.queue == queue::Config::droptail(Default::default());
-        !has_rate && !is_default && self.repair.is_none()
+    /// True if the queue can hold packets: without a rate, transmissions take no time.
+    fn has_rate(&self) -> bool {
+        let is_trace = self.channel.iter().any(|model| model.rates().is_some());
+        self.rate.is_some() || is_trace || self.repair.is_some()
     }
 
     /// False if packets sent at or after `start` arrive without any delay.
@@ -307,7 +304,13 @@ impl Scenario {
 
     /// Names of the links whose queue never holds a packet, since they have no rate.
     pub fn links_with_idle_queue(&self) -> Vec<&str> {
-        let is_idle = |link: &&Link| link.forward.has_idle_queue() || link.reverse.has_idle_queue();
+        let default = queue::Config::droptail(Default::default());
+        let is_idle = |link: &&Link| {
+            let chosen = [&link.forward, &link.reverse].map(|way| (way.queue != default, way));
+            let mut chosen = chosen.iter().filter(|(is_chosen, _)| *is_chosen).peekable();
+            // A queue of both directions may be meant for the one that has a rate.
+            chosen.peek().is_some() && chosen.all(|(_, way)| !way.has_rate())
+        };
         self.links.iter().filter(is_idle).map(|link| link.name.as_str()).collect()
     }
 

@@ -88,7 +88,8 @@ class Runs:
         Raises:
             ScenarioError: The changes do not fit the scenario.
         """
-        return parsed_scenario(self._scenario, self._seed, self._overrides | dict(overrides))
+        values = self._overrides | dict(overrides)
+        return parsed_scenario(self._scenario, self._seed, values, warns=False)
 
     def first(self, parsed: Parsed) -> dict[str, Any]:
         """The summary of draw 0."""

@@ -58,9 +58,13 @@ class Parsed(NamedTuple):
 
 
 def parsed_scenario(
-    scenario: Scenario, seed: int | None, overrides: Mapping[str, Any] | None
+    scenario: Scenario,
+    seed: int | None,
+    overrides: Mapping[str, Any] | None,
+    *,
+    warns: bool = True,
 ) -> Parsed:
-    """Reads and checks a scenario."""
+    """Reads and checks a scenario; `warns` is false for changes that the user did not make."""
     source = read(scenario)
     pairs = override_pairs(overrides, source.classes)
     if seed is not None:
@@ -71,7 +75,8 @@ def parsed_scenario(
         # The result must name the class that was run, even if another one is registered under the
         # name later.
         parsed, finder = _parsed(source, pairs + _whole_names(parsed, finder.plain))
-    warn_of_idle_queues(parsed.links_with_idle_queue())
+    if warns:
+        warn_of_idle_queues(parsed.links_with_idle_queue())
     return Parsed(parsed, finder.code)
 
 
