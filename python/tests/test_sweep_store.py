@@ -23,6 +23,7 @@ from sweeping import LONG, SCENARIO, SWEEP, hashes, with_bytes
 import retx
 from retx.sweeps import running, store
 from retx.sweeps.place import StoreError
+from retx.sweeps.plan import Wanted, prepare
 
 SEED = random.randrange(10**6)
 """Seed of the moments at which sweeps are killed; printed when a test fails."""
@@ -46,6 +47,17 @@ def command(scenario: Path, out: Path, *more: object) -> list[str]:
         str(out),
         *map(str, more),
     ]
+
+
+def test_tables_stay_until_runs_are_added(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running.sweep_prepared(prepare(scenario, Wanted(replications=2)), out=out, tabulate=True)
+    assert retx.sweep_status(out).tabulated
+    retx.sweep(scenario, replications=2, out=out)
+    assert (out / "tables" / "runs.parquet").exists()
+    shutil.rmtree(next((out / "parts").iterdir()))
+    retx.sweep(scenario, replications=2, out=out)
+    assert not retx.sweep_status(out).tabulated
 
 
 def test_a_directory_is_a_sweep(scenario: Path, tmp_path: Path) -> None:

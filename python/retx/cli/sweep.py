@@ -190,5 +190,7 @@ def _print_status(directory: Path) -> None:
     upto = f" (up to {found.most} where intervals stay wide)" if plan.until else ""
     echo(f"runs: {found.runs} of {found.planned}{upto}; points: {len(plan.keys)}")
     echo(f"parts: {len(found.parts)}, {found.bytes / 1e6:.3g} MB; engine {plan.engine}")
+    if not found.tabulated and state == "complete":
+        echo("tables: none; `retx sweep` with this directory writes them")
     for fault in found.damaged:
         echo(f"damaged: {fault}")

@@ -45,6 +45,8 @@ class Status:
     damaged: list[str]
     """Faults, each with the path of the file."""
     running: bool
+    tabulated: bool
+    """True if the tables of the complete sweep are there."""
 
     @property
     def runs(self) -> int:
@@ -82,7 +84,8 @@ def sweep_status(directory: str | os.PathLike[str]) -> Status:
             parts.append(check_part(entry))
         except DamagedPartError as fault:
             damaged.append(str(fault))
-    return Status(plan, parts, damaged, is_locked(path))
+    tabulated = any((path / TABULATED).glob("*.parquet"))
+    return Status(plan, parts, damaged, is_locked(path), tabulated)
 
 
 def read_plan(path: Path) -> Plan:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,7 +148,11 @@ class Directory:
         else:
             parts = _usable(self.path, parts, self._plan, say)
         # From this point the directory belongs to this plan.
-        clear_tables(self.path)
+        texts = {PLAN: self._plan.to_json()}
+        if self._plan.single:
+            texts[SCENARIO] = self._plan.base
+        if damaged or not all(_holds(self.path / name, text) for name, text in texts.items()):
+            clear_tables(self.path)
         for stranger in strangers:
             say(f"{stranger}: retx did not write this; it is left alone")
         for path, fault in damaged:
@@ -157,9 +162,6 @@ class Directory:
         for path in self._parts_path.iterdir():
             if is_part(path, LEFT_BEHIND):
                 remove_own(path, is_part_file)
-        texts = {PLAN: self._plan.to_json()}
-        if self._plan.single:
-            texts[SCENARIO] = self._plan.base
         for name, text in texts.items():
             with new_file(self.path / name) as file:
                 file.write_text(text, encoding="utf-8")
@@ -173,6 +175,7 @@ class Directory:
         """Writes the added results as a part."""
         if not self._pending:
             return
+        clear_tables(self.path)
         tables = _joined_batches(self._pending, self._keys)
         self._parts.append(write_part(self._parts_path, tables, self._plan.engine))
         self._pending = []
@@ -291,6 +294,13 @@ def _earlier_plan(path: Path) -> Plan | None:
         return Plan.from_json(read_regular(file))
     except NOT_AS_WRITTEN:
         return None  # it is written again; the parts speak for themselves
+
+
+def _holds(file: Path, text: str) -> bool:
+    """True if the file has exactly this text."""
+    with suppress(OSError, UnicodeError):
+        return read_regular(file) == text
+    return False
 
 
 def _shown(names: tuple[str, ...]) -> str:

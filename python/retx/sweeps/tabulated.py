@@ -3,8 +3,8 @@
 `points` contains the grid: `point`, a column for each key, and `key`, which identifies points in
 the files of `DIR/parts`. `runs`, `flows`, `links` and the other summaries contain the columns of
 the grid. Tables of single events, such as `segments`, are large: they remain in the parts, and can
-be joined by `key`. A continued sweep first removes the tables, and writes them again when it is
-complete.
+be joined by `key`. A sweep that adds or repeats runs there, or changes the plan, first removes the
+tables. The command line writes them when the sweep is complete.
 """
 
 from __future__ import annotations
