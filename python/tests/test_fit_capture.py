@@ -14,6 +14,7 @@ from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import Figure, _draw_losses, check, draws
 from retx.fitting.captures.reproduction import reproduction
+from retx.fitting.captures.scenario import queue_packets
 from retx.fitting.captures.wording import rows
 from retx.fitting.scenario import time_text
 
@@ -348,6 +349,11 @@ def test_large_segments_have_links_for_them(tmp_path: Path) -> None:
     found = reproduction(fit_capture(file))
     assert found is not None
     assert found.factor == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(("measured", "packets"), [(5.5, 5), (19.76, 20), (29.76, 30), (0.5, 1)])
+def test_the_packet_in_transmission_is_not_in_the_queue(measured: float, packets: int) -> None:
+    assert queue_packets({"queue": {"packets": measured}}) == packets
 
 
 def test_rates_of_loss_models_are_drawn_as_rates() -> None:

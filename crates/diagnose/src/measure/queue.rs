@@ -32,6 +32,11 @@ const SIGNIFICANT: f64 = 0.01;
 const LOST_AT_LIMIT: f64 = 0.25;
 const RARER: usize = 10;
 
+/// Maximum age of a shift, in round trips, with which it is preferred to one from delays of ACKs
+/// with SACK blocks. Linux holds such ACKs back for up to 1.1 ms (`tcp_comp_sack_delay_ns`, plus
+/// slack).
+const RECENT: i64 = 10;
+
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,7 +145,8 @@ fn most_unlikely(arrivals: &Arrivals, most: f64, wire: f64) -> Split {
 ///
 /// The queue computed from a single delay is noisy by a few segments. The queue computed as bytes
 /// sent minus bytes forwarded contains the error of the rate, and lacks other traffic. The second
-/// value is therefore shifted by the median difference between both values in the same round trip.
+/// value is therefore shifted by the median difference between both values in the same round trip,
+/// without delays of ACKs with SACK blocks if there are recent ones of others.
 pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &SegmentCopy| Some(copy.delay_ns? as f64 - own(copy));
@@ -149,20 +155,31 @@ pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     };
     let per_ns = rate_bit_s / 8e9;
     let sums = summed(trace, per_ns);
-    let mut differences: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-    for (copy, sum) in trace.copies.iter().zip(&sums) {
-        if let (Some(sent), Some(sample), Some(sum)) = (copy.sent_ns, sample(copy), sum) {
-            differences.entry(round(trace, sent)).or_default().push((sample - base) * per_ns - sum);
-        }
-    }
     let median = |(round, mut values): (i64, Vec<f64>)| {
         values.sort_by(f64::total_cmp);
         (round, values[values.len() / 2])
     };
-    let shifts: BTreeMap<i64, f64> = differences.into_iter().map(median).collect();
+    let sacked: BTreeSet<usize> =
+        trace.deliveries.iter().filter(|it| !it.is_plain).map(|it| it.newest).collect();
+    let shifts = |with_sacked: bool| -> BTreeMap<i64, f64> {
+        let mut differences: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+        for (index, (copy, sum)) in trace.copies.iter().zip(&sums).enumerate() {
+            if !with_sacked && sacked.contains(&index) {
+                continue;
+            }
+            if let (Some(sent), Some(sample), Some(sum)) = (copy.sent_ns, sample(copy), sum) {
+                let difference = (sample - base) * per_ns - sum;
+                differences.entry(round(trace, sent)).or_default().push(difference);
+            }
+        }
+        differences.into_iter().map(median).collect()
+    };
+    let (exact, all) = (shifts(false), shifts(true));
     let one = |(copy, sum): (&SegmentCopy, &Option<f64>)| {
+        let number = round(trace, copy.sent_ns?);
         // If this round trip contains no delay, the shift of the last earlier round trip is used.
-        let (_, shift) = shifts.range(..=round(trace, copy.sent_ns?)).next_back()?;
+        let recent = exact.range(number.saturating_sub(RECENT)..=number).next_back();
+        let (_, shift) = recent.or_else(|| all.range(..=number).next_back())?;
         Some(((*sum)? + shift).max(0.0))
     };
     trace.copies.iter().zip(&sums).map(one).collect()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +134,10 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     """Limit of the queue in packets; None if unknown."""
     queue = path["queue"]
     if queue["packets"] is not None:
-        return max(1, round(float(queue["packets"])))
+        # A packet that a full queue drops would wait for all packets in the queue, and for the rest
+        # of the one in transmission, from which half a packet was subtracted. A value that ends in
+        # one half means that this transmission had just begun.
+        return max(1, math.ceil(round(float(queue["packets"]) - 0.5, 2)))
     if queue["bytes"]["low"] is None:
         return None
     seen = float(queue["bytes"]["low"]) / float(path["segment_wire_bytes"])

@@ -99,3 +99,34 @@ fn what_is_in_flight_bounds_the_queue_from_below() {
     });
     assert_eq!(most_in_flight(&trace), Some(5.0 * f64::from(WIRE)));
 }
+
+/// Linux holds back ACKs with SACK blocks, which does not make the queue longer.
+#[test]
+fn delays_of_sack_blocks_are_no_queue() {
+    const MS: i64 = 1_000_000;
+    let mut trace = FlowTrace { least_ns: 21 * MS, is_round_trip: true, ..trace(|_| Vec::new()).0 };
+    for newest in 0..42 {
+        let is_plain = newest < 30;
+        let sent_ns = newest as i64 * MS;
+        let delay_ns = if is_plain { 21 * MS } else { 22 * MS };
+        trace.copies.push(SegmentCopy {
+            sent_ns: Some(sent_ns),
+            time_ns: sent_ns,
+            start: 1,
+            wire_bytes: WIRE,
+            delay_ns: Some(delay_ns),
+            lost: Some(0.0),
+        });
+        trace.deliveries.push(Delivery {
+            time_ns: sent_ns + delay_ns,
+            wire_bytes: u64::from(WIRE),
+            newest,
+            segments: 1,
+            is_consecutive: true,
+            is_plain,
+        });
+    }
+    // The bottleneck sends one segment per millisecond.
+    let waiting = queued_bytes(&trace, 12.304e6);
+    assert!(waiting.iter().flatten().all(|it| *it < 1.0), "{waiting:?}");
+}
