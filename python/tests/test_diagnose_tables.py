@@ -9,7 +9,7 @@ import pytest
 from conftest import Cli
 
 import retx
-from retx.diagnosing.tables import OF_ALL, PLOTS
+from retx.diagnosing.tables import OF_ALL, PLOTS, SCHEMAS, table_of_all
 from retx.results import NotRecordedError
 
 
@@ -79,6 +79,13 @@ def test_what_a_capture_does_not_show(
     assert not list(tmp_path.rglob("*.png"))
 
 
+@pytest.mark.parametrize("name", OF_ALL)
+def test_columns_depend_on_no_data(name: str, run: tuple[retx.Result, Path]) -> None:
+    full, empty = table_of_all([*retx.diagnose(run[1]).flows], name), table_of_all([], name)
+    assert full.height or name in ("timeouts", "stalls", "patterns")
+    assert full.schema == empty.schema == SCHEMAS[name]
+
+
 def test_directory_of_tables(run: tuple[retx.Result, Path], cli: Cli, tmp_path: Path) -> None:
     out, picture = tmp_path / "out", tmp_path / "a.png"
     cli("diagnose", str(run[1]), "--out", str(out), "--flow", "1", "--plot", f"sequence={picture}")
@@ -90,7 +97,7 @@ def test_directory_of_tables(run: tuple[retx.Result, Path], cli: Cli, tmp_path: 
     assert sum(limits) == pytest.approx(row["life_s"])
     assert pl.read_parquet(out / "segments.parquet").height > 700
     names = {path.stem for path in out.iterdir()}
-    assert names <= {*OF_ALL, "samples", "segments", "acks", "diagnosis"}
+    assert names == {*OF_ALL, "samples", "segments", "acks", "diagnosis"}
     done = cli("diagnose", str(run[1]), "--out", str(out))
     assert done.returncode == 2
     assert done.stderr.endswith("exists and is not empty: name another directory\n")

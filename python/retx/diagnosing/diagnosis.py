@@ -80,9 +80,8 @@ class Diagnosis:
             if number is not None:
                 tables |= {name: getattr(self.tables(number), name) for name in OF_ONE}
             for name, table in tables.items():
-                if table.width:
-                    with writing(path / f"{name}.parquet"):
-                        table.write_parquet(path / f"{name}.parquet", compression="zstd")
+                with writing(path / f"{name}.parquet"):
+                    table.write_parquet(path / f"{name}.parquet", compression="zstd")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page about the flow that lost the most time."""

@@ -43,7 +43,49 @@ ACKS = {
     "flow": pl.String, "sent_s": pl.Float64, "ack": pl.Int64, "window_bytes": pl.Int64,
     "fate": pl.String, "arrived_s": pl.Float64,
 }  # fmt: skip
-SCHEMAS: dict[str, Mapping[str, Any]] = {"samples": SAMPLES, "segments": SEGMENTS, "acks": ACKS}
+CAUSES = ("congestion", "wireless", "spurious", "unknown")
+LIMITS = (
+    "handshake", "application", "send_buffer", "receive_window", "bottleneck", "slow_start",
+    *(f"{it}_{cause}" for it in ("window", "recovery", "timeout") for cause in CAUSES),
+    "pacing", "nagle", "delayed_ack", "unknown",
+)  # fmt: skip
+FLOWS = {
+    "number": pl.Int64, "name": pl.String, "place": pl.String, "sender_loop_s": pl.Float64,
+    "receiver_loop_s": pl.Float64, "life_s": pl.Float64, "packets": pl.Int64, "bytes": pl.Int64,
+    "goodput_bit_s": pl.Float64, "timer": pl.String, "certainty": pl.Float64,
+    "capture_duplicates": pl.Int64, "not_captured_bytes": pl.Int64, "reordered": pl.Int64,
+    **{f"limited_{it}_s": pl.Float64 for it in LIMITS},
+    **{f"{it}_count": pl.Int64 for it in ("retransmissions", "timeouts", "episodes", "stalls")},
+}  # fmt: skip
+EPISODES = {
+    "flow": pl.String, "kind": pl.String, "start_s": pl.Float64, "end_s": pl.Float64,
+    "cause": pl.String, "congestion_probability": pl.Float64, "evidence": pl.String,
+    "confidence": pl.Float64, "retransmitted": pl.Int64, "unnecessary": pl.Int64,
+    "trigger_packet": pl.Int64,
+}  # fmt: skip
+RETRANSMISSIONS = {
+    "flow": pl.String, "packet": pl.Int64, "time_s": pl.Float64, "seq": pl.Int64,
+    "length_bytes": pl.Int64, "from": pl.String, "kind": pl.String, "number": pl.Int64,
+    "needless": pl.String, "confidence": pl.Float64, "arrived": pl.Boolean, "original": pl.Int64,
+    "evidence": pl.String, "evidence_packet": pl.Int64,
+}  # fmt: skip
+TIMEOUTS = {
+    "flow": pl.String, "packet": pl.Int64, "time_s": pl.Float64, "number": pl.Int64,
+    "waited_s": pl.Float64, "rto_s": pl.Float64,
+}  # fmt: skip
+STALLS = {
+    "flow": pl.String, "start_s": pl.Float64, "duration_s": pl.Float64, "cause": pl.String,
+    "packet": pl.Int64,
+}  # fmt: skip
+PATTERNS = {
+    "flow": pl.String, "name": pl.String, "evidence": pl.String, "packets": pl.List(pl.Int64),
+    "confidence": pl.Float64,
+}  # fmt: skip
+SCHEMAS: dict[str, Mapping[str, Any]] = {
+    "flows": FLOWS, "episodes": EPISODES, "retransmissions": RETRANSMISSIONS,
+    "timeouts": TIMEOUTS, "stalls": STALLS, "patterns": PATTERNS,
+    "samples": SAMPLES, "segments": SEGMENTS, "acks": ACKS,
+}  # fmt: skip
 NO_QUEUE = "a capture does not show queues, nor the rates of other flows"
 
 
@@ -130,9 +172,9 @@ class FlowTables:
 def table_of_all(flows: list[Mapping[str, Any]], name: str) -> pl.DataFrame:
     """Table of all flows: `flows`, or one that joins their lists, such as `retransmissions`."""
     if name == "flows":
-        return pl.DataFrame([_row(flow) for flow in flows], infer_schema_length=None)
+        return pl.DataFrame([_row(flow) for flow in flows], schema=SCHEMAS[name])
     rows = [{"flow": flow["name"]} | _renamed(it, name) for flow in flows for it in flow[name]]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(rows, schema=SCHEMAS[name])
 
 
 def _renamed(row: Mapping[str, Any], name: str) -> dict[str, Any]:
