@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -77,6 +78,18 @@ def test_what_a_capture_does_not_show(
     unknown = cli("diagnose", str(run[1]), "--plot", "foo=a.png").stderr
     assert f"no plot 'foo'; choose one of {', '.join(PLOTS)}\n" in unknown
     assert not list(tmp_path.rglob("*.png"))
+
+
+def test_tables_have_all_flows(cli: Cli, tmp_path: Path) -> None:
+    link = {"name": "net", "ends": ["server", "client"], "rate": "5 Mbit/s", "delay": "9 ms"}
+    flow = {"from": "server", "to": "client", "tcp": "linux", "app": "bulk"}
+    flows = [flow | {"name": "first"}, flow | {"name": "second"}]
+    scenario = {"duration": "1 s", "link": [link], "flow": flows}
+    retx.run(scenario, pcap=tmp_path / "two.pcap", pcap_at="net@server")
+    done = cli("diagnose", tmp_path / "two.pcap", "--flow", 2, "--out", tmp_path / "out", "--json")
+    assert [it["number"] for it in json.loads(done.stdout)["flows"]] == [2]
+    assert pl.read_parquet(tmp_path / "out" / "flows.parquet")["number"].to_list() == [1, 2]
+    assert pl.read_parquet(tmp_path / "out" / "segments.parquet")["flow"].n_unique() == 1
 
 
 @pytest.mark.parametrize("name", OF_ALL)

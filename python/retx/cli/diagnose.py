@@ -83,11 +83,13 @@ def command(
     from retx.diagnosing.diagnosis import diagnose
 
     figures = _drawings(plots or [], span, width)
-    diagnosis = diagnose(capture, other, flow=flow)
-    if html:
-        diagnosis.save(html)
+    diagnosis = diagnose(capture, other)
     if out:
         diagnosis.save_tables(out, flow)
+    if flow is not None:
+        diagnosis = diagnosis.only(flow)
+    if html:
+        diagnosis.save(html)
     if figures:
         tables = diagnosis.tables(flow)
         for file in draw_all(figures, lambda drawing: drawing.figure_of(tables)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,14 @@ class Diagnosis:
                 return flow
         raise UsageError(f"flow {number}: the capture has flows 1 to {len(self.flows)}")
 
+    def only(self, number: int) -> Diagnosis:
+        """Diagnosis of a single flow of the capture.
+
+        Raises:
+            UsageError: The capture has no such flow.
+        """
+        return replace(self, content={**self.content, "flows": [self.flow(number)]})
+
 
 def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, Any]:
     """Diagnosis of captures, with the time–sequence diagram of flow `pictured` if one is given."""
@@ -142,6 +150,4 @@ def diagnose(
     except ValueError as error:
         raise UsageError(str(error)) from None
     diagnosis = Diagnosis(content, files)
-    if flow is not None:
-        content["flows"] = [diagnosis.flow(flow)]
-    return diagnosis
+    return diagnosis if flow is None else diagnosis.only(flow)
