@@ -257,6 +257,15 @@ def test_a_decorator_checks_at_once() -> None:
         retx.loss_cause(type("Silent", (), {}))
 
 
+@pytest.mark.parametrize("command", [("run",), ("sweep", "--replications", "2", "--out", "s")])
+def test_user_code_prints_beside_json(command: tuple[str, ...], cli: Cli, mine: Path) -> None:
+    code = mine.parent / "reno.py"
+    code.write_text("print('hello')\n" + code.read_text())
+    done = cli(*command, mine, "--json")
+    assert json.loads(done.stdout)
+    assert "hello\n" in done.stderr
+
+
 def test_an_exception_stops_the_run_with_the_users_traceback(cli: Cli, mine: Path) -> None:
     written(mine, BROKEN)
     setting = ("--set", "tcp.mine.congestion_control.class=Broken")

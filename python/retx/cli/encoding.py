@@ -6,8 +6,9 @@ import codecs
 import sys
 import unicodedata
 from io import TextIOWrapper
+from typing import TextIO
 
-from retx.terminal.streams import expect_json, protect
+from retx.terminal.streams import json_output, protect
 
 PLAIN, IN_JSON = "retx.plain", "retx.json"
 """Names of the error handlers. The first writes similar ASCII characters, the second JSON
@@ -30,11 +31,12 @@ def replace_unencodable() -> None:
             stream.reconfigure(errors=PLAIN)
 
 
-def print_only_json() -> None:
-    """Reserves the standard output for JSON, in which characters must not be replaced."""
-    expect_json()
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors=IN_JSON)
+def output_of_json() -> TextIO:
+    """Standard output for JSON, in which characters must not be replaced."""
+    stream = json_output()
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors=IN_JSON)
+    return stream
 
 
 def replacement_for(character: str) -> str:

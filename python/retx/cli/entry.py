@@ -8,6 +8,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
@@ -18,7 +19,7 @@ from retx.cli.encoding import replace_unencodable
 from retx.cli.memory import SENTENCE, guard_imports, is_short_of_memory
 from retx.cli.parameters import Option, for_typer, plain_values
 from retx.errors import IdleQueueWarning, NothingMeasuredWarning, UsageError
-from retx.terminal.streams import echo
+from retx.terminal.streams import echo, reserved_output
 
 if TYPE_CHECKING:
     import typer
@@ -133,7 +134,8 @@ def main() -> NoReturn:
     replace_unencodable()
     try:
         _check_text(arguments)
-        code = _call([word for word in arguments if word != "--debug"] or ["--help"])
+        with reserved_output() if _is_json(arguments) else nullcontext():
+            code = _call([word for word in arguments if word != "--debug"] or ["--help"])
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
         # Flushing here detects a closed pipe. If the interpreter flushed at its end instead, a
@@ -156,6 +158,11 @@ def main() -> NoReturn:
             # Nobody reads the buffered output, and writing it at exit would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
+
+
+def _is_json(arguments: list[str]) -> bool:
+    """True if the standard output is for JSON only."""
+    return "--json" in arguments and not {"--help", "-h"} & set(arguments)
 
 
 _show_other_warning = warnings.showwarning

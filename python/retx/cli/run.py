@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from retx.cli import options
 from retx.cli.csv_files import Csv, check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, check_no_segments, drawings
-from retx.cli.encoding import print_only_json
+from retx.cli.encoding import output_of_json
 from retx.errors import UsageError
 from retx.files.directory import new_directory
 from retx.scenarios.assignment import assignment
@@ -159,9 +158,9 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         pairs = zip(outputs.figures, targets, strict=True)
         failed = {it: it.attempt(lambda one: one.figure_of(result), at) for it, at in pairs}
     if outputs.as_json:
-        print_only_json()
-        result.write_summary(sys.stdout)
-        sys.stdout.flush()
+        stream = output_of_json()
+        result.write_summary(stream)
+        stream.flush()
     else:
         from retx.cli.summary import print_summary
 
@@ -213,7 +212,7 @@ def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
 
 def print_json(summary: Any) -> None:  # noqa: ANN401
     """Prints a summary or another value as one JSON value."""
-    print_only_json()
-    json.dump(summary, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    stream = output_of_json()
+    json.dump(summary, stream, indent=2, ensure_ascii=False, allow_nan=False)
+    stream.write("\n")
+    stream.flush()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TextIO, cast
 
@@ -76,10 +78,36 @@ def protect() -> None:
             setattr(sys, name, clean_stream)
 
 
-def expect_json() -> None:
-    """Makes the standard output escape control characters as JSON does."""
-    if isinstance(sys.stdout, _CleanStream):
-        sys.stdout.as_json = True
+class _Reserved:
+    """Standard output that is reserved for JSON: everything printed goes to the standard error."""
+
+    def __init__(self, json: TextIO) -> None:
+        self.json = json
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(sys.stderr, name)
+
+
+@contextmanager
+def reserved_output() -> Iterator[None]:
+    """Sends what user code prints to the standard error; `json_output` is the standard output."""
+    stdout = sys.stdout
+    sys.stdout = reserved = cast("TextIO", _Reserved(stdout))
+    try:
+        yield
+    finally:
+        if sys.stdout is reserved:
+            sys.stdout = stdout
+        else:  # click has wrapped the stream, as its pipe is closed
+            vars(sys.stdout)["wrapped"] = stdout
+
+
+def json_output() -> TextIO:
+    """Standard output, which from then on escapes control characters as JSON does."""
+    stream: TextIO = getattr(sys.stdout, "json", sys.stdout)
+    if isinstance(stream, _CleanStream):
+        stream.as_json = True
+    return stream
 
 
 def unfiltered(stream: TextIO) -> TextIO:
