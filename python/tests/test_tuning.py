@@ -55,6 +55,13 @@ def test_what_does_not_vary_is_refused(word: str, message: str) -> None:
         parsed(word)
 
 
+def test_numbers_of_a_list_are_numbers() -> None:
+    found = retx.tune(LOSSY, {QUEUE: [9, 40]}, maximise=["goodput"], trials=4, overrides=SHORT)
+    assert set(found.trials[QUEUE]) == {9, 40}
+    assert found.overrides()[QUEUE] in (9, 40)
+    assert found.landscape().axes
+
+
 def test_values_are_of_the_range_and_give_what_they_say(capfd) -> None:
     found = tuned(12)
     assert capfd.readouterr() == ("", "")

@@ -56,7 +56,10 @@ class Tuning:
         from retx.tuning.store import judged
 
         rows = [
-            {"trial": number, **{key: trial.params[key] for key in self._space}}
+            {
+                "trial": number,
+                **{key: of.shown(trial.params[key]) for key, of in self._space.items()},
+            }
             | dict(
                 zip(
                     [one.name for one in self.objectives],

@@ -53,6 +53,10 @@ class Range:
         """Number as written in the scenario."""
         return f"{value!r} {self.unit}" if self.unit else value
 
+    def shown(self, value: float) -> object:
+        """Entry of the table of trials."""
+        return value
+
     @property
     def ends(self) -> list[object]:
         """Values to check in the scenario: both ends of the range."""
@@ -74,8 +78,15 @@ class Choice:
         return trial.suggest_categorical(key, [str(value) for value in self.values])
 
     def written(self, value: object) -> object:
-        """Value with this name, as written in the scenario."""
-        return next(one for one in self.values if str(one) == value)
+        """Value with this name, or this number, as written in the scenario."""
+        return next(one for one in self.values if str(one) == str(value) or one == value)
+
+    def shown(self, name: str) -> object:
+        """Entry of the table of trials: the name of the value, or the value if all are numbers."""
+        are_numbers = all(
+            isinstance(one, int | float) and not isinstance(one, bool) for one in self.values
+        )
+        return self.written(name) if are_numbers else name
 
     @property
     def ends(self) -> list[object]:
