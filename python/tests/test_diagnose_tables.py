@@ -11,6 +11,7 @@ from conftest import Cli
 
 import retx
 from retx.diagnosing.tables import OF_ALL, PLOTS, SCHEMAS, table_of_all
+from retx.fitting.captures.capture import fit_capture
 from retx.results import NotRecordedError
 
 
@@ -90,6 +91,13 @@ def test_tables_have_all_flows(cli: Cli, tmp_path: Path) -> None:
     assert [it["number"] for it in json.loads(done.stdout)["flows"]] == [2]
     assert pl.read_parquet(tmp_path / "out" / "flows.parquet")["number"].to_list() == [1, 2]
     assert pl.read_parquet(tmp_path / "out" / "segments.parquet")["flow"].n_unique() == 1
+
+
+def test_objects_are_shown_in_a_line(run: tuple[retx.Result, Path]) -> None:
+    path = run[1]
+    assert repr(retx.diagnose(path)) == f"<retx.Diagnosis: {path}, 1 flow(s)>"
+    assert repr(fit_capture(path)) == f"<retx.CaptureFit: flow 1 of {path}>"
+    assert repr(retx.Grid([])) == "<retx.Grid: 0 condition(s)>"
 
 
 @pytest.mark.parametrize("name", OF_ALL)

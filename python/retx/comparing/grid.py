@@ -82,6 +82,9 @@ class Grid:
     """For each condition: `condition`, `summary` as `Comparison.summary`, `first_difference`,
     `values`, `emulations`."""
 
+    def __repr__(self) -> str:
+        return f"<retx.Grid: {len(self.results)} condition(s)>"
+
     @cached_property
     def table(self) -> pl.DataFrame:
         """One row per condition and quantity, with the columns of `Comparison.table`."""

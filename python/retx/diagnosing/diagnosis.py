@@ -26,6 +26,10 @@ class Diagnosis:
     files: tuple[Path, ...]
     """The capture, or both captures."""
 
+    def __repr__(self) -> str:
+        names = " and ".join(str(file) for file in self.files)
+        return f"<retx.Diagnosis: {names}, {len(self.flows)} flow(s)>"
+
     @property
     def findings(self) -> Sequence[str]:
         """Faults of the capture; each kind is listed once."""

@@ -31,6 +31,10 @@ class CaptureFit:
     measured: Mapping[str, Any]
     """`capture` and `flow` as in `retx diagnose`, and `path`, the measurements."""
 
+    def __repr__(self) -> str:
+        names = " and ".join(str(file) for file in self.files)
+        return f"<retx.CaptureFit: flow {self.flow['number']} of {names}>"
+
     @property
     def flow(self) -> Mapping[str, Any]:
         """Flow, as `retx diagnose --json` prints it."""
