@@ -65,7 +65,7 @@ def command(
     as_json: options.AsJson = False,
     html: Html = None,
     plots: Plots = None,
-    span: options.Span = None,
+    span: options.SpanOfCapture = None,
     width: options.Width = None,
     out: Out = None,
 ) -> None:

@@ -131,6 +131,10 @@ Span = Annotated[
     tuple[float, float] | None,
     Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
 ]
+SpanOfCapture = Annotated[
+    tuple[float, float] | None,
+    Option("--span", metavar="T0 T1", help="Plot only from T0 to T1, in seconds."),
+]
 Width = Annotated[
     str | None,
     Option(

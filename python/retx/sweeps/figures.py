@@ -138,6 +138,8 @@ def pair_of(found: Sweep, text: str | None) -> tuple[str, tuple[Any, Any]]:
     if key is not None:
         first, second = (value_of(found, key, word) for word in words)
         return key, (first, second)
+    if not found.keys:
+        raise UsageError(f"--paired {text}: nothing varies: add --vary KEY=A,B")
     having = [it for it in found.keys if all(_find(found, it, word) for word in words)]
     if not having:
         there = "; ".join(
