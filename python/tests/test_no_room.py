@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import LOSSY
+
+from retx.files.directory import writing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 
@@ -15,6 +19,13 @@ NO_ROOM = (
     "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
     "from retx.cli.entry import main; sys.exit(main())"
 )
+
+
+def test_a_full_disk_is_told_although_polars_does_not(tmp_path: Path, monkeypatch) -> None:
+    lost = type("ComputeError", (Exception,), {"__module__": "polars.exceptions"})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(OSError, match="No space left on device"), writing(tmp_path / "a.parquet"):
+        raise lost("parquet: transport error")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from retx.files.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")
 """Modules whose exceptions may concern a file."""
+BLOCK_BYTES = 4096
+"""Usual size of a block of a file system."""
 
 
 @contextmanager
@@ -116,9 +118,20 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except Exception as error:
         number = _number(error)
+        if number == errno.EIO and _is_full(path):
+            number = errno.ENOSPC
         if number is None or getattr(error, "filename", None) is not None:
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _is_full(path: Path) -> bool:
+    """True if the disk has no room left; polars tells no reason for what it could not write."""
+    import shutil
+
+    with suppress(OSError):
+        return shutil.disk_usage(path if path.is_dir() else path.parent).free < BLOCK_BYTES
+    return False
 
 
 def _number(error: BaseException | None) -> int | None:
