@@ -21,6 +21,12 @@ P = "link.cloud.forward.channel.p"
 TCP = "flow.download.tcp"
 
 
+def test_two_spellings_of_a_value_are_refused() -> None:
+    delays = {"link.cloud.delay": ["5 ms", "0.005 s", "10 ms"]}
+    with pytest.raises(UsageError, match=r"'5 ms' and '0.005 s' are the same: leave out one"):
+        retx.sweep(SCENARIO, delays, 2)
+
+
 def test_a_point_is_what_replicate_makes_of_it() -> None:
     sweep = retx.sweep(SCENARIO + SWEEP, tables=["drops", "episodes"])
     assert sweep.keys == (P, TCP)

@@ -15,7 +15,8 @@ from retx.errors import UsageError
 from retx.errors.checks import check_seed
 from retx.plugins.code_hashes import UserCodeHashes
 from retx.scenarios.source import Scenario, Source, override_pairs, read, with_names
-from retx.sweeps.grid import Case, Grid, Until, plain_case, read_grid
+from retx.scenarios.varied import quantity
+from retx.sweeps.grid import Case, Grid, Point, Until, plain_case, read_grid
 
 if TYPE_CHECKING:
     import polars as pl
@@ -248,6 +249,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     code = finder.code
     texts = [scenario.to_toml() for scenario in parsed]
     keys = [_key(scenario, text, code) for scenario, text in zip(parsed, texts, strict=True)]
+    _check_spellings(grid, keys)
     first = grid.replications or (
         min(FIRST_REPLICATIONS, grid.until.max_replications) if grid.until else REPLICATIONS
     )
@@ -264,6 +266,24 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     warms_up = any(WITHOUT_WARMUP not in text for text in texts)
     recordings = dict.fromkeys(keys, recording)
     return Prepared(plan, scenarios, recordings, code.unhashable, warms_up, finder.classes)
+
+
+def _check_spellings(grid: Grid, keys: Sequence[str]) -> None:
+    """Refuses two spellings of a value, such as `5 ms` and `0.005 s`: their runs are the same.
+
+    Raises:
+        UsageError: A value is there twice.
+    """
+    first = dict[str, Point]()
+    for key, point in zip(keys, grid.points, strict=True):
+        values = zip(grid.keys, first.setdefault(key, point), point, strict=True)
+        differing = [(name, one, other) for name, one, other in values if one != other]
+        if len(differing) == 1:
+            name, one, other = differing[0]
+            a, b = quantity(one), quantity(other)
+            # Without an effect on the scenario, different values of one unit have the same key.
+            if a and b and (a == b or a[1] != b[1]):
+                raise UsageError(f"{name}: {one!r} and {other!r} are the same: leave out one")
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
