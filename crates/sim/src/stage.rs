@@ -71,9 +71,9 @@ impl Stage {
 
     /// Makes up for delayed events before `now`, and for those at `now` if `inclusive` is true.
     #[inline]
-    pub fn settle(&mut self, now: Time, inclusive: bool) {
+    pub fn advance_to(&mut self, now: Time, inclusive: bool) {
         if let Self::Wlan(cell) = self {
-            cell.settle(now, inclusive);
+            cell.advance_to(now, inclusive);
         }
     }
 

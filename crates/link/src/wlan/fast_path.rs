@@ -9,7 +9,7 @@
 //! *How.* Of an exchange, only the end of the data frame has an effect outside the cell. When it
 //! ends, the backoff of its sender after the ACK is drawn, and thus the end of the next data frame
 //! is known, unless packets arrive before it begins. The cell is woken then. What happens in
-//! between is made up for at the next event or arrival ([`Cell::settle`]), with its own time.
+//! between is made up for at the next event or arrival ([`Cell::advance_to`]), with its own time.
 //!
 //! *Why it is exact.* Each station draws from a random stream of its own, and the same numbers in
 //! the same order. A test compares random cells with and without this path.
@@ -56,7 +56,7 @@ impl Cell {
     /// Brings the cell up to date with everything before `now`. `inclusive` is true if the events
     /// of the cell at `now` precede what the caller does.
     #[inline]
-    pub fn settle(&mut self, now: Time, inclusive: bool) {
+    pub fn advance_to(&mut self, now: Time, inclusive: bool) {
         while let Some(Exchange { station, progress }) = self.exchange {
             let (Progress::Planned(due) | Progress::Acknowledging(Acknowledgment { end: due, .. })) =
                 progress

@@ -219,7 +219,7 @@ impl Cell {
 
     /// Handles a packet that arrives at a station and is to be sent to another station.
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
-        self.settle(now, false);
+        self.advance_to(now, false);
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
         let admitted = sender.admit(now, port.to, packet, &mut self.actions);
@@ -275,7 +275,7 @@ impl Cell {
         if now < self.next {
             return;
         }
-        self.settle(now, false);
+        self.advance_to(now, false);
         assert!(now == self.next, "what was due is done when it is due");
         if let Some(exchange) = self.exchange {
             return self.advance_exchange(now, exchange);

@@ -22,7 +22,7 @@ impl Engine<'_> {
     /// Records the state of every sender and every queue.
     fn sample(&mut self) {
         self.flush_funnels();
-        self.settle_stages();
+        self.update_stages();
         for flow in &self.flows {
             flow.record_sample(self.now, &mut self.recorder);
         }

@@ -41,9 +41,9 @@ impl Engine<'_> {
 
     /// Brings a stage up to date. Events at this time are handled in the order of their targets, so
     /// those of the stage are over if it, or a target after it, has handled its events.
-    pub(super) fn settle_stage(&mut self, index: u32) {
+    pub(super) fn update_stage(&mut self, index: u32) {
         let over = self.last_turn >= (self.now, self.owners.target(Owner::Stage(index)));
-        self.stages[index as usize].stage.settle(self.now, over);
+        self.stages[index as usize].stage.advance_to(self.now, over);
     }
 
     pub(super) fn rearm_stage(&mut self, index: u32) {
@@ -66,7 +66,7 @@ impl Engine<'_> {
             NextHop::Port(index) => self.ports[index as usize],
             other => unreachable!("{other:?} is no stage"),
         };
-        self.settle_stage(port.stage);
+        self.update_stage(port.stage);
         let PlacedStage { stage, first_place: first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.on_entered(self.now, place, id, &mut self.packets);

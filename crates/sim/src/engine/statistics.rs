@@ -69,7 +69,7 @@ impl Engine<'_> {
     /// Snapshot of everything except flows and pipes, which are numerous.
     fn baseline_of_few(&mut self) -> Baseline {
         let now = self.now;
-        self.settle_stages();
+        self.update_stages();
         let snapshot = |placed: &mut PlacedStage| {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
@@ -84,8 +84,8 @@ impl Engine<'_> {
     }
 
     /// Brings all stages up to date.
-    pub(super) fn settle_stages(&mut self) {
-        (0..self.stages.len() as u32).for_each(|index| self.settle_stage(index));
+    pub(super) fn update_stages(&mut self) {
+        (0..self.stages.len() as u32).for_each(|index| self.update_stage(index));
     }
 
     /// Ends the statistics.
@@ -96,7 +96,7 @@ impl Engine<'_> {
         // Arrivals before the end of the run may still wait in funnels. They belong to the run, as
         // do their drops and their effect on queue lengths.
         self.flush_funnels();
-        self.settle_stages();
+        self.update_stages();
         self.write_queue_histories();
         // Funnels process arrivals later than they happen, so drops are not recorded in order of
         // time.

@@ -8,7 +8,7 @@ use retx_units::{RandomStream, Rate, StreamKey, Time};
 /// Everything that can be seen of a cell.
 fn state(rig: &mut Rig, inclusive: bool) -> (Vec<Statistics>, String) {
     let Rig { cell, now, .. } = rig;
-    cell.settle(*now, inclusive);
+    cell.advance_to(*now, inclusive);
     let stations = (0..cell.stations()).map(|station| cell.statistics(*now, station)).collect();
     (stations, format!("{:?} {:?}", cell.counters(), cell.busy_time(*now)))
 }
