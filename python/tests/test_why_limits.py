@@ -273,3 +273,18 @@ def test_acknowledgments_behind_an_upload_are_named_with_what_the_path_takes() -
         answer.summary
     )
     assert answer.content["fix"] in ("fq_codel", "codel", "pie", "ecn", "queue_size")
+
+
+def test_a_moderate_queue_of_the_other_direction_is_the_one_that_is_named() -> None:
+    app = {"kind": "request_response", "request": 100, "response": 500, "think": "200 ms"}
+    lossy = {"channel": {"model": "bernoulli", "p": 0.005}}
+    made = scenario(flow={"app": app}, rate="5 Mbit/s", reverse=lossy, duration="30 s")
+    upload = {"name": "up", "from": "client", "to": "server", "app": "bulk", "tcp": "linux"}
+    made["flow"].append(upload)
+    here = situation(made)
+    for row in here.summary["links"]:
+        row["queue_mean_packets"] *= 0.7
+    assert here.has_standing_queue
+    assert here.queue_wait_s(here.queue_hop) < here.path.rtt_s / 2
+    assert "before net from client to server" in standing_queue(here)
+    assert standing_queue(here).endswith("and up fills it.")

@@ -151,10 +151,14 @@ class Situation:
     def queue_hop(self) -> Hop:
         """Hop with the longest queue, on the path of data or of acknowledgments.
 
-        If no queue is long, the bottleneck is returned.
+        If no queue is long, and none causes half of a standing queue's delay, the bottleneck is
+        returned.
         """
         longest = max(self.hops, key=self.queue_wait_s)
-        long = self.queue_wait_s(longest) > STANDING * self.path.rtt_s
+        least = self.path.rtt_s
+        if self.has_standing_queue:
+            least = min(least, self.queueing_s)
+        long = self.queue_wait_s(longest) > STANDING * least
         return longest if long else self.path.bottleneck
 
     @property
