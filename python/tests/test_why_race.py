@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 import retx
 from retx.explaining.measured import Measured
+from retx.explaining.pairs import for_one_limit, in_best_order
 from retx.explaining.remedies import remedies
 from retx.explaining.search import Plan, Search, _apart
 from retx.explaining.situation import Situation
@@ -140,3 +141,17 @@ def test_the_bound_without_losses_has_the_same_delays() -> None:
         found = _without(path.forward, LOSING, "loss")["link.sky.forward.channel"]
         assert [model["model"] for model in found] == left
         assert all(model.get("p", 0) == 0 for model in found)
+
+
+def test_remedies_for_different_limits_are_combined() -> None:
+    by_name = {it.name: it for it in remedies()}
+    both, buffer, bbr = (
+        Trial((by_name[name],), (), 1.0) for name in ("parallel", "receive_buffer", "bbr")
+    )
+    life = {"window.wireless": 0.6, "recovery.wireless": 0.1, "receive_window": 0.3}
+    ranked = [both, buffer, bbr]
+    assert [trial for trial, _ in for_one_limit(life, ranked, both)] == [bbr, buffer]
+    assert for_one_limit(life, ranked, buffer) == []
+    assert for_one_limit({**life, "receive_window": 0.05}, ranked, both) == []
+    pair = Trial((*bbr.remedies, *buffer.remedies), (), 1.0)
+    assert in_best_order([pair, Trial(pair.remedies[::-1], (), 1.0)]) == [pair]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -103,6 +104,18 @@ def summed(flows: Iterable[Mapping[str, float]]) -> dict[str, float]:
 def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
     """Keys with their shares, the largest first; equal shares in the order of `KEYS`."""
     return sorted(of_life.items(), key=lambda item: -item[1])
+
+
+def by_cause(of_life: Mapping[str, float]) -> list[Counter[str]]:
+    """Shares by key for each cause, the largest cause first.
+
+    Keys such as `window.wireless` and `timeout.wireless` have the same cause; a key without a dot
+    is a cause of its own.
+    """
+    found: dict[str, Counter[str]] = {}
+    for key, share in of_life.items():
+        found.setdefault(key.rpartition(".")[2], Counter())[key] += share
+    return sorted(found.values(), key=lambda keys: -keys.total())
 
 
 def sentence(of_life: Mapping[str, float], phrases: Mapping[str, str] | None = None) -> str:

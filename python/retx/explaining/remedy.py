@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retx.explaining.situation import NIL, Situation
+from retx.explaining.situation import NIL, Situation, is_key
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ class Remedy:
         if self.queues and situation.has_standing_queue:
             share = max(share, 0.5)
         return share
+
+
+def acts_on(remedies: Iterable[Remedy], keys: Iterable[str]) -> bool:
+    """True if one of the remedies acts on one of these keys of `limited_by`."""
+    words = [word for remedy in remedies for word in remedy.matters_for]
+    return any(is_key(key, word) for key in keys for word in words)
 
 
 LOSSES = ("window", "recovery", "timeout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
@@ -18,12 +18,14 @@ from typing import Any
 from retx.analysis.limits import shares
 from retx.analysis.ranking import WORTH, easiest, is_worth
 from retx.explaining.measured import Measured, flow_in, measured
+from retx.explaining.pairs import for_one_limit, in_best_order
 from retx.explaining.proposals import LeftOut, fitting, proposals
+from retx.explaining.remedy import acts_on
 from retx.explaining.runs import Limit, Runs
 from retx.explaining.shortest_delay import shortest_delay
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front, stretch_for
-from retx.explaining.trial import Gain, Trial
+from retx.explaining.trial import Gain, Trial, best_of_each
 from retx.scenarios.parsed import Parsed
 
 TOP = 5
@@ -31,10 +33,6 @@ TOP = 5
 MOST_DRAWS = 30
 ALIKE = 1.02
 """Maximum ratio of gains, including intervals, up to which two remedies count as equal."""
-SAME = 1.01
-"""A larger value of a remedy is preferred to a smaller one only if its gain is higher by this
-factor.
-"""
 PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
 """Shares of the budget at which the phases end: the first draw of each remedy, single remedies,
 combinations. The second tuple is for long runs, in which single remedies take most of the budget.
@@ -133,11 +131,12 @@ class Search:
         # come last.
         others = self._ahead(others, self._until(first))
         tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
-        self.singles = _best_of_each(tried, self._mean)
+        self.singles = best_of_each(tried, self._mean)
         self._sharpen_best(self.preferred, self._until(single))
         tried += self._try(others, self._until(single))
-        self.singles = _best_of_each(tried, self._mean)
+        self.singles = best_of_each(tried, self._mean)
         self._note_rest(trials)
+        self._combine_pairs(self._until(single))
         self._sharpen(self.singles, self._until(single))
         self._combine(single, last)
         # Combinations also get further draws, because a rank from three draws may be due to chance.
@@ -153,7 +152,7 @@ class Search:
         """Records changes that were tried only in short runs; counts changes that never ran."""
         names = {trial.name for trial in self.singles}
         short = [it for it in trials if it.early_gain is not None and it.name not in names]
-        self.behind = sorted(_best_of_each(short, _early), key=lambda it: -_early(it))
+        self.behind = sorted(best_of_each(short, _early), key=lambda it: -_early(it))
         self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
@@ -240,7 +239,7 @@ class Search:
         judged = [it for it in trials if stretch.judges(it.remedies, self.situation)]
         stretch.compare(self.runs, self.flow, judged, limit)
         known = [it for it in judged if it.early_gain is not None]
-        return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
+        return [*front(best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
         """Runs draws of trials and, first, of no change; returns the number of completed runs."""
@@ -286,9 +285,11 @@ class Search:
         self._sharpen_best(self.shortest_delay, limit)
 
     def _better(self) -> list[Trial]:
-        """Combinations that gain more than the best single remedy."""
+        """Combinations that gain more than the best single remedy, each in its best order."""
         best = max((self._mean(it) for it in self.singles if it.in_linux), default=1.0)
-        return [it for it in self._ranked(self.combined) if self._mean(it) > WORTH * best]
+        return in_best_order(
+            it for it in self._ranked(self.combined) if self._mean(it) > WORTH * best
+        )
 
     def _sharpen(self, trials: Sequence[Trial], limit: Limit) -> None:
         """Makes more draws of the leading remedies whose ranks are not clear."""
@@ -322,21 +323,38 @@ class Search:
                 found += [it for it in (one, other) if it not in found]
         return found
 
+    def _combine_pairs(self, limit: Limit) -> None:
+        """Combines remedies for one limit each, if the recommended one acts on two large limits."""
+        best = self.preferred(self.singles)
+        if best and self._has_room(best):
+            worth = [it for it in self._ranked(self.singles) if it.in_linux and self._is_fix(it)]
+            for start, solved in for_one_limit(self.situation.shares, worth, best):
+                self._extend(start, limit, solved)
+
     def _combine(self, single: float, last: float) -> None:
         """Combines the recommended remedy with remedies that act on the remaining limits."""
         best = self.preferred(self.singles)
         part = single
         while best and best.in_linux and len(best.remedies) < DEEPEST and self._has_room(best):
             part = (last + part) / 2
-            limit = self._until(part)
-            trials, _ = proposals(_after(best, self._flow_of(best)), best)
-            wanted = [it for it in trials if it.in_linux and it.weight >= LEAST_LEFT]
-            front = self._ranked(self._try(self._fitting(wanted[:MOST_COMBINED]), limit))[:SHOWN]
-            if not self.plan.draws:
-                self._run([(it, draw) for draw in range(FEW_DRAWS) for it in front], limit)
-            self.combined += front
+            front = self._extend(best, self._until(part))
             better = [it for it in front if self.gain(it).mean > ALIKE * self.gain(best).mean]
             best = self.preferred(better)
+
+    def _extend(self, trial: Trial, limit: Limit, solved: Collection[str] = ()) -> list[Trial]:
+        """Best combinations of a trial with one more remedy for what then limits the flow.
+
+        The further remedy does not act on the keys `solved`. If there are such keys, each
+        combination gets one draw, to save budget; `_sharpen` makes more.
+        """
+        trials, _ = proposals(_after(trial, self._flow_of(trial)), trial)
+        wanted = [it for it in trials if it.in_linux and it.weight >= LEAST_LEFT]
+        wanted = [it for it in wanted if not acts_on(it.remedies[-1:], solved)]
+        front = self._ranked(self._try(self._fitting(wanted[:MOST_COMBINED]), limit))[:SHOWN]
+        if not self.plan.draws and not solved:
+            self._run([(it, draw) for draw in range(FEW_DRAWS) for it in front], limit)
+        self.combined += front
+        return front
 
     def _has_room(self, trial: Trial) -> bool:
         """True if a further remedy can help; false if the change already fills the link."""
@@ -370,16 +388,6 @@ def _apart(one: Trial, other: Trial) -> bool:
     if ratio is None or ratio.low is None or ratio.high is None:
         return False
     return ratio.low > 1 or (ratio.low > 1 / ALIKE and ratio.high < ALIKE)
-
-
-def _best_of_each(trials: Sequence[Trial], gain: Callable[[Trial], float]) -> list[Trial]:
-    """One trial for each remedy: among several values, the one that gains most."""
-    best: dict[str, Trial] = {}
-    for trial in trials:
-        other = best.get(trial.name)
-        if not other or gain(trial) > SAME * gain(other):
-            best[trial.name] = trial
-    return list(best.values())
 
 
 def _early(trial: Trial) -> float:

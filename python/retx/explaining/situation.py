@@ -71,12 +71,7 @@ class Situation:
         cause.
         """
         return sum(
-            share
-            for key, share in self.shares.items()
-            if any(
-                key == one or key.startswith(f"{one}.") or (one[0] == "." and key.endswith(one))
-                for one in keys
-            )
+            share for key, share in self.shares.items() if any(is_key(key, word) for word in keys)
         )
 
     @property
@@ -225,6 +220,11 @@ class Situation:
         """Buffer or window of the flow's TCP in bytes; None if it is unlimited."""
         value = self.tcp.get(name)
         return None if value in (None, "none") else bytes_of(value, self.mss)
+
+
+def is_key(key: str, word: str) -> bool:
+    """True if a word, as for `Situation.share`, stands for this key of `limited_by`."""
+    return key == word or key.startswith(f"{word}.") or (word[0] == "." and key.endswith(word))
 
 
 def own_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:

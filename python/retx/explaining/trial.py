@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, log, sqrt
@@ -14,6 +14,10 @@ from retx.explaining.remedy import Change, Remedy
 from retx.explaining.students_t import two_sided
 
 CONFIDENCE = 0.95
+SAME = 1.01
+"""A larger value of a remedy is preferred to a smaller one only if its gain is higher by this
+factor.
+"""
 
 
 @dataclass(frozen=True)
@@ -167,3 +171,13 @@ class Trial:
             "others": sum(a.others_bit_s for a, _ in pairs) / others if others else None,
             "note": self.price_text,
         }
+
+
+def best_of_each(trials: Sequence[Trial], gain: Callable[[Trial], float]) -> list[Trial]:
+    """One trial for each remedy: among several values, the one that gains most."""
+    best: dict[str, Trial] = {}
+    for trial in trials:
+        other = best.get(trial.name)
+        if not other or gain(trial) > SAME * gain(other):
+            best[trial.name] = trial
+    return list(best.values())

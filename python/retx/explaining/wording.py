@@ -208,7 +208,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
     ]
     together = combined_fix(content)
     if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
-        lines.append(f"Together with {_beyond(together, best)}: {_expected(content, together)}.")
+        lines.append(f"{_beyond(together, best)}: {_expected(content, together)}.")
     second = _second(content["remedies"], best)
     if second:
         lines.append(f"Or: {second['text']}, {factor(second['gain'])}.")
@@ -221,8 +221,9 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """Changes of a combination that are not part of the recommended change."""
-    return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
+    """Changes of a combination beyond the recommended change, or all if it is not a part of it."""
+    more = row["text"].removeprefix(f"{best['text']}, and ")
+    return f"Together with {more}" if more != row["text"] else f"Instead, {more} together"
 
 
 def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
