@@ -340,6 +340,32 @@ def test_the_window_of_linux_is_the_end_of_its_auto_tuning() -> None:
     assert of.window_bytes == 20_000
 
 
+def test_a_receive_buffer_of_linux_is_memory() -> None:
+    """A fixed buffer is doubled, and 1448 of 2304 bytes of each packet are payload."""
+    text = (
+        f'{NOISY}[tcp.own]\nlike = "linux"\nreceive_autotuning = "none"\nreceive_buffer = 131072\n'
+    )
+    (of,) = conditions(retx.resolve(text, overrides={"flow.download.tcp": "own"}))
+    assert of.window_bytes == 163_840
+    link = {"name": "l", "ends": ["server", "client"], "rate": "100 Mbit/s", "delay": "50 ms"}
+    long = {**tomllib.loads(text), "link": [link], "duration": "60 s", "warmup": "10 s"}
+    long["flow"][0] |= {"tcp": "own", "app": "bulk"}
+    simulated = retx.run(long).flows["goodput_bit_s"][0]
+    (limit,) = retx.models.calculate(long, "window_limit")["goodput_bit_s"]
+    assert 0.97 * limit < simulated < limit
+
+
+def test_models_of_reno_describe_no_other_congestion_control() -> None:
+    (of,) = conditions(retx.resolve(NOISY, overrides={"flow.download.tcp": "linux_reno"}))
+    assert of.b == 1
+    cubic = {"flow.download.tcp": "linux"}
+    table = retx.models.calculate(NOISY, overrides=cubic)
+    unknown = table.filter(table["goodput_bit_s"].is_null())["model"].to_list()
+    assert unknown == ["mathis", "pftk", "pftk_approximate", "cardwell"]
+    with pytest.raises(ModelError, match="pftk describes the congestion control of Reno, not cub"):
+        retx.models.calculate(NOISY, "pftk", overrides=cubic)
+
+
 def test_a_scenario_calculated() -> None:
     table = retx.models.calculate(NOISY, ["ethernet_limit", "pftk"])
     assert table["model"].to_list() == ["ethernet_limit", "pftk"]

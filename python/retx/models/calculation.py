@@ -78,6 +78,10 @@ FORMS: Mapping[str, Callable[[Conditions], float]] = {
 }
 """Function that computes the goodput in bit/s, by the name of the closed form in `models=[…]`."""
 
+OF_RENO = ("mathis", "pftk", "pftk_approximate", "cardwell")
+"""Closed forms that hold for the congestion avoidance of Reno only."""
+RENO = ("reno", "reno_linux")
+
 
 def checked_forms(models: str | Sequence[str] | None) -> list[str]:
     """Names of closed forms; all by default.
@@ -103,7 +107,9 @@ def calculate(
     """Results of closed forms for a scenario, one row per flow and form.
 
     Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
-    transfers. Values may be infinite, such as those of `mathis` without losses.
+    transfers. Values may be infinite, such as those of `mathis` without losses. `mathis`, `pftk`,
+    `pftk_approximate` and `cardwell` describe Reno: the results of flows with another congestion
+    control are null.
 
     Args:
         scenario: As for `retx.run`.
@@ -112,7 +118,8 @@ def calculate(
         overrides: As for `retx.run`.
 
     Raises:
-        ModelError: The form is unknown, or the conditions of a flow are not constant.
+        ModelError: The form is unknown, a chosen form describes none of the flows, or the
+            conditions of a flow are not constant.
         ScenarioError: The scenario is wrong.
     """
     import polars as pl
@@ -120,11 +127,12 @@ def calculate(
     from retx.scenarios.parsed import resolve
 
     names = checked_forms(models)
-    rows = [
-        _row(of, name)
-        for of in conditions(resolve(scenario, overrides=overrides))
-        for name in names
-    ]
+    flows = conditions(resolve(scenario, overrides=overrides))
+    for name in names if models else ():
+        if not any(_covers(name, of) for of in flows):
+            found = ", ".join(sorted({of.congestion_control for of in flows}))
+            raise ModelError(f"{name} describes the congestion control of Reno, not {found}")
+    rows = [_row(of, name) for of in flows for name in names]
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -138,8 +146,13 @@ SCHEMA = {
 }
 
 
+def _covers(name: str, of: Conditions) -> bool:
+    """True if a closed form holds for the congestion control of a flow."""
+    return name not in OF_RENO or of.congestion_control in RENO
+
+
 def _row(of: Conditions, name: str) -> dict[str, Any]:
-    goodput = FORMS[name](of)
+    goodput = FORMS[name](of) if _covers(name, of) else float("nan")
     known = of.transfer_bytes is not None and goodput > 0
     return {
         "flow": of.flow,

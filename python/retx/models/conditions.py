@@ -4,7 +4,12 @@
 directions, plus the transmission times of a full frame and of its acknowledgment on each link. The
 loss rate is that of the channels in the direction of the data, for a full frame; losses on
 different links are independent. The window is the smallest of the windows and buffers that limit
-the sender. T₀ is the timeout for a constant RTT, without backoff and timer granularity.
+the sender. With `buffers = "linux"`, a receive buffer is memory, of which each packet takes 256
+bytes and a power of two: the window is the part of it that is payload, and a size that the
+application has fixed is doubled first. b is the number of segments per ACK of the receiver, or 1 if
+the window grows by one segment per round trip all the same (`reno_linux`, and `reno` with
+`growth = "bytes_acked"`). T₀ is the timeout for a constant RTT, without backoff and timer
+granularity.
 
 *Limits.* Queues, other flows and losses of acknowledgments are ignored. Scenarios without constant
 conditions (802.11 cells, schedules, links that repair, channels other than `bernoulli`, `ber`,
@@ -53,6 +58,7 @@ class Conditions:
     """Size of a finite transfer; None for others."""
     receiver_opens: bool
     """True if the receiver of the data opens the connection."""
+    congestion_control: str
 
 
 def conditions(scenario: Table) -> list[Conditions]:
@@ -80,6 +86,7 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
     if "tcp" not in flow:
         raise ModelError(f"flow {name}: closed forms cover TCP only")
     tcp = scenario["tcp"][flow["tcp"]]
+    control = tcp["congestion_control"]
     options = TIMESTAMPS_BYTES if tcp["timestamps"] else 0
     payload, headers = tcp["mss"] - options, HEADERS_BYTES + options
     way = _way(scenario["link"], flow["from"], flow["to"])
@@ -96,16 +103,17 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
         p=1 - arrives,
         rtt_s=rtt,
         rto_s=_timeout(tcp, rtt),
-        b=tcp["delayed_ack"]["segments"],
+        b=1 if _adds_a_segment(control) else tcp["delayed_ack"]["segments"],
         payload_bytes=payload,
         headers_bytes=headers,
-        window_bytes=_window(tcp),
+        window_bytes=_window(tcp, payload, headers),
         initial_window_bytes=_bytes(tcp["initial_window"], tcp["mss"]),
         initial_rto_s=quantity(tcp["initial_rto"]),
         wire_bit_s=_rate(slowest),
         overhead_bytes=slowest["overhead"],
         transfer_bytes=flow["app"].get("bytes") if flow["app"]["kind"] == "transfer" else None,
         receiver_opens=flow["initiator"] == "to",
+        congestion_control=control["name"],
     )
 
 
@@ -194,11 +202,28 @@ def _timeout(tcp: Table, rtt_s: float) -> float:
     return max(rtt_s, least)
 
 
-def _window(tcp: Table) -> float:
-    receive = tcp.get("receive_autotuning") or tcp["receive_buffer"]
+def _adds_a_segment(control: Table) -> bool:
+    """True if the window grows by one segment per round trip in spite of delayed ACKs."""
+    return control["name"] == "reno_linux" or control.get("growth") == "bytes_acked"
+
+
+def _receive_window(tcp: Table, payload_bytes: int, headers_bytes: int) -> float:
+    """Largest window that the receive buffer permits."""
+    most = tcp.get("receive_autotuning")
+    size = _bytes(most or tcp["receive_buffer"], tcp["mss"])
+    if tcp["buffers"] != "linux":
+        return size
+    # See `crates/tcp/src/memory.rs` and `receive_memory.rs`.
+    block = -(-(payload_bytes + headers_bytes + 64) // 64) * 64 + 320
+    packet = 256 + max(576, 1 << (block - 1).bit_length())
+    memory = size if most else max(2 * size, 2304)
+    return memory * (payload_bytes * 256 // packet) // 256
+
+
+def _window(tcp: Table, payload_bytes: int, headers_bytes: int) -> float:
     # With auto-tuning, the configured buffer sizes are only initial values.
     send = tcp.get("send_autotuning") or tcp["send_buffer"]
-    limits = [_bytes(receive, tcp["mss"]), _bytes(send, tcp["mss"])]
+    limits = [_receive_window(tcp, payload_bytes, headers_bytes), _bytes(send, tcp["mss"])]
     limits += [
         _bytes(tcp[key], tcp["mss"]) for key in ("max_cwnd", "advertised_window") if tcp.get(key)
     ]
