@@ -203,8 +203,8 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
         more = f"More takes a higher rate of the policer of {policer.name}." if policer else ""
         return [_none(content), more, _delay(search, content)]
     lines = [
-        f"Fix: {best['text']}. How: {best['apply'][0]}.",
-        f"Expected: {_expected(content, best)}.",
+        f"Fix: {best['text']}. How: {_steps(best)}.",
+        f"Expected: {_expected(content, best)}. Price: {best['price']['note']}",
     ]
     together = combined_fix(content)
     if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
@@ -218,6 +218,11 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
             f"More would bring what no kernel has: {first['text']}, {factor(first['gain'])}."
         )
     return lines
+
+
+def _steps(row: Mapping[str, Any]) -> str:
+    """All instructions for a change."""
+    return "; ".join(row["apply"])
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
@@ -280,7 +285,7 @@ def _delay(search: Search, content: Mapping[str, Any]) -> str:
     return (
         f"What can be had is delay: with {row['text']}, a round trip takes {seconds(after)} "
         f"instead of {seconds(before)} in the same draws, at {factor(row['gain'])} of the speed"
-        f"{_within(row)}{for_others}. How: {row['apply'][0]}."
+        f"{_within(row)}{for_others}. How: {_steps(row)}."
     )
 
 
