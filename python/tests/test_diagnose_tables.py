@@ -8,9 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import Cli
+from matplotlib.text import Text
 
 import retx
 from retx.diagnosing.tables import OF_ALL, PLOTS, SCHEMAS, table_of_all
+from retx.diagnosing.wording import shares
 from retx.fitting.captures.capture import fit_capture
 from retx.results import NotRecordedError
 
@@ -65,6 +67,15 @@ def test_samples_are_those_of_the_run(run: tuple[retx.Result, Path]) -> None:
 def test_figures(kind: str, run: tuple[retx.Result, Path]) -> None:
     figure = getattr(retx.diagnose(run[1]).tables().plot, kind)()
     assert figure.axes
+
+
+def test_limits_have_the_words_of_the_diagnosis(run: tuple[retx.Result, Path]) -> None:
+    diagnosis = retx.diagnose(run[1])
+    figure = diagnosis.tables().plot.why()
+    shown = [it.get_text() for it in figure.findobj(Text) if " % " in it.get_text()]
+    phrases = [phrase for phrase, _ in shares(diagnosis.flows[0])]
+    assert shown
+    assert all(any(text.endswith(it) for it in phrases) for text in shown)
 
 
 def test_what_a_capture_does_not_show(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx import _native
-from retx.diagnosing.wording import resent
+from retx.diagnosing.wording import phrases, resent
 from retx.results.result import NotRecordedError
 
 if TYPE_CHECKING:
@@ -158,8 +158,8 @@ class FlowTables:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Summary like that of a run, with this flow only."""
-        return {"flows": [self._flow]}
+        """Summary like that of a run, with this flow only, and the phrases for its limits."""
+        return {"flows": [self._flow | {"phrases": phrases(self._flow)}]}
 
     @property
     def plot(self) -> Plot:

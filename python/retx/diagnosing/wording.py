@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from retx.analysis.limits import flat
 from retx.terminal.quantities import counted, seconds
 
 LEAST_SHARE = 0.005
@@ -82,15 +83,20 @@ def needless(flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Names of the limits with their shares of the flow's lifetime, the largest share first."""
-    found = []
-    for key, value in flow["limited_by"].items():
-        parts = value.items() if isinstance(value, Mapping) else [(None, value)]
-        for cause, part in parts:
-            words = LIMITS.get(key, key.replace("_", " "))
-            found.append((f"{words} {CAUSES[cause]}" if cause else words, float(part)))
-    life = flow["life_s"] or 1.0
-    large = [(words, part / life) for words, part in found if part / life >= LEAST_SHARE]
+    words, life = phrases(flow), flow["life_s"] or 1.0
+    found = [(words[key], part / life) for key, part in flat(flow["limited_by"]).items()]
+    large = [(phrase, share) for phrase, share in found if share >= LEAST_SHARE]
     return sorted(large, key=lambda it: -it[1])
+
+
+def phrases(flow: Mapping[str, Any]) -> dict[str, str]:
+    """Phrase for each key of the flow's limits, such as `window.unknown`."""
+    found = {}
+    for key in flat(flow["limited_by"]):
+        kind, _, cause = key.partition(".")
+        words = LIMITS.get(kind, kind.replace("_", " "))
+        found[key] = f"{words} {CAUSES[cause]}" if cause else words
+    return found
 
 
 def listed(flow: Mapping[str, Any], most: int | None = None) -> list[tuple[str, float]]:

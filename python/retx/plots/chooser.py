@@ -176,10 +176,15 @@ class Plot:
         from retx.plots.limits import why
 
         result = self._result
-        limits = {row["name"]: row.get("limited_by") for row in result.summary["flows"]}
+        rows = result.summary["flows"]
+        limits = {row["name"]: row.get("limited_by") for row in rows}
+        words = {key: it for row in rows for key, it in row.get("phrases", {}).items()}
         episodes = result.tables.get("episodes")
         spans = result.tables.get("limits")
-        return why(result.samples, episodes, limits, limits=spans, flow=flow, span=span, ax=ax)
+        return why(
+            result.samples, episodes, limits, limits=spans, phrases=words, flow=flow, span=span,
+            ax=ax,
+        )  # fmt: skip
 
     def confusion(self, *, flow: str | None = None, ax: Ax = None) -> Figure:
         """Causes of losses inferred by the senders, compared with the true causes."""
