@@ -36,7 +36,7 @@ def schema() -> dict[str, Any]:
 
 
 def find(kind: str, name: str | None = None) -> list[Entry]:
-    """Entries of a kind, or the entry of this name.
+    """Entries of a kind, or the entry of this name; a module of models has several entries.
 
     Raises:
         UsageError: The kind or name is unknown.
@@ -50,6 +50,8 @@ def find(kind: str, name: str | None = None) -> list[Entry]:
     if name is None:
         return entries
     named = [entry for entry in entries if entry["name"] == name]
+    # The name of a module stands for all its closed forms.
+    named = named or [entry for entry in entries if entry["name"].startswith(f"{name}.")]
     if not named:
         names = [entry["name"] for entry in entries]
         raise UsageError(f"no {kind} is named {name!r}{_meant(name, names)}")

@@ -46,3 +46,9 @@ def test_studies_are_described_as_their_files_have_them() -> None:
     said = {entry["name"]: entry["summary"] for entry in retx.describe()["study"]}
     studies = map(load, names())
     assert said == {it.name: f"{it.title} ({it.paper.reference})" for it in studies}
+
+
+def test_a_module_of_models_stands_for_its_functions(cli) -> None:
+    printed = cli("list", "models", "mathis").stdout
+    assert "mathis.packets_s: Packets per second" in printed
+    assert "mathis.bit_s: Goodput in bit/s" in printed

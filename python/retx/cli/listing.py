@@ -45,7 +45,8 @@ def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) 
         print_json(kinds)
     elif name:
         ((found, entries),) = kinds.items()
-        _print_parameters(found, entries[0])
+        for entry in entries:
+            _print_parameters(found, entry)
     else:
         _print_names(kinds)
 
