@@ -66,7 +66,7 @@ def test_means_have_students_intervals() -> None:
     with pytest.raises(TableError, match=f"{TCP} varies, too: make it a key"):
         means(SWEEP, [P], "goodput_bit_s")
     two = pl.concat([SWEEP, SWEEP.with_columns(name=pl.lit("upload"))])
-    with pytest.raises(TableError, match="several rows of one replication: name the flow"):
+    with pytest.raises(TableError, match=r"name the flow \(--metric flow\.download\.good"):
         means(two, [TCP, P], "goodput_bit_s")
     with pytest.raises(TableError, match="no column 'goodput'"):
         means(SWEEP, [P], "goodput")

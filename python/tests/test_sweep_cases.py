@@ -11,6 +11,7 @@ from sweeping import SCENARIO, Timid, hashes
 
 import retx
 from retx.sweeps.derive import Derive, _by_run, _files
+from retx.sweeps.figures import pair_of
 
 CASES = {
     "plain": {},
@@ -214,3 +215,19 @@ def test_code_is_known_by_its_file_and_those_it_imports(tmp_path: Path) -> None:
     for name in ("c", "d", "e"):
         (tmp_path / f"{name}.py").write_text("")
     assert [path.name for path in _files(tmp_path / "a.py")] == ["a.py", "b.py", "c.py", "d.py"]
+
+
+def test_a_class_is_compared_by_its_name_in_figures(tmp_path: Path) -> None:
+    code = "import retx\nclass Slow(retx.CongestionControl):\n"
+    for heading in ("ack(self, window, ack", "loss(self, window, loss"):
+        code += f"    def on_{heading}): pass\n"
+    code += "    def on_timeout(self, window, loss, repeated): pass\n"
+    (tmp_path / "slow.py").write_text(code)
+    own = SCENARIO.replace('"reno"', '"own"') + '[tcp.own]\nlike = "reno"\n'
+    (tmp_path / "s.toml").write_text(own)
+    slow = {"name": "python", "file": "slow.py", "class": "Slow"}
+    key = "tcp.own.congestion_control"
+    sweep = retx.sweep(tmp_path / "s.toml", {key: [slow, "cubic"]}, 1)
+    found, (first, second) = pair_of(sweep, "Slow,cubic")
+    assert (found, second) == (key, "cubic")
+    assert "slow.py" in first

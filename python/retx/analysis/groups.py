@@ -63,20 +63,24 @@ def means(
     if "replication" in table.columns:
         each = table.group_by(*keys, "replication").len()
         if each["len"].max() not in (None, 1):
-            raise TableError(f"a group has several rows of one replication: {_apart(table, keys)}")
+            raise TableError(
+                f"a group has several rows of one replication: {apart(table, keys, quantity)}"
+            )
     known = table.with_columns(pl.col(quantity).cast(pl.Float64).fill_nan(None))
     found = estimates.means(known, quantity, keys, confidence)
     return found.select(*keys, "n", "mean", "low", "high")
 
 
-def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
+def apart(table: pl.DataFrame, keys: Sequence[str], quantity: str) -> str:
     """Advice to a user whose group has several rows of one replication: add a key, or filter."""
     # The keys of a grid are the columns before `replication`.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
     if varying:
         return f"{', '.join(varying)} varies, too: make it a key (by=…), or filter the table"
-    return "name the flow, or make it a key" if "name" in table.columns else "add a key"
+    if "name" not in table.columns:
+        return "add a key"
+    return f"name the flow (--metric flow.{table['name'][0]}.{quantity}), or make it a key"
 
 
 UNFINISHED = ("response_time_s", "finish_s")

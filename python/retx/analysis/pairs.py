@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from retx.analysis.groups import TableError, needed, numeric
+from retx.analysis.groups import TableError, apart, needed, numeric
 
 
 def pairs(
@@ -43,7 +43,8 @@ def pairs(
     first, second = parts
     for part in parts:
         if part.select(*keys, "replication").is_duplicated().any():
-            raise TableError("a group has several rows of one replication: add a key, or one flow")
+            advice = apart(table, [key, *keys], quantity)
+            raise TableError(f"a group has several rows of one replication: {advice}")
     joined = first.join(
         second, on=[*keys, "replication"], suffix=" of the second", nulls_equal=True
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from retx.errors import UsageError
 from retx.scenarios.assignment import assignment
 from retx.scenarios.source import TomlText
-from retx.scenarios.varied import plain_value, split_values
+from retx.scenarios.varied import plain_value, split_values, value_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -171,7 +171,10 @@ def value_of(found: Sweep, key: str, text: str) -> Any:  # noqa: ANN401
 
 def _find(found: Sweep, key: str, text: str) -> list[Any]:
     known = found.grid[key].to_list()
-    return [value for value in (plain_value(TomlText(text)), text) if value in known]
+    exact = [value for value in (plain_value(TomlText(text)), text) if value in known]
+    # A name as in figures, such as `Aimd`, is accepted if it stands for one value.
+    short = [value for value in dict.fromkeys(known) if value_name(value) == text]
+    return exact or (short if len(short) == 1 else [])
 
 
 def _held(found: Sweep, word: str) -> tuple[str, Any]:
