@@ -25,6 +25,8 @@ def shares(samples: pl.DataFrame, interval_s: float) -> pl.DataFrame:
     needed(samples, ["flow", "time_s", "ack_bytes"])
     if not interval_s > 0:
         raise TableError(f"interval_s is {interval_s}: it must be above 0")
+    if samples.is_empty():
+        raise TableError("there are no samples: the run has no TCP flow that sent data")
     end = float(samples["time_s"].max() or 0.0)  # type: ignore[arg-type]
     edges = np.arange(0, end + interval_s * 1e-9, interval_s)
     if len(edges) < 2:

@@ -274,6 +274,7 @@ def _lost(situation: Situation, cause: str) -> str:
         room = (situation.path.bottleneck.value("queue") or {}).get("packets")
         product = 8 * situation.path.product_bytes / situation.path.bottleneck.packet_bits
         if room:
-            text += f" in queues of {count(room)} packets, where the path holds {product:.0f}"
+            packets = "packet" if room == 1 else "packets"
+            text += f" in queues of {count(room)} {packets}, where the path holds {product:.0f}"
         return text
     return f"{text} on the channel"
