@@ -290,3 +290,11 @@ def test_a_moderate_queue_of_the_other_direction_is_the_one_that_is_named() -> N
     assert here.queue_wait_s(here.queue_hop) < here.path.rtt_s / 2
     assert "before net from client to server" in standing_queue(here)
     assert standing_queue(here).endswith("and up fills it.")
+
+
+def test_nagles_algorithm_is_tried_for_requests_with_spurious_timeouts() -> None:
+    requests = {"app": {"kind": "request_response", "request": 100, "response": 2000}}
+    tcp = {"like": "newreno", "nagle": True}
+    for flow, is_tried in ((requests, True), ({}, False)):
+        here = situation(scenario(tcp, flow=flow), {"timeout.spurious": 1.0})
+        assert ("no_delay" in {trial.name for trial in proposals(here)[0]}) == is_tried

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from retx.explaining.remedy import Change, Remedy
-from retx.explaining.situation import Situation
+from retx.explaining.situation import NIL, Situation
 
 
 def _propose(situation: Situation) -> list[Change]:
     if not situation.tcp["nagle"]:
+        return []
+    # After a delay, `limited_by` counts the wait for a small segment as a spurious timeout. A flow
+    # that sends all its data at once has at most one small segment.
+    at_once = situation.flow["app"]["kind"] in ("bulk", "transfer")
+    if at_once and situation.share(*HELD) < NIL:
         return []
     return [
         Change(
@@ -18,4 +23,5 @@ def _propose(situation: Situation) -> list[Change]:
     ]
 
 
-REMEDIES = (Remedy("no_delay", ("nagle", "delayed_ack"), _propose, "More small segments."),)
+HELD = ("nagle", "delayed_ack")
+REMEDIES = (Remedy("no_delay", (*HELD, "timeout.spurious"), _propose, "More small segments."),)
