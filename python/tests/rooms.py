@@ -45,7 +45,7 @@ PYTHON = {
     "plots": "analysis errors models scenarios",
     "results": "analysis errors files plots plugins scenarios terminal",
     "running": "errors files results scenarios terminal",
-    "diagnosing": "errors files plots results running terminal",
+    "diagnosing": "analysis errors files plots results running terminal",
     "fitting": "diagnosing errors files models running terminal",
     "explaining": "analysis errors files plots results running scenarios terminal",
     "sweeps": "analysis errors files plots plugins results running scenarios terminal",

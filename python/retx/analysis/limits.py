@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -106,16 +105,16 @@ def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(of_life.items(), key=lambda item: -item[1])
 
 
-def by_cause(of_life: Mapping[str, float]) -> list[Counter[str]]:
+def by_cause(of_life: Mapping[str, float]) -> list[dict[str, float]]:
     """Shares by key for each cause, the largest cause first.
 
     Keys such as `window.wireless` and `timeout.wireless` have the same cause; a key without a dot
     is a cause of its own.
     """
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, dict[str, float]] = {}
     for key, share in of_life.items():
-        found.setdefault(key.rpartition(".")[2], Counter())[key] += share
-    return sorted(found.values(), key=lambda keys: -keys.total())
+        found.setdefault(key.rpartition(".")[2], {})[key] = share
+    return sorted(found.values(), key=lambda keys: -sum(keys.values()))
 
 
 def sentence(of_life: Mapping[str, float], phrases: Mapping[str, str] | None = None) -> str:

@@ -159,7 +159,7 @@ class FlowTables:
     @property
     def summary(self) -> dict[str, Any]:
         """Summary like that of a run, with this flow only, and the phrases for its limits."""
-        return {"flows": [self._flow | {"phrases": phrases(self._flow)}]}
+        return {"flows": [{**self._flow, "phrases": phrases(self._flow)}]}
 
     @property
     def plot(self) -> Plot:

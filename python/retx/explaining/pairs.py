@@ -27,7 +27,7 @@ def for_one_limit(
         best: The recommended remedy.
     """
     limits = by_cause(of_life)[:2]
-    if limits[-1].total() < LEAST_PAIRED:
+    if sum(limits[-1].values()) < LEAST_PAIRED:
         return []
     found: list[tuple[Trial, Collection[str]]] = []
     for own, other in pairwise([*limits, limits[0]]):
