@@ -263,7 +263,7 @@ impl Direction {
         let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
-        self.advance_to_sending(now);
+        self.advance_to_sending(start, now);
         let timestamp_value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = SendOrder { timestamp_value, ip_id: id };
         self.send_order = stamp;

@@ -23,11 +23,18 @@ impl Direction {
         }
     }
 
-    /// Processes the acknowledgments that the sender had received when it sent a packet.
-    pub(super) fn advance_to_sending(&mut self, now: &PacketContext) {
+    /// Processes the acknowledgments that the sender had received when it sent a packet with data
+    /// from the position `start`.
+    pub(super) fn advance_to_sending(&mut self, start: i64, now: &PacketContext) {
         self.timestamp_tick_ns = now.timestamp_tick_ns;
-        let Some(echo) = now.echo else { return self.advance_to(now.sent_ns) };
-        while let Some(ack) = self.sender.pop_echoed_ack(now.sent_ns, echo, self.scoreboard.end) {
+        // The times are uncertain, but a sender does not retransmit what it knows to have arrived.
+        let from_ns = now.sent_ns - self.release_tolerance_ns(now);
+        // Behind a busy bottleneck, the time of sending is not known at all.
+        let is_queued = self.busy_period.as_ref().is_some_and(|run| run.length_ns(now.time_ns) > 0);
+        let is_new = start >= self.scoreboard.end || is_queued;
+        let has_received = |ack: &Ack| is_new || ack.ack <= start || ack.effective_ns < from_ns;
+        let end = self.scoreboard.end;
+        while let Some(ack) = self.sender.pop_received_ack(now, end, has_received) {
             self.take(&ack);
         }
         self.sender.delay_acks(now.sent_ns);

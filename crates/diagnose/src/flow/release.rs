@@ -53,17 +53,24 @@ impl Direction {
     /// acknowledgment released then end the limit that was in force before it.
     pub(super) fn limit_ended_by(&self, now: &PacketContext) -> Limit {
         let (effective_ns, before) = self.before_ack;
-        let slack_ns = acks::rtt_tolerance_ns(now);
-        // The least round trip is that of the shortest packet, and a full segment takes longer, so
-        // the tolerance is doubled.
         let since_ns = now.sent_ns - effective_ns;
         // A busy host sends what an acknowledgment releases with a delay.
         let busy_ns = if is_far(now) { 0 } else { self.pause_ns().min(PAUSE_MIN_NS) };
-        if slack_ns > 0 && since_ns <= (2 * slack_ns + self.blur_ns(now)).max(busy_ns) {
+        let tolerance_ns = self.release_tolerance_ns(now);
+        if tolerance_ns > 0 && since_ns <= tolerance_ns.max(busy_ns) {
             before
         } else {
             self.account.limit()
         }
+    }
+
+    /// Longest time by which data that an acknowledgment has released seem to be sent after it; 0
+    /// at the sender.
+    pub(super) fn release_tolerance_ns(&self, now: &PacketContext) -> i64 {
+        // The least round trip is that of the shortest packet, and a full segment takes longer, so
+        // the tolerance is doubled.
+        let slack_ns = 2 * acks::rtt_tolerance_ns(now);
+        if slack_ns > 0 { slack_ns + self.blur_ns(now) } else { 0 }
     }
 
     /// Uncertainty of the time at which data were sent. It is one timestamp tick, because the

@@ -9,6 +9,7 @@ mod classify;
 mod recovery;
 
 use super::cause::RttSamples;
+use super::direction::PacketContext;
 use super::estimator::Estimator;
 use crate::answer::Kind;
 use std::collections::VecDeque;
@@ -173,6 +174,8 @@ pub struct Sender {
     /// End of the last retransmission, and its time.
     resent_to: i64,
     resent_ns: i64,
+    /// True if fast recovery has sent the last retransmission.
+    has_repaired: bool,
     timeouts: u32,
     /// True once the sender has sent Linux's initial window before the first acknowledgment.
     has_first_of_linux: bool,
@@ -215,15 +218,26 @@ impl Sender {
         Some(ack)
     }
 
-    /// Removes and returns the next acknowledgment if a packet sent at this time proves, by the
-    /// timestamp that it echoes, that the sender had received it.
-    pub fn pop_echoed_ack(&mut self, sent_ns: i64, echo: u32, sent_to: i64) -> Option<Ack> {
-        let mut ack = *self.coming.front()?;
-        let newer = ack.timestamp_value.map_or(0, |value| value.wrapping_sub(echo) as i32);
+    /// Removes and returns the next acknowledgment if the sender had received it when it sent a
+    /// packet. The timestamp that the packet echoes proves this; without such a proof, the time
+    /// decides, and `may_have`.
+    pub fn pop_received_ack(
+        &mut self,
+        now: &PacketContext,
+        sent_to: i64,
+        may_have: impl Fn(&Ack) -> bool,
+    ) -> Option<Ack> {
+        let (mut ack, sent_ns) = (*self.coming.front()?, now.sent_ns);
+        let age = now.echo.zip(ack.timestamp_value).map(|(echo, value)| {
+            // Positive if the acknowledgment is newer than the echoed one.
+            value.wrapping_sub(echo) as i32
+        });
         // Acknowledgments of one tick have equal timestamps, and the sender echoes that of the
         // first one already.
-        let is_proven = newer < 0 || self.last_value != ack.timestamp_value;
-        if newer > 0 || (!is_proven && ack.effective_ns > sent_ns) {
+        let is_proven =
+            age.is_some_and(|newer| newer < 0 || self.last_value != ack.timestamp_value);
+        let is_newer = age.is_some_and(|newer| newer > 0);
+        if is_newer || (!is_proven && (ack.effective_ns > sent_ns || !may_have(&ack))) {
             return None;
         }
         self.coming.pop_front();
@@ -340,6 +354,7 @@ impl Sender {
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.on_packet_after_partial_ack(silence < AT_ONCE_NS);
         let (kind, confidence) = self.classify(attempt);
+        self.has_repaired = matches!(kind, Kind::Fast | Kind::Recovery);
         let rto_ns = self.estimator.backed_off_rto_ns(timeouts);
         let waited_ns = attempt.time_ns - self.timer_ns;
         let begins = match kind {

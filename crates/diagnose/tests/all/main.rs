@@ -6,6 +6,7 @@
 mod build;
 mod damage;
 mod encapsulations;
+mod far;
 mod flows;
 mod formats;
 mod patterns;

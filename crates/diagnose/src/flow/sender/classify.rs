@@ -25,6 +25,11 @@ impl Sender {
             // The acknowledgment of these data has passed the capture, but had not reached the
             // sender when it retransmitted. Without an indication of a loss, only the timer can
             // have caused the retransmission: the queueing delay was longer than the RTO.
+            // But a retransmission that follows those of a fast recovery without a silence has
+            // waited behind them in a queue before the capture.
+            if attempt.is_time_unknown && !is_quiet && self.has_repaired {
+                return (Kind::Recovery, 0.85);
+            }
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0

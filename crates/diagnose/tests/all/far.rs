@@ -1,0 +1,52 @@
+//! Captures far from the sender, where the times of sending are uncertain.
+
+use crate::script::Script;
+use retx_diagnose::answer::Kind;
+
+/// A connection after its handshake, at 40 ms, whose packets take `half_ms` from the sender to the
+/// capture.
+fn open(half_ms: u64) -> Script {
+    let mut script = Script::default();
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(40 - 2 * half_ms, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    script
+}
+
+/// Three duplicate ACKs and the acknowledgment of all data reach the sender in one millisecond.
+#[test]
+fn a_retransmission_is_sent_before_the_acknowledgment_of_its_data_arrives() {
+    let mut script = open(10);
+    (0..10).for_each(|number| script.data(40, number));
+    for number in [2, 2, 2, 2, 10] {
+        script.ack(60, number);
+    }
+    script.data(80, 2);
+    (10..14).for_each(|number| script.data(80, number));
+    script.ack(100, 14);
+    let flow = script.flow();
+    assert_eq!(flow.retransmissions[0].kind, Kind::Fast);
+    let recovery_s = flow.limited_by.recovery.unknown + flow.limited_by.recovery.spurious;
+    assert!(recovery_s < 1e-3, "{:?}", flow.limited_by);
+}
+
+/// Segment 2 is delayed. Until its acknowledgment reaches the sender, this one has retransmitted
+/// segments that wait in a queue.
+#[test]
+fn retransmissions_that_wait_behind_those_of_a_recovery_belong_to_it() {
+    let mut script = open(20);
+    let mut arrive = |number: u32, ack: u32| {
+        let ms = script.frames.len() as u64 * 5 + 60;
+        script.data(ms, number);
+        script.ack(ms, ack);
+    };
+    (0..20).for_each(|number| arrive(number, number + 1));
+    (21..24).for_each(|number| arrive(number, 20));
+    arrive(20, 24);
+    (24..40).for_each(|number| arrive(number, number + 1));
+    for number in [20, 21, 30, 32] {
+        arrive(number, 40);
+    }
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Fast, Kind::Recovery, Kind::Recovery, Kind::Recovery]);
+}
