@@ -17,8 +17,9 @@ const SEGMENTS_MIN: u32 = 16;
 /// Bursts of a sender that marks their ends.
 #[derive(Debug, Default)]
 pub struct BurstSizes {
-    /// True if the newest segment has no PSH.
+    /// True if the newest segment has no PSH, and the position after it.
     is_open: bool,
+    end: i64,
     /// Number of single segments in a row.
     singles: u32,
     /// Number of acknowledgments of one segment in a row.
@@ -71,10 +72,12 @@ impl BurstSizes {
         !self.is_refuted
     }
 
-    /// Handles a full segment that starts at this position.
-    pub fn on_segment(&mut self, start: i64, is_pushed: bool) -> SlowStart {
+    /// Handles a full segment from `start` to `end`.
+    pub fn on_segment(&mut self, start: i64, end: i64, is_pushed: bool) -> SlowStart {
         let is_single = std::mem::replace(&mut self.is_open, !is_pushed) && !is_pushed;
-        self.singles = if is_single { self.singles.saturating_add(1) } else { 0 };
+        // A full queue loses the second segment of each pair, which then looks like a single one.
+        let is_next = std::mem::replace(&mut self.end, end) == start;
+        self.singles = if is_single && is_next { self.singles.saturating_add(1) } else { 0 };
         if self.singles >= SINGLES_MIN {
             self.expected = None;
             return SlowStart::Over;
@@ -96,21 +99,28 @@ impl BurstSizes {
 mod tests {
     use super::*;
 
+    fn segment(sizes: &mut BurstSizes, number: i64, is_pushed: bool) -> SlowStart {
+        sizes.on_segment(1_000 * number, 1_000 * (number + 1), is_pushed)
+    }
+
     #[test]
     fn single_segments_end_slow_start_and_pairs_do_not() {
         let mut sizes = BurstSizes::default();
         for number in 0..20 {
             sizes.on_ack(1_000, 1_000);
-            assert_eq!(sizes.on_segment(1_000 * number, number % 2 == 1), SlowStart::Unknown);
+            assert_eq!(segment(&mut sizes, number, number % 2 == 1), SlowStart::Unknown);
         }
         assert!(sizes.expect_end(20_000));
         sizes.on_ack(1_000, 1_000);
         let evidence: Vec<_> =
-            (20..40).map(|number| sizes.on_segment(1_000 * number, number % 2 == 1)).collect();
+            (20..40).map(|number| segment(&mut sizes, number, number % 2 == 1)).collect();
         assert_eq!(evidence[15], SlowStart::GoesOn(1_000));
         assert!(!sizes.expect_end(50_000));
-        let evidence: Vec<_> =
-            (0..4).map(|number| sizes.on_segment(1_000 * number, false)).collect();
+        let evidence: Vec<_> = (40..44).map(|number| segment(&mut sizes, number, false)).collect();
         assert_eq!(evidence[3], SlowStart::Over);
+        // Every second segment has been lost.
+        for number in (45..60).step_by(2) {
+            assert_eq!(segment(&mut sizes, number, false), SlowStart::Unknown);
+        }
     }
 }

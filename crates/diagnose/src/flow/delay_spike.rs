@@ -34,7 +34,7 @@ pub struct DelaySpike {
 }
 
 /// True for limits that a silence may have been attributed to before its reason is known.
-const fn is_provisional(limit: Limit) -> bool {
+pub(super) const fn is_provisional(limit: Limit) -> bool {
     matches!(
         limit,
         Limit::Application | Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery

@@ -6,6 +6,7 @@ use super::delay_spike::DelaySpike;
 use super::delayed_ack::DelayedAckInterval;
 use super::ecn::Ecn;
 use super::growth::{FlightGrowth, FullRounds};
+use super::lost_tail::LostTail;
 use super::nagle::LastPartial;
 use super::paced_ticks::PacedTicks;
 use super::pacing::PacedBursts;
@@ -217,6 +218,10 @@ pub struct Direction {
     pub(super) paced_ticks: PacedTicks,
     /// The last delay spike; none if the time of its silence is attributed.
     pub(super) delay_spike: Option<Box<DelaySpike>>,
+    /// Time before the last recovery that began far from the sender; none before any.
+    pub(super) lost_tail: Option<Box<LostTail>>,
+    /// Cumulative acknowledgment that had reached the sender when it sent the newest data.
+    pub(super) una_at_data: i64,
     pub(super) ip_identification: IpIdentification,
     /// Evidence for the position of the current packet in the order of sending.
     pub(super) send_order: SendOrder,
@@ -354,6 +359,7 @@ impl Direction {
         }
         self.stall((since, length), limit, now);
         self.sender.on_new_data(now.sent_ns, was_idle);
+        self.una_at_data = self.sender.snd_una;
         let flight = self.scoreboard.end + payload_bytes - self.sender.snd_una;
         self.sender.on_flight(flight, self.largest_payload.max(payload_bytes));
     }

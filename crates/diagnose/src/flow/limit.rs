@@ -196,6 +196,7 @@ impl Direction {
         let evidence = FlowEvidence { enough, bound, is_paced };
         undecided.correct(&mut self.account, &evidence);
         self.attribute_last_delay_spike();
+        self.attribute_lost_tail();
     }
 
     /// Ends the life of a flow when the last of its payload arrives. This is half a round trip

@@ -17,6 +17,7 @@ mod finish;
 mod growing_window;
 mod growth;
 mod limit;
+mod lost_tail;
 mod nagle;
 mod paced_ticks;
 mod pacing;

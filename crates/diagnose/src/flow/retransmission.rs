@@ -124,6 +124,9 @@ impl Direction {
             self.account.limit()
         };
         let length = self.end_interval(now.sent_ns, limit);
+        if verdict.kind == Kind::Fast && self.episodes.len() == 1 {
+            self.note_lost_tail(now);
+        }
         self.attribute_time_since_data(limit == Limit::Timeout);
         self.undecided_times.on_data(Spacing::Unknown);
         self.stall((since, length), limit, now);

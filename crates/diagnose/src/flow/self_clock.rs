@@ -132,7 +132,7 @@ impl SelfClock {
     fn note_burst(&mut self, it: &Arrival) {
         let is_full = it.end - it.start == it.segment;
         let Some(is_pushed) = it.is_pushed.filter(|_| is_full) else { return };
-        let evidence = self.bursts.on_segment(it.start, is_pushed);
+        let evidence = self.bursts.on_segment(it.start, it.end, is_pushed);
         let window = &mut self.window;
         if window.has_lost || !window.adds_all {
             return;

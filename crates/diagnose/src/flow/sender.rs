@@ -148,7 +148,7 @@ pub struct Sender {
     /// Time at which the third duplicate of an acknowledgment took effect, if it did.
     third_ns: Option<i64>,
     /// Time from `third_ns` to the first retransmission: the delay in queues before the capture.
-    queue_ns: i64,
+    pub(super) queue_ns: i64,
     sacked_to: i64,
     /// Most recent ranges that duplicate ACKs and SACK blocks reported as missing.
     doubts: VecDeque<(i64, i64)>,

@@ -50,3 +50,21 @@ fn retransmissions_that_wait_behind_those_of_a_recovery_belong_to_it() {
     let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [Kind::Fast, Kind::Recovery, Kind::Recovery, Kind::Recovery]);
 }
+
+/// A sender whose window has room for all of its 42 segments by 180 ms. The last two and segment 30
+/// are lost, which the sender learns at 260 ms.
+#[test]
+fn a_sender_whose_last_data_are_lost_has_no_more() {
+    let mut script = open(20);
+    for number in (0..30).chain(31..40) {
+        let ms = 60 + 5 * u64::from(number);
+        script.data(ms, number);
+        script.ack(ms, if number < 30 { number + 1 } else { 30 });
+    }
+    for (ms, number, ack) in [(265, 30, 40), (270, 40, 41), (275, 41, 42)] {
+        script.data(ms, number);
+        script.ack(ms, ack);
+    }
+    let of = script.flow().limited_by;
+    assert!((of.application - 0.14).abs() < 0.01, "{of:?}");
+}
