@@ -4,6 +4,7 @@
 //! (Linux commit 051ba67447de, "tcp: force a PSH flag on TSO packets"). In slow start an
 //! acknowledgment of one segment releases two. Single segments one after the other, each released
 //! by the acknowledgment of one segment, show that slow start is over; pairs show that it goes on.
+//! A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
 //! Queues do not hide this.
 
 /// Number of single segments in a row that show the end of slow start. The number is a convention:
@@ -22,8 +23,12 @@ pub struct BurstSizes {
     end: i64,
     /// Number of single segments in a row.
     singles: u32,
+    /// Number of pairs in a row.
+    pairs: u32,
     /// Number of acknowledgments of one segment in a row.
     single_acks: u32,
+    /// True once single segments have shown that slow start is over.
+    is_over: bool,
     /// The expected end of slow start, if it is neither confirmed nor refuted.
     expected: Option<ExpectedEnd>,
     /// True if pairs have refuted an expected end.
@@ -46,6 +51,8 @@ struct ExpectedEnd {
 pub enum SlowStart {
     /// No evidence.
     Unknown,
+    /// It is over, but this number of segments in a row were sent in pairs.
+    Pairs(u32),
     /// Single segments show that it is over.
     Over,
     /// Pairs show that it goes on, after the expected end, since which so many bytes were
@@ -74,13 +81,21 @@ impl BurstSizes {
 
     /// Handles a full segment from `start` to `end`.
     pub fn on_segment(&mut self, start: i64, end: i64, is_pushed: bool) -> SlowStart {
-        let is_single = std::mem::replace(&mut self.is_open, !is_pushed) && !is_pushed;
+        let was_open = std::mem::replace(&mut self.is_open, !is_pushed);
+        let is_single = was_open && !is_pushed;
         // A full queue loses the second segment of each pair, which then looks like a single one.
         let is_next = std::mem::replace(&mut self.end, end) == start;
         self.singles = if is_single && is_next { self.singles.saturating_add(1) } else { 0 };
+        if is_pushed || is_single || !is_next {
+            let is_pair = is_pushed && was_open && is_next;
+            self.pairs = if is_pair { self.pairs.saturating_add(1) } else { 0 };
+        }
         if self.singles >= SINGLES_MIN {
-            self.expected = None;
+            (self.expected, self.is_over) = (None, true);
             return SlowStart::Over;
+        }
+        if self.is_over && self.pairs > 0 && self.single_acks >= ACKS_MIN {
+            return SlowStart::Pairs(2 * self.pairs);
         }
         let Some(expected) = self.expected.as_mut().filter(|it| start >= it.position) else {
             return SlowStart::Unknown;
@@ -118,8 +133,12 @@ mod tests {
         assert!(!sizes.expect_end(50_000));
         let evidence: Vec<_> = (40..44).map(|number| segment(&mut sizes, number, false)).collect();
         assert_eq!(evidence[3], SlowStart::Over);
+        sizes.single_acks = ACKS_MIN;
+        assert_eq!(segment(&mut sizes, 44, true), SlowStart::Pairs(2));
+        segment(&mut sizes, 45, false);
+        assert_eq!(segment(&mut sizes, 46, true), SlowStart::Pairs(4));
         // Every second segment has been lost.
-        for number in (45..60).step_by(2) {
+        for number in (48..60).step_by(2) {
             assert_eq!(segment(&mut sizes, number, false), SlowStart::Unknown);
         }
     }

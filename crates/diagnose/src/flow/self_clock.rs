@@ -51,6 +51,8 @@ pub struct SelfClock {
     late_ns: Option<i64>,
     round: Round,
     bursts: BurstSizes,
+    /// True if a timer sends the data, at the rate of the bottleneck, so that they hardly wait.
+    is_paced: bool,
 }
 
 /// Arrival of new data.
@@ -99,6 +101,7 @@ impl SelfClock {
             self.window.bytes += it.end - window.una - window.bytes;
         }
         let sent_ns = match released_ns {
+            _ if self.is_paced => it.time_ns,
             // The application wrote the data late, or Nagle's algorithm held them back.
             _ if is_idle && !it.had_more && window.una >= it.start => it.time_ns,
             _ if is_initial => last_ns,
@@ -139,6 +142,9 @@ impl SelfClock {
         }
         let is_peer_limit = window.receive_window.is_some_and(|most| window.bytes >= most);
         match evidence {
+            SlowStart::Pairs(number) => {
+                self.is_paced |= i64::from(number) * it.segment >= window.bytes;
+            }
             SlowStart::Over if !is_peer_limit => _ = window.ssthresh.get_or_insert(window.bytes),
             SlowStart::GoesOn(acked) => {
                 (window.ssthresh, window.bytes) = (None, window.bytes + acked);

@@ -228,10 +228,8 @@ impl Sender {
         may_have: impl Fn(&Ack) -> bool,
     ) -> Option<Ack> {
         let (mut ack, sent_ns) = (*self.coming.front()?, now.sent_ns);
-        let age = now.echo.zip(ack.timestamp_value).map(|(echo, value)| {
-            // Positive if the acknowledgment is newer than the echoed one.
-            value.wrapping_sub(echo) as i32
-        });
+        let stamps = now.echo.zip(ack.timestamp_value);
+        let age = stamps.map(|(echo, value)| value.wrapping_sub(echo) as i32);
         // Acknowledgments of one tick have equal timestamps, and the sender echoes that of the
         // first one already.
         let is_proven =
