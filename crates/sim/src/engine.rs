@@ -113,6 +113,12 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
     plan.tcps.iter().map(of).collect()
 }
 
+/// Number of flows that end.
+fn finite_flows(flows: &[Flow], datagrams: &[DatagramFlow]) -> usize {
+    flows.iter().filter(|flow| flow.is_finite()).count()
+        + datagrams.iter().filter(|flow| flow.sender.is_finite()).count()
+}
+
 /// Refuses a plan that needs more event targets than `MAX_TARGETS`.
 fn check_size(plan: &Plan, flows: usize, datagrams: usize) -> Result<(), RunError> {
     let pipes = plan.pipes.len() as u64;
@@ -178,8 +184,7 @@ impl<'a> Engine<'a> {
             // `format_args!` formats lazily: only the few pipes with random draws need their names.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
-        let finite = flows.iter().filter(|flow| flow.is_finite()).count()
-            + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
+        let finite = finite_flows(&flows, &datagrams);
         let recorder = Recorder::new(plan, options, flows.iter().any(Flow::has_waiting_acks))?;
         let RouteBuilder { mut routes, ports, .. } = builder;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();

@@ -177,7 +177,7 @@ impl Cell {
         self.end_with(now, station, spared);
     }
 
-    /// As [`Self::end_transmission`]; `spared` is the frame's [`Self::fate`].
+    /// Handles the end of a station's frame, whose [`Self::fate`] is `spared`.
     pub(super) fn end_with(&mut self, now: Time, station: u16, spared: Option<Duration>) {
         self.count_transmission_end(now);
         let frame = self.on_air[usize::from(station)];

@@ -58,10 +58,10 @@ impl Cell {
     #[inline]
     pub fn advance_to(&mut self, now: Time, inclusive: bool) {
         while let Some(Exchange { station, progress }) = self.exchange {
-            let (Progress::Planned(due) | Progress::Acknowledging(Acknowledgment { end: due, .. })) =
-                progress
-            else {
-                break;
+            let due = match progress {
+                Progress::Planned(start) => start,
+                Progress::Acknowledging(ack) => ack.end,
+                Progress::Sending => break,
             };
             if due > now || due == now && !inclusive {
                 break;
