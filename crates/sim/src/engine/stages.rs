@@ -36,12 +36,15 @@ impl Engine<'_> {
 
     /// Records that a stage or UDP flow handles its events at this time.
     pub(super) fn note_turn(&mut self, owner: Owner) {
+        // The target may be lower than the last one at this time: a packet that crosses a link
+        // without delay can wake an earlier target again. The later ones stay over.
         self.last_turn = self.last_turn.max((self.now, self.owners.target(owner)));
     }
 
     /// Brings a stage up to date. Events at this time are handled in the order of their targets, so
     /// those of the stage are over if it, or a target after it, has handled its events.
     pub(super) fn update_stage(&mut self, index: u32) {
+        // Without fast paths, each event of the stage has been handled at its own time.
         let over = self.last_turn >= (self.now, self.owners.target(Owner::Stage(index)));
         self.stages[index as usize].stage.advance_to(self.now, over);
     }
