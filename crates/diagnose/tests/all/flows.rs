@@ -104,7 +104,7 @@ fn copies_at_three_interfaces() {
     }
     frames.sort_by_key(|frame| frame.time_ns);
     let mut file = section(Order::Little);
-    [1, 113, 101].map(|link| file.extend(interface_of(link)));
+    [1, 113, 101].iter().for_each(|link| file.extend(interface_of(*link)));
     frames.iter().for_each(|frame| file.extend(enhanced(Order::Little, frame.time_ns, frame)));
     let answer = retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture");
     let flow = &answer.flows[0];
@@ -125,7 +125,7 @@ fn copies_after_many_packets() {
     let mut frames = [script.frames.clone(), copies].concat();
     frames.sort_by_key(|frame| frame.time_ns);
     let mut file = section(Order::Little);
-    [1, 1].map(|link| file.extend(interface_of(link)));
+    [1, 1].iter().for_each(|link| file.extend(interface_of(*link)));
     frames.iter().for_each(|frame| file.extend(enhanced(Order::Little, frame.time_ns, frame)));
     let answer = retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture");
     assert!(answer.flows[0].retransmissions.is_empty());
