@@ -51,7 +51,7 @@ struct ExpectedEnd {
 pub enum SlowStart {
     /// No evidence.
     Unknown,
-    /// Ended, although this number of segments in a row were sent in pairs.
+    /// Slow start is over, but this number of segments in a row were sent in pairs.
     Pairs(u32),
     /// Single segments show that it is over.
     Over,

@@ -25,12 +25,21 @@ pub struct DelaySpike {
     newest_ns: i64,
     /// Time at which the first acknowledgment after the spike takes effect; none before.
     released_ns: Option<i64>,
-    /// True if nothing was in flight and the silence lasted as long as the retransmission timer.
+    /// True if, in addition to `is_long`, nothing was in flight.
     is_overdue: bool,
+    /// True if the silence lasted as long as the retransmission timer.
+    is_long: bool,
     /// True while one segment alone has ended the silence.
     is_single: bool,
     /// Parts of the silence.
     parts: Vec<IntervalSinceData>,
+}
+
+impl DelaySpike {
+    /// True if the data at this position waited for longer than the retransmission timer lasts.
+    pub(super) const fn made_timeout(&self, start: i64) -> bool {
+        self.is_long && self.position == start
+    }
 }
 
 /// True for limits that a silence may have been attributed to before its reason is known.
@@ -55,14 +64,15 @@ impl Direction {
         let is_long = self.sender.rtt_min_ns.is_some_and(|least| since_ns > least);
         if self.has_more && is_long && self.sender.is_open() && is_far(now) {
             self.continue_busy_period();
+            let lasted_timer = since_ns > self.sender.estimator.rto_ns() / 20 * 17;
             self.delay_spike = Some(Box::new(DelaySpike {
                 position: self.scoreboard.end,
                 end_ns: now.sent_ns,
                 newest_ns: now.sent_ns,
                 released_ns: None,
                 is_single: true,
-                is_overdue: self.sender.snd_una >= self.scoreboard.end
-                    && since_ns > self.sender.estimator.rto_ns() / 20 * 17,
+                is_long: lasted_timer,
+                is_overdue: self.sender.snd_una >= self.scoreboard.end && lasted_timer,
                 parts: self.since_data.clone(),
             }));
         }

@@ -100,6 +100,8 @@ pub struct UnclassifiedRetransmission {
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
     pub is_time_unknown: bool,
+    /// True if the previous copy waited for longer than the timer lasts.
+    pub has_outlasted_timer: bool,
 }
 
 /// Kind of a retransmission, with its confidence.
@@ -219,8 +221,7 @@ impl Sender {
     }
 
     /// Removes and returns the next acknowledgment if the sender had received it when it sent a
-    /// packet. The timestamp that the packet echoes proves this; without such a proof, the time
-    /// decides, and `may_have`.
+    /// packet, as the timestamp that the packet echoes proves, or else its time and `may_have`.
     pub fn pop_received_ack(
         &mut self,
         now: &PacketContext,
@@ -228,14 +229,13 @@ impl Sender {
         may_have: impl Fn(&Ack) -> bool,
     ) -> Option<Ack> {
         let (mut ack, sent_ns) = (*self.coming.front()?, now.sent_ns);
-        let stamps = now.echo.zip(ack.timestamp_value);
-        let age = stamps.map(|(echo, value)| value.wrapping_sub(echo) as i32);
+        let value = ack.timestamp_value;
+        let age = now.echo.zip(value).map(|(echo, value)| value.wrapping_sub(echo) as i32);
         // Acknowledgments of one tick have equal timestamps, and the sender echoes that of the
         // first one already.
-        let is_proven =
-            age.is_some_and(|newer| newer < 0 || self.last_value != ack.timestamp_value);
-        let is_newer = age.is_some_and(|newer| newer > 0);
-        if is_newer || (!is_proven && (ack.effective_ns > sent_ns || !may_have(&ack))) {
+        let is_other = self.last_value != value;
+        let is_proven = age.is_some_and(|newer| newer < 0 || is_other);
+        if age > Some(0) || (!is_proven && (ack.effective_ns > sent_ns || !may_have(&ack))) {
             return None;
         }
         self.coming.pop_front();
@@ -256,7 +256,7 @@ impl Sender {
         self.coming.front().is_some_and(|ack| ack.effective_ns <= time_ns)
     }
 
-    /// Acknowledgments in flight to the sender.
+    /// Acknowledgments on their way.
     pub fn coming(&self) -> impl Iterator<Item = &Ack> {
         self.coming.iter()
     }

@@ -34,7 +34,7 @@ impl Sender {
         }
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
-            || self.newest_ns > attempt.earliest_previous_ns;
+            || (self.newest_ns > attempt.earliest_previous_ns && !attempt.has_outlasted_timer);
         // After such a long silence, no acknowledgment can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
