@@ -201,7 +201,7 @@ def test_messages_name_the_true_reason(cli: Cli, lossy: Path, tmp_path: Path) ->
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "lock").write_text("")
     done = cli("run", lossy, "--out", tmp_path / "sweep", "--force")
-    refused(done, "it holds no summary.json of retx, and thus no run; name another directory")
+    refused(done, "and no summary.json of retx, and is thus no run; name another directory")
     refused(cli("sweep", lossy, "--paired", "1,2"), "nothing varies: add --vary KEY=A,B")
     assert "not for confusion" not in cli("diagnose", "--help").stdout
 

@@ -244,7 +244,7 @@ def test_only_files_of_a_sweep_are_removed(call: Call, tmp_path: Path) -> None:
     own.write_text("precious")
     with pytest.raises(retx.UsageError, match=r"tables/mine\.parquet, which retx did not write"):
         call("sweep", "lossy.toml", *VARY, "--out", "kept", "--force")
-    retx.sweep(LOSSY, GRID, 3, out="kept")
+    retx.sweep(LOSSY, GRID, 4, out="kept")
     assert [path.name for path in own.parent.iterdir()] == ["mine.parquet"]
     assert is_table_file(Path(".flows.a1b2c3d4.partial.parquet"))
 

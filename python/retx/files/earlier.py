@@ -42,15 +42,15 @@ def is_result_file(name: PurePosixPath) -> bool:
 def foreign_to_result(directory: Path) -> str | None:
     """Reason why a directory is not a result, as text; None if it is one."""
     text = _summary(directory / SUMMARY)
-    if not text:
-        return f"it holds no {SUMMARY} of retx, and thus no run"
     for path in sorted(_inside(directory)):
         name = path.relative_to(directory).as_posix()
         # The summary names the files of user code.
         named = name.startswith(f"{CODE}/") and json.dumps(name, ensure_ascii=False) in text
         if not (name in FILES or named) or not path.is_file() or path.is_symlink():
-            return f"it holds {name}, which retx did not write"
-    return None
+            if text:
+                return f"it holds {name}, which retx did not write"
+            return f"it holds {name} and no {SUMMARY} of retx, and is thus no run"
+    return None if text else f"it holds no {SUMMARY} of retx"
 
 
 def _inside(directory: Path) -> Iterator[Path]:
