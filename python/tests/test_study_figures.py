@@ -135,6 +135,11 @@ def test_a_run_over_time_is_drawn_from_its_table(figures: list[Figure], measured
     assert list(line.get_ydata()) == pytest.approx((run.segments["seq"] / 1000).to_list())
 
 
+def figure_of(draw: str) -> str:
+    """A figure with one drawing, as text of figures.toml."""
+    return f"[[figure]]\nid = 'f'\ncaption = ''\nalt = ''\n[[figure.panel]]\ndraw = [{{ {draw} }}]"
+
+
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
@@ -150,8 +155,7 @@ def test_a_run_over_time_is_drawn_from_its_table(figures: list[Figure], measured
 def test_a_wrong_drawing_names_its_figure(
     measured: Measured, values: dict[str, Found], tmp_path: Path, draw: str, said: str
 ) -> None:
-    text = f"[[figure]]\nid = 'f'\ncaption = ''\nalt = ''\n[[figure.panel]]\ndraw = [{{ {draw} }}]"
-    folder = write(tmp_path / "study", figures=text)
+    folder = write(tmp_path / "study", figures=figure_of(draw))
     with pytest.raises(StudyError) as error:
         list(check_figures(replace(measured, study=load(str(folder))), values))
     assert str(error.value).startswith(f"{folder}/figures.toml: f")
@@ -169,7 +173,6 @@ def test_a_wrong_drawing_names_its_figure(
 def test_what_matplotlib_refuses_is_an_error_of_the_file(
     measured: Measured, values: dict[str, Found], tmp_path: Path, draw: str, said: str
 ) -> None:
-    text = f"[[figure]]\nid = 'f'\ncaption = ''\nalt = ''\n[[figure.panel]]\ndraw = [{{ {draw} }}]"
-    folder = write(tmp_path / "study", figures=text)
+    folder = write(tmp_path / "study", figures=figure_of(draw))
     with pytest.raises(StudyError, match=f"figures.toml: f: ({said}): "):
         list(drawn_figures(replace(measured, study=load(str(folder))), values))

@@ -69,8 +69,8 @@ fn is_copy(earlier: &Packet, packet: &Packet, rtt_ns: Option<i64>) -> bool {
     let other_link = is_elsewhere(earlier, packet);
     let counted = packet.ip_id != 0;
     // An unchanged IP identification or timestamp shows that the sender sent the packet only once.
-    // So does a time shorter than an RTT, before which no sender knows of a loss. A SYN is sent
-    // again after a second.
+    // A second packet within an RTT shows the same, since no sender knows of a loss before. A SYN
+    // is sent again after a second.
     let is_once = counted
         || packet.options.timestamps.is_some()
         || packet.control.any(ControlBits::SYN)

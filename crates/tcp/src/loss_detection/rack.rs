@@ -161,7 +161,7 @@ impl State {
     /// §4.3). Linux does not do so.
     fn on_loss_in_recovery(&mut self, now: Time, snd_max: u64, board: &Scoreboard) -> Reaction {
         let copy = board.latest_lost_copy;
-        // What was sent in the same nanosecond as the copy may have been sent before it.
+        // A segment sent in the same nanosecond as the copy may have been sent before it.
         let is_overtaken = self.newest.is_some_and(|newest| newest.sent > copy);
         if self.as_linux() || copy < self.recovery_start || !is_overtaken {
             return Reaction::Nothing;
