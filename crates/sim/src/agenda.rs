@@ -34,6 +34,11 @@ impl Agenda {
         self.queue.take_only()
     }
 
+    /// Like [`Self::take_only`], if the wake-up is before `limit`.
+    pub fn take_only_before(&mut self, limit: Time) -> Option<(Time, Target)> {
+        self.queue.take_only_before(limit)
+    }
+
     /// Removes and returns the next wake-up; for `stands_for`, see [`EventQueue::take_first`].
     pub fn take_first(
         &mut self,

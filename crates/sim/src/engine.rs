@@ -293,9 +293,12 @@ impl<'a> Engine<'a> {
     /// Handles the next event.
     #[inline(always)]
     pub fn step(&mut self) {
+        self.events += 1;
+        if !self.lanes.are_woken_by_events() {
+            return self.handle_lane_or_event();
+        }
         let (time, target) = self.agenda.take_only().unwrap_or_else(|| self.take_first_event());
         self.now = time;
-        self.events += 1;
         let arrived = match self.owners.owner(target) {
             Owner::Lane(lane) => self.handle_lane_wakeup(lane),
             Owner::Pipe(index) if self.wakes_pipes_fast => self.handle_pipe_wakeup_fast(index),
@@ -310,6 +313,7 @@ impl<'a> Engine<'a> {
     #[inline(never)]
     fn take_first_event(&mut self) -> (Time, Target) {
         let Self { agenda, owners, lanes, routes, packets, flows, .. } = self;
+        lanes.turn_into_events(agenda);
         let event = agenda.take_first(|target| {
             Some(lanes.last_pipe(owners.lane(target)?, (routes, packets, flows)))
         });

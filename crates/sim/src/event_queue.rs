@@ -128,7 +128,13 @@ impl EventQueue {
     /// Inlined into the engine's step, because a function call would return the event in memory.
     #[inline(always)]
     pub fn take_only(&mut self) -> Option<(Time, Target)> {
-        let event = self.wheel.pop_simple()?;
+        self.take_only_before(Time::NEVER)
+    }
+
+    /// Like [`Self::take_only`], if the event is before `limit`.
+    #[inline(always)]
+    pub fn take_only_before(&mut self, limit: Time) -> Option<(Time, Target)> {
+        let event = self.wheel.pop_simple(limit)?;
         self.count_out(event.0);
         Some(event)
     }

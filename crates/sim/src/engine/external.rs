@@ -192,7 +192,7 @@ impl<'a> Engine<'a> {
 
     /// Time of the next event.
     pub fn next_time(&mut self) -> Time {
-        self.agenda.next_time()
+        self.agenda.next_time().min(self.lanes.next_time())
     }
 
     /// Tables of the run, to which the caller adds values that only the endpoints know.

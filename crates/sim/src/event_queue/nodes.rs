@@ -172,13 +172,14 @@ impl EventNodes {
     }
 
     /// Removes the only event of a list and clears the wake-up of its target, which is the usual
-    /// case. `None`, without a change, if there are several events or the event was superseded.
+    /// case. `None`, without a change, if there are several events, or if the event was superseded
+    /// or is not before `limit`.
     #[inline(always)]
-    pub fn take_only_event(&mut self, list: NodeIndex) -> Option<Time> {
+    pub fn take_only_event(&mut self, list: NodeIndex, limit: Time) -> Option<Time> {
         let entry = &mut self.nodes[list as usize];
         let time = entry.time;
         // A superseded event must not clear the earlier wake-up that superseded it.
-        if entry.wake != time || entry.next != NONE {
+        if entry.wake != time || entry.next != NONE || time >= limit {
             return None;
         }
         entry.wake = Time::NEVER;

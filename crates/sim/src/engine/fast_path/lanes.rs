@@ -15,6 +15,7 @@
 //! as one of the pipe that its first packet leaves, and no lane holds two packets that arrive at
 //! the same time. Lanes therefore do not change the order.
 
+use super::lane_wakeups::{LaneWakeup, LaneWakeups};
 use crate::agenda::Agenda;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
@@ -76,14 +77,13 @@ struct Lane {
 }
 
 impl Lane {
-    /// Appends a packet to this lane, whose target is `target`.
+    /// Appends a packet; returns true if the lane was empty, so that it must be woken for it.
     #[inline(always)]
-    fn append(&mut self, waiting: LanePacket, target: Target, agenda: &mut Agenda) {
+    fn append(&mut self, waiting: LanePacket) -> bool {
         self.last = waiting.arrival;
-        if self.waiting.is_empty() {
-            agenda.wake(target, waiting.arrival);
-        }
+        let is_first = self.waiting.is_empty();
         self.waiting.push_back(waiting);
+        is_first
     }
 }
 
@@ -93,8 +93,7 @@ pub(in crate::engine) struct Lanes {
     /// Index of the first lane behind each pipe; [`NONE`] if it has no lanes.
     of: Vec<u32>,
     all: Vec<Lane>,
-    /// Target of the first lane; all targets after it are lanes, too.
-    first: Target,
+    wakeups: Wakeups,
     /// True if the caches cannot hold the state of all flows.
     exceed_caches: bool,
 }
@@ -108,7 +107,8 @@ impl Lanes {
             followers[leader] += 1;
         }
         let of = vec![NONE; pipes.len()];
-        let mut lanes = Self { of, all: Vec::new(), first, exceed_caches: flows > MANY };
+        let wakeups = Wakeups { pending: LaneWakeups::new(0), first };
+        let mut lanes = Self { of, all: Vec::new(), wakeups, exceed_caches: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
             // Packets enter only the first leader of a chain in events of their own, so lanes are
             // found by that leader's index.
@@ -120,6 +120,7 @@ impl Lanes {
                 lanes.all.extend(std::iter::repeat_n(Lane::default(), LANES));
             }
         }
+        lanes.wakeups.pending = LaneWakeups::new(lanes.all.len());
         lanes
     }
 
@@ -145,15 +146,68 @@ impl Lanes {
     pub fn lanes_behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
         let index = self.of[leader as usize];
         let lanes = self.all.get_mut(index as usize..)?.first_chunk_mut()?;
-        Some(ParallelLanes { lanes, first: self.first + index })
+        Some(ParallelLanes { lanes, index, wakeups: &mut self.wakeups })
+    }
+
+    /// True if all wake-ups are events, because there are no lanes or too many.
+    #[inline(always)]
+    pub const fn are_woken_by_events(&self) -> bool {
+        self.wakeups.pending.is_off()
+    }
+
+    /// Time of the first wake-up, apart from those that are events; [`Time::NEVER`] if there is
+    /// none.
+    #[inline(always)]
+    pub const fn next_time(&self) -> Time {
+        self.wakeups.pending.earliest()
+    }
+
+    /// True if the first wake-up that is no event precedes all events.
+    #[inline(always)]
+    pub fn precede_events(&mut self, agenda: &Agenda) -> bool {
+        self.wakeups.pending.precedes_events(agenda)
+    }
+
+    /// Removes and returns the first wake-up, apart from those that are events.
+    #[inline(always)]
+    pub fn take_wakeup(&mut self) -> LaneWakeup {
+        self.wakeups.pending.take()
+    }
+
+    /// Turns all wake-ups into events.
+    pub fn turn_into_events(&mut self, agenda: &mut Agenda) {
+        while self.next_time() != Time::NEVER {
+            let LaneWakeup { time, lane } = self.take_wakeup();
+            agenda.wake(self.wakeups.first + lane, time);
+        }
+    }
+}
+
+/// Wake-ups of lanes, of which some are events.
+#[derive(Debug, Clone)]
+struct Wakeups {
+    /// Wake-ups that are not events.
+    pending: LaneWakeups,
+    /// Target of the first lane; all targets after it are lanes, too.
+    first: Target,
+}
+
+impl Wakeups {
+    /// Wakes a lane, which has no wake-up yet.
+    #[inline(always)]
+    fn wake(&mut self, lane: u32, time: Time, agenda: &mut Agenda) {
+        if !self.pending.insert(time, lane) {
+            agenda.wake(self.first + lane, time);
+        }
     }
 }
 
 /// Parallel lanes behind one leader.
 pub(in crate::engine) struct ParallelLanes<'l> {
     lanes: &'l mut [Lane; LANES],
-    /// Target of the first lane.
-    first: Target,
+    /// Index of the first of them.
+    index: u32,
+    wakeups: &'l mut Wakeups,
 }
 
 impl ParallelLanes<'_> {
@@ -163,8 +217,8 @@ impl ParallelLanes<'_> {
     pub fn append(&mut self, waiting: LanePacket, agenda: &mut Agenda) -> bool {
         let LanePacket { arrival, id, destination: to } = waiting;
         let fits = self.lanes[0].last < arrival;
-        if fits {
-            self.lanes[0].append(waiting, self.first, agenda);
+        if fits && self.lanes[0].append(waiting) {
+            self.wakeups.wake(self.index, arrival, agenda);
         }
         fits || self.append_to_other_lane(arrival, id, to, agenda)
     }
@@ -179,11 +233,13 @@ impl ParallelLanes<'_> {
         agenda: &mut Agenda,
     ) -> bool {
         let waiting = LanePacket { arrival, id, destination: to };
-        let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
-        let Some((target, lane)) = others.find(|(_, lane)| lane.last < waiting.arrival) else {
+        let mut others = (self.index..).zip(self.lanes.iter_mut()).skip(1);
+        let Some((index, lane)) = others.find(|(_, lane)| lane.last < waiting.arrival) else {
             return false;
         };
-        lane.append(waiting, target, agenda);
+        if lane.append(waiting) {
+            self.wakeups.wake(index, arrival, agenda);
+        }
         lane.waiting.prefetch_back(PLACES);
         true
     }
@@ -232,7 +288,7 @@ impl Engine<'_> {
         let LanePacket { arrival, id, destination: to } = lane.waiting.pop_front()?;
         debug_assert_eq!(arrival, self.now, "woken for it");
         if let Some(next) = lane.waiting.front() {
-            self.agenda.wake(self.lanes.first + index, next.arrival);
+            self.lanes.wakeups.wake(index, next.arrival, &mut self.agenda);
         }
         if self.lanes.exceed_caches {
             self.fetch_next(index);

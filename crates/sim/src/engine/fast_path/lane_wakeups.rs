@@ -1,0 +1,206 @@
+//! Wake-ups of lanes ([`super::lanes`]), which wait outside the event queue.
+//!
+//! Of a network with few lanes, nearly all events are arrivals of packets in lanes. Each of these
+//! lanes has at most one wake-up, that of its first packet. A short sorted list of them takes about
+//! half as many instructions as the event queue, into which each wake-up would have to be inserted.
+//!
+//! *Order.* A wake-up is taken from here only if it precedes all events in the queue and no other
+//! lane is woken at the same time. In all other cases it becomes an event in the queue, which
+//! determines the order.
+
+use crate::agenda::Agenda;
+use crate::engine::Engine;
+use crate::engine::owners::Owner;
+use retx_units::Time;
+
+/// Maximum number of lanes: those of four bottlenecks. With more lanes, all wake-ups are events,
+/// because a long list takes longer than the event queue.
+const MAX_LANES: usize = 16;
+
+/// Wake-up of a lane.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct LaneWakeup {
+    pub time: Time,
+    pub lane: u32,
+}
+
+/// Pending wake-ups of lanes.
+#[derive(Debug, Clone)]
+pub(super) struct LaneWakeups {
+    /// Earliest wake-up; its time is [`Time::NEVER`] if there is none.
+    first: LaneWakeup,
+    /// Second wake-up. Usually only two lanes have packets, one in each direction.
+    second: LaneWakeup,
+    /// All later wake-ups, the latest first.
+    others: Vec<LaneWakeup>,
+    /// True if there are no lanes, or too many. `second` is then occupied, so that only
+    /// [`Self::insert_third`] has to check it.
+    is_off: bool,
+    /// Time before which there was no event in the queue when `inserted` events had been inserted
+    /// into it.
+    no_event_before: Time,
+    inserted: u64,
+}
+
+impl LaneWakeups {
+    const NONE: LaneWakeup = LaneWakeup { time: Time::NEVER, lane: u32::MAX };
+
+    /// Creates an empty list for `lanes` lanes.
+    pub fn new(lanes: usize) -> Self {
+        let is_off = lanes == 0 || lanes > MAX_LANES;
+        let second = LaneWakeup { time: if is_off { Time::ZERO } else { Time::NEVER }, ..Self::NONE };
+        let (first, others) = (Self::NONE, Vec::new());
+        Self { first, second, others, is_off, no_event_before: Time::ZERO, inserted: 0 }
+    }
+
+    /// Inserts the wake-up of a lane that has none. Returns false, without inserting it, if it must
+    /// become an event: another lane is woken at the same time, or there are too many lanes.
+    #[inline(always)]
+    pub fn insert(&mut self, time: Time, lane: u32) -> bool {
+        let wakeup = LaneWakeup { time, lane };
+        if self.second.time != Time::NEVER {
+            return self.insert_third(time, lane);
+        }
+        if time < self.first.time {
+            self.second = self.first;
+            self.first = wakeup;
+        } else {
+            if time == self.first.time {
+                return false;
+            }
+            self.second = wakeup;
+        }
+        true
+    }
+
+    /// Continues [`Self::insert`] if there are two wake-ups already.
+    #[inline(never)]
+    fn insert_third(&mut self, time: Time, lane: u32) -> bool {
+        let is_tied = |other: &LaneWakeup| other.time == time;
+        let first_two = [self.first, self.second];
+        if self.is_off || first_two.iter().chain(&self.others).any(is_tied) {
+            return false;
+        }
+        let mut later = LaneWakeup { time, lane };
+        for earlier in [&mut self.first, &mut self.second] {
+            if later.time < earlier.time {
+                std::mem::swap(&mut later, earlier);
+            }
+        }
+        let place = self.others.partition_point(|other| other.time > later.time);
+        self.others.insert(place, later);
+        true
+    }
+
+    /// Removes and returns the earliest wake-up, which must exist.
+    #[inline(always)]
+    pub fn take(&mut self) -> LaneWakeup {
+        debug_assert!(self.first.time != Time::NEVER, "there is one");
+        let first = std::mem::replace(&mut self.first, self.second);
+        self.second = if self.others.is_empty() { Self::NONE } else { self.take_third() };
+        first
+    }
+
+    #[inline(never)]
+    fn take_third(&mut self) -> LaneWakeup {
+        self.others.pop().unwrap_or(Self::NONE)
+    }
+
+    /// True if the earliest wake-up precedes all events in the queue.
+    #[inline(always)]
+    pub fn precedes_events(&mut self, agenda: &Agenda) -> bool {
+        let is_known = self.inserted == agenda.events_inserted();
+        is_known && self.first.time < self.no_event_before || self.finds_no_event_before(agenda)
+    }
+
+    /// Continues [`Self::precedes_events`] if the bound that is known does not suffice.
+    #[inline(never)]
+    fn finds_no_event_before(&mut self, agenda: &Agenda) -> bool {
+        self.no_event_before = agenda.earliest();
+        self.inserted = agenda.events_inserted();
+        self.first.time < self.no_event_before
+    }
+
+    /// True if nothing can be inserted.
+    #[inline(always)]
+    pub const fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// Time of the earliest wake-up; [`Time::NEVER`] if there is none.
+    #[inline(always)]
+    pub const fn earliest(&self) -> Time {
+        self.first.time
+    }
+}
+
+impl Engine<'_> {
+    /// Handles the next event, in a network with few lanes.
+    #[inline(always)]
+    pub(in crate::engine) fn handle_lane_or_event(&mut self) {
+        let first = self.lanes.next_time();
+        if self.lanes.precede_events(&self.agenda) {
+            self.now = first;
+            let LaneWakeup { lane, .. } = self.lanes.take_wakeup();
+            if let Some((id, to)) = self.handle_lane_wakeup(lane) {
+                self.deliver(id, to);
+            }
+        } else {
+            self.handle_event_before(first);
+        }
+    }
+
+    /// Handles the first event in the queue, which precedes the wake-up of a lane at `first` or is
+    /// at the same time.
+    #[inline(never)]
+    fn handle_event_before(&mut self, first: Time) {
+        let event = self.agenda.take_only_before(first);
+        let (time, target) = event.unwrap_or_else(|| self.take_first_event());
+        self.now = time;
+        let arrived = match self.owners.owner(target) {
+            Owner::Lane(lane) => self.handle_lane_wakeup(lane),
+            Owner::Pipe(index) if self.wakes_pipes_fast => self.handle_pipe_wakeup_fast(index),
+            owner => return self.handle_owner_wakeup(owner),
+        };
+        if let Some((id, to)) = arrived {
+            self.deliver_out_of_line(id, to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Wake-ups are taken in order of time, and two of the same time never wait here.
+        #[test]
+        fn wakeups_are_taken_in_order(steps in prop::collection::vec((0u32..20, 0u64..50), 0..300)) {
+            let mut wakeups = LaneWakeups::new(MAX_LANES);
+            let mut expected: Vec<(u64, u32)> = Vec::new();
+            for (lane, nanos) in steps {
+                if lane as usize >= MAX_LANES {
+                    expected.sort_unstable();
+                    if !expected.is_empty() {
+                        let LaneWakeup { time, lane } = wakeups.take();
+                        prop_assert_eq!((time.as_nanos(), lane), expected.remove(0));
+                    }
+                } else if expected.iter().all(|(_, waiting)| *waiting != lane) {
+                    let is_new = expected.iter().all(|(other, _)| *other != nanos);
+                    prop_assert_eq!(wakeups.insert(Time::from_nanos(nanos), lane), is_new);
+                    expected.extend(is_new.then_some((nanos, lane)));
+                }
+                let first = expected.iter().map(|(time, _)| *time).min();
+                prop_assert_eq!(wakeups.earliest(), first.map_or(Time::NEVER, Time::from_nanos));
+            }
+        }
+    }
+
+    #[test]
+    fn many_lanes_are_woken_by_events() {
+        let mut wakeups = LaneWakeups::new(MAX_LANES + 1);
+        assert!(!wakeups.insert(Time::ZERO, 0));
+        assert_eq!(wakeups.earliest(), Time::NEVER);
+    }
+}
