@@ -39,6 +39,12 @@ impl Agenda {
         self.queue.take_only_before(limit)
     }
 
+    /// True if no target is woken before `time` or at it.
+    #[inline(always)]
+    pub fn begins_after(&mut self, time: Time) -> bool {
+        time < self.queue.lower_bound() || time < self.queue.raise_lower_bound()
+    }
+
     /// Removes and returns the next wake-up; for `stands_for`, see [`EventQueue::take_first`].
     pub fn take_first(
         &mut self,

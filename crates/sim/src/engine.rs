@@ -201,7 +201,10 @@ impl<'a> Engine<'a> {
         }
         flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
         let first_lane = owners.add_funnels(funnels.count());
-        let lanes = Lanes::new(&pipes, first_lane, flows.len());
+        let mut lanes = Lanes::new(&pipes, first_lane, flows.len());
+        if uses_fast_paths && epochs.is_none() {
+            lanes.attach_to_last_pipes(&routes, &mut pipes);
+        }
         let mut engine = Self {
             plan,
             key,

@@ -45,6 +45,8 @@ const TIMES_PENDING: u64 = 8;
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     wheel: Wheel,
+    /// Time before which there is no event.
+    lower_bound: Time,
     events_inserted: u64,
     /// Number of events removed before this period.
     taken: u64,
@@ -65,6 +67,7 @@ impl EventQueue {
         debug_assert!(targets <= MAX_TARGETS);
         Self {
             wheel: Wheel::new((targets, first), FIRST_WIDTH),
+            lower_bound: Time::ZERO,
             events_inserted: 0,
             taken: 0,
             period: FIRST_PERIOD,
@@ -105,6 +108,9 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.events_inserted += 1;
+        if time < self.lower_bound {
+            self.lower_bound = time;
+        }
         self.wheel.push(time, target);
     }
 
@@ -229,6 +235,19 @@ impl EventQueue {
     /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
         self.wheel.first()
+    }
+
+    /// Time before which there is no event, known without a search.
+    #[inline(always)]
+    pub const fn lower_bound(&self) -> Time {
+        self.lower_bound
+    }
+
+    /// Searches for a later [`Self::lower_bound`], and returns it.
+    #[inline(never)]
+    pub fn raise_lower_bound(&mut self) -> Time {
+        self.lower_bound = self.wheel.earliest();
+        self.lower_bound
     }
 
     /// Time before which there is no event; see [`Wheel::earliest`].

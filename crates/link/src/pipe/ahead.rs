@@ -124,6 +124,45 @@ impl Pipe {
         }
     }
 
+    /// Marks this pipe as passing all its packets to the engine's lanes from `number` on: from now
+    /// on packets enter by [`Self::enter_plain`] or [`Self::enter_losing`].
+    ///
+    /// # Panics
+    /// If the pipe has another coupling, or if its channel does more than lose packets.
+    pub fn attach_lanes(&mut self, number: u32) {
+        assert!(self.may_get_lanes(), "its packets arrive in order, and it has no other coupling");
+        self.coupling = PackedCoupling::new(Coupling::Lanes(number));
+        self.leads = true;
+    }
+
+    /// True if [`Self::attach_lanes`] may be called.
+    pub fn may_get_lanes(&self) -> bool {
+        let is_known = self.is_plain() || self.is_plain_but_lossy();
+        is_known && !self.leads && self.coupling.unpack() == Coupling::None
+    }
+
+    /// Number of the first lane to which this pipe passes its packets, if any.
+    #[inline(always)]
+    pub const fn lanes(&self) -> Option<u32> {
+        match self.coupling.unpack() {
+            Coupling::Lanes(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Enters a packet into a pipe whose channel may lose it ([`Self::is_plain_but_lossy`]).
+    #[inline(always)]
+    pub fn enter_losing(&mut self, now: Time, packet: &Packet) -> LeaderEntry {
+        let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
+        match self.draw_loss(end, &packet.frame) {
+            None => LeaderEntry::Arrives(later(end, self.delay)),
+            Some(reason) => {
+                self.delay_line.insert_loss(end, packet.id, reason);
+                LeaderEntry::Lost
+            }
+        }
+    }
+
     /// Enters a packet of `bytes` into a plain leader.
     #[inline(always)]
     pub fn enter_plain(&mut self, now: Time, bytes: u32) -> LeaderEntry {
@@ -136,6 +175,9 @@ impl Pipe {
     pub fn enter_leader(&mut self, now: Time, packet: &Packet) -> LeaderEntry {
         if self.is_plain() {
             return self.enter_plain(now, packet.frame.bytes);
+        }
+        if self.is_plain_but_lossy() {
+            return self.enter_losing(now, packet);
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
         self.apply_changes(end);

@@ -12,6 +12,8 @@ pub(super) enum Coupling {
     Source(u32),
     /// The pipe passes its packets to the engine's merge queue with this number.
     Sink(u32),
+    /// The pipe passes its packets to the engine's queues from this number on.
+    Lanes(u32),
 }
 
 /// Packed [`Coupling`]. The upper two bits state the kind, and the others hold the number.
@@ -22,7 +24,9 @@ pub(super) struct PackedCoupling(u32);
 const SOURCE: u32 = 1 << 30;
 /// Upper bits of a sink.
 const SINK: u32 = 2 << 30;
-/// Value for no coupling. Its upper bits are those of no other coupling.
+/// Upper bits of lanes.
+const LANES: u32 = 3 << 30;
+/// Value for no coupling, in place of the last lanes.
 const NONE: u32 = u32::MAX;
 
 impl PackedCoupling {
@@ -36,8 +40,9 @@ impl PackedCoupling {
             Coupling::Leader(index) => (0, index),
             Coupling::Source(number) => (SOURCE, number),
             Coupling::Sink(number) => (SINK, number),
+            Coupling::Lanes(number) => (LANES, number),
         };
-        assert!(number < SOURCE, "fewer than 2^30 pipes and merge queues");
+        assert!(number < SOURCE - 1, "fewer than 2^30 pipes and merge queues");
         Self(kind | number)
     }
 
@@ -49,7 +54,8 @@ impl PackedCoupling {
             0 => Coupling::Leader(number),
             SOURCE => Coupling::Source(number),
             SINK => Coupling::Sink(number),
-            _ => Coupling::None,
+            _ if self.0 == NONE => Coupling::None,
+            _ => Coupling::Lanes(number),
         }
     }
 }
@@ -60,9 +66,9 @@ mod tests {
 
     #[test]
     fn a_coupling_is_unpacked_as_it_was_packed() {
-        for number in [0, 1, SOURCE - 1] {
-            let [leader, source, sink] = [Coupling::Leader, Coupling::Source, Coupling::Sink];
-            for coupling in [leader(number), source(number), sink(number), Coupling::None] {
+        for number in [0, 1, SOURCE - 2] {
+            let couplings = [Coupling::Leader, Coupling::Source, Coupling::Sink, Coupling::Lanes];
+            for coupling in couplings.map(|of| of(number)).into_iter().chain([Coupling::None]) {
                 assert_eq!(PackedCoupling::new(coupling).unpack(), coupling);
             }
         }

@@ -6,7 +6,6 @@ use super::{
     UnpackedSegment, length,
 };
 use crate::endpoint::Endpoint;
-use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
 use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
@@ -31,6 +30,7 @@ impl Packet {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
         let (bits, option_bytes) = if timed { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
         let headers = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes;
+        let payload_bytes = length(payload_bytes);
         Self {
             position: transmit.position,
             seq,
@@ -38,8 +38,8 @@ impl Packet {
             destination: metadata.destination,
             connection: metadata.connection,
             window,
-            bytes: length(headers + payload_bytes),
-            payload_bytes: length(payload_bytes),
+            bytes: payload_bytes.saturating_add(headers as u16),
+            payload_bytes,
             flags,
             bits,
         }
@@ -62,15 +62,11 @@ impl Packets {
             self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
-        // Indices ascend, so the slots of the next packets are known, and can be prefetched before
-        // they are written.
-        prefetch_index(&self.slots, id as usize + 16);
         self.tracking[id as usize] = TrackingFields {
             copy_number: metadata.copy_number,
             hop: metadata.hop,
             table_row: NONE,
         };
-        prefetch_index(&self.tracking, id as usize + 16);
         (id, bytes)
     }
 }

@@ -110,6 +110,9 @@ impl Engine<'_> {
             }
         }
         let index = entry.known_pipe();
+        if self.pipes[index as usize].lanes().is_some() {
+            return self.append_to_lane(leader, (at, entering));
+        }
         if !entry.is_private() {
             self.store_hop(entering);
         }

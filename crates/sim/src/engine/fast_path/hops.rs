@@ -95,7 +95,17 @@ impl Engine<'_> {
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
         let Self {
-            flows, packets, pipes, funnels, agenda, owners, recorder, now, in_flight, ..
+            flows,
+            packets,
+            pipes,
+            funnels,
+            lanes,
+            agenda,
+            owners,
+            recorder,
+            now,
+            in_flight,
+            ..
         } = self;
         let flow = &mut flows[index as usize];
         loop {
@@ -115,11 +125,20 @@ impl Engine<'_> {
             }
             let hop = flow.first_route_entry(side);
             let pipe = hop.find_pipe_mut(pipes).filter(|_| hop.is_private());
-            let Some((first, pipe)) = pipe.filter(|(_, pipe)| !pipe.leads()) else {
-                return Outcome::Enters(entering);
-            };
+            let Some((first, pipe)) = pipe else { return Outcome::Enters(entering) };
             let entry = if let Some(number) = pipe.sink() {
                 funnels.enqueue(number, (*now, entering), pipe, agenda)
+            } else if pipe.lanes().is_some() {
+                let entry = if pipe.is_plain() {
+                    pipe.enter_plain(*now, bytes)
+                } else {
+                    let frame = packets.get(id).frame();
+                    pipe.enter_losing(*now, &Packet { id, frame, ecn_capable: false })
+                };
+                let to = label.destination;
+                lanes.enter_from(first, entry, (packet, to), pipe, agenda)
+            } else if pipe.leads() {
+                return Outcome::Enters(entering);
             } else {
                 let entry = if pipe.is_plain() {
                     pipe.handle_plain(*now, packet)

@@ -8,7 +8,6 @@
 //! lane is woken at the same time. In all other cases it becomes an event in the queue, which
 //! determines the order.
 
-use crate::agenda::Agenda;
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
 use retx_units::Time;
@@ -36,10 +35,6 @@ pub(super) struct LaneWakeups {
     /// True if there are no lanes, or too many. `second` is then occupied, so that only
     /// [`Self::insert_third`] has to check it.
     is_off: bool,
-    /// Time before which there was no event in the queue when `inserted` events had been inserted
-    /// into it.
-    no_event_before: Time,
-    inserted: u64,
 }
 
 impl LaneWakeups {
@@ -48,9 +43,10 @@ impl LaneWakeups {
     /// Creates an empty list for `lanes` lanes.
     pub fn new(lanes: usize) -> Self {
         let is_off = lanes == 0 || lanes > MAX_LANES;
-        let second = LaneWakeup { time: if is_off { Time::ZERO } else { Time::NEVER }, ..Self::NONE };
+        let second =
+            LaneWakeup { time: if is_off { Time::ZERO } else { Time::NEVER }, ..Self::NONE };
         let (first, others) = (Self::NONE, Vec::new());
-        Self { first, second, others, is_off, no_event_before: Time::ZERO, inserted: 0 }
+        Self { first, second, others, is_off }
     }
 
     /// Inserts the wake-up of a lane that has none. Returns false, without inserting it, if it must
@@ -106,21 +102,6 @@ impl LaneWakeups {
         self.others.pop().unwrap_or(Self::NONE)
     }
 
-    /// True if the earliest wake-up precedes all events in the queue.
-    #[inline(always)]
-    pub fn precedes_events(&mut self, agenda: &Agenda) -> bool {
-        let is_known = self.inserted == agenda.events_inserted();
-        is_known && self.first.time < self.no_event_before || self.finds_no_event_before(agenda)
-    }
-
-    /// Continues [`Self::precedes_events`] if the bound that is known does not suffice.
-    #[inline(never)]
-    fn finds_no_event_before(&mut self, agenda: &Agenda) -> bool {
-        self.no_event_before = agenda.earliest();
-        self.inserted = agenda.events_inserted();
-        self.first.time < self.no_event_before
-    }
-
     /// True if nothing can be inserted.
     #[inline(always)]
     pub const fn is_off(&self) -> bool {
@@ -139,7 +120,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::engine) fn handle_lane_or_event(&mut self) {
         let first = self.lanes.next_time();
-        if self.lanes.precede_events(&self.agenda) {
+        if self.agenda.begins_after(first) {
             self.now = first;
             let LaneWakeup { lane, .. } = self.lanes.take_wakeup();
             if let Some((id, to)) = self.handle_lane_wakeup(lane) {

@@ -27,8 +27,10 @@ use crate::plan::Side;
 use crate::route_entry::RouteEntry;
 use prefetch_index::prefetch_index;
 use retx_link::Pipe;
-use retx_link::pipe::ahead::HeldPacket;
+use retx_link::pipe::PlainPacket;
+use retx_link::pipe::ahead::{HeldPacket, LeaderEntry};
 use retx_link::ring::Ring;
+use retx_link::stage::Entry;
 use retx_units::Time;
 
 /// Number of flows above which their state is assumed to exceed a processor's L2 cache. (Measured:
@@ -37,6 +39,9 @@ const MANY: usize = 250;
 
 /// Number of parallel lanes.
 const LANES: usize = 4;
+
+/// Maximum number of pipes that get lanes of their own.
+const DIRECT: usize = 4;
 
 /// Distance, in slots of a lane, at which the slot for a later packet is prefetched.
 const PLACES: u32 = 16;
@@ -141,6 +146,57 @@ impl Lanes {
         waiting.map_or(NONE, |packet| packet.last_pipe(within))
     }
 
+    /// Creates lanes also behind single pipes and behind leaders with one follower, if these are
+    /// few and no other pipes have lanes: for example behind both directions of a single link. Their
+    /// last pipes must be those of routes that only one flow takes.
+    pub fn attach_to_last_pipes(&mut self, routes: &[RouteEntry], pipes: &mut [Pipe]) {
+        let is_last = |hop: &[RouteEntry]| hop[0].is_private() && hop[1].destination().is_some();
+        let last = routes.windows(2).filter(|hop| is_last(hop)).map(|hop| hop[0].known_pipe());
+        let first_leader = |index: u32| {
+            let leader = |index: &u32| pipes[*index as usize].leader().map(|leader| leader as u32);
+            std::iter::successors(Some(index), leader).last().unwrap_or(index)
+        };
+        let chains: Vec<(u32, u32)> = last
+            .map(|index| (first_leader(index), index))
+            .filter(|(first, last)| first != last || pipes[*last as usize].may_get_lanes())
+            .collect();
+        if self.all.is_empty() && chains.len() <= DIRECT {
+            for (first, last) in chains {
+                self.of[first as usize] = self.count();
+                if first == last {
+                    pipes[first as usize].attach_lanes(self.count());
+                }
+                self.all.extend(std::iter::repeat_n(Lane::default(), LANES));
+            }
+            self.wakeups.pending = LaneWakeups::new(self.all.len());
+        }
+    }
+
+    /// Passes on a packet that has entered the pipe `index` with this outcome; the pipe's lanes
+    /// are for the endpoint `to`.
+    #[inline(always)]
+    pub fn enter_from(
+        &mut self,
+        index: u32,
+        entry: LeaderEntry,
+        (packet, to): (PlainPacket, Endpoint),
+        pipe: &mut Pipe,
+        agenda: &mut Agenda,
+    ) -> Entry {
+        let LeaderEntry::Arrives(arrival) = entry else {
+            agenda.wake(index, pipe.poll_timeout());
+            return if entry == LeaderEntry::Lost { Entry::Accepted } else { Entry::QueueFull };
+        };
+        let waiting = LanePacket { arrival, id: packet.id, destination: to };
+        if self.lanes_behind(index).is_some_and(|mut lanes| lanes.append(waiting, agenda)) {
+            pipe.hand_over();
+        } else {
+            pipe.append(arrival, packet);
+            agenda.wake(index, arrival);
+        }
+        Entry::Accepted
+    }
+
     /// Lanes behind this leader, if it has any.
     #[inline(always)]
     pub fn lanes_behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
@@ -160,12 +216,6 @@ impl Lanes {
     #[inline(always)]
     pub const fn next_time(&self) -> Time {
         self.wakeups.pending.earliest()
-    }
-
-    /// True if the first wake-up that is no event precedes all events.
-    #[inline(always)]
-    pub fn precede_events(&mut self, agenda: &Agenda) -> bool {
-        self.wakeups.pending.precedes_events(agenda)
     }
 
     /// Removes and returns the first wake-up, apart from those that are events.
