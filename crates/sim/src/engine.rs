@@ -178,13 +178,12 @@ impl<'a> Engine<'a> {
     ) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
         check_size(plan, flows.len(), datagrams.len())?;
-        let stages = plan.stages.len();
-        let mut owners = TargetRanges::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
+        let (pipes, stages) = (plan.pipes.len(), plan.stages.len());
+        let mut owners = TargetRanges::new(pipes, flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
             // `format_args!` formats lazily: only the few pipes with random draws need their names.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
-        let finite = finite_flows(&flows, &datagrams);
         let recorder = Recorder::new(plan, options, flows.iter().any(Flow::has_waiting_acks))?;
         let RouteBuilder { mut routes, ports, .. } = builder;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
@@ -201,10 +200,8 @@ impl<'a> Engine<'a> {
         }
         flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
         let first_lane = owners.add_funnels(funnels.count());
-        let mut lanes = Lanes::new(&pipes, first_lane, flows.len());
-        if uses_fast_paths && epochs.is_none() {
-            lanes.attach_to_last_pipes(&routes, &mut pipes);
-        }
+        let single_links = uses_fast_paths && epochs.is_none();
+        let lanes = Lanes::new((first_lane, flows.len()), &routes, &mut pipes, single_links);
         let mut engine = Self {
             plan,
             key,
@@ -223,7 +220,7 @@ impl<'a> Engine<'a> {
             pipes,
             stages: layout::create_stages(plan, key, uses_fast_paths),
             last_turn: (Time::ZERO, 0),
-            unfinished: finite,
+            unfinished: finite_flows(&flows, &datagrams),
             over: false,
             tcps: prepared(plan, options),
             flows,

@@ -108,6 +108,7 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.events_inserted += 1;
+        // A removed event leaves the bound as it is: it is raised only when that matters.
         if time < self.lower_bound {
             self.lower_bound = time;
         }

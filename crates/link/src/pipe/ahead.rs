@@ -18,10 +18,9 @@
 //! very instant of reading has not arrived, since samples and the ends of warm-up and run precede
 //! all other events at the same time.
 
-use super::coupling::{Coupling, PackedCoupling};
 use super::statistics::Statistics;
 use super::{Config, Packet, Pipe, PlainPacket, later, later_by};
-use crate::channel::Model;
+use crate::channel::{Frame, Model};
 use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
@@ -51,16 +50,6 @@ impl Config {
 }
 
 impl Pipe {
-    /// Makes this plain pipe follow the pipe with index `leader`, which must be its only source and
-    /// satisfy [`Config::can_lead`].
-    ///
-    /// # Panics
-    /// If this pipe is not plain.
-    pub fn set_leader(&mut self, leader: u32) {
-        assert!(self.is_plain(), "only plain pipes are passed ahead of time");
-        self.coupling = PackedCoupling::new(Coupling::Leader(leader));
-    }
-
     /// Marks this pipe as a leader: from now on packets enter by [`Self::enter_leader`].
     pub const fn make_leader(&mut self) {
         self.leads = true;
@@ -72,92 +61,14 @@ impl Pipe {
         self.leads
     }
 
-    /// True if this pipe follows another.
-    #[inline]
-    pub const fn follows(&self) -> bool {
-        matches!(self.coupling.unpack(), Coupling::Leader(_))
-    }
-
-    /// Index of the pipe that this one follows.
-    pub fn leader(&self) -> Option<usize> {
-        match self.coupling.unpack() {
-            Coupling::Leader(index) => Some(index as usize),
-            _ => None,
-        }
-    }
-
-    /// Marks this plain pipe, which must not follow another, as passing its packets to the engine's
-    /// sink `number`: from now on packets enter by [`Self::enter_plain`].
-    ///
-    /// # Panics
-    /// If this pipe is not plain.
-    pub fn attach_sink(&mut self, number: u32) {
-        assert!(self.is_plain(), "only plain pipes are passed ahead of time");
-        self.coupling = PackedCoupling::new(Coupling::Sink(number));
-    }
-
-    /// Marks this pipe as getting its packets from merge queue `number` of the engine. The pipe
-    /// must not follow another.
-    ///
-    /// # Panics
-    /// If this pipe follows another.
-    pub fn attach_source(&mut self, number: u32) {
-        assert!(self.coupling.unpack() == Coupling::None, "the source is the only one");
-        self.coupling = PackedCoupling::new(Coupling::Source(number));
-    }
-
-    /// Number of the source from which this pipe gets its packets, if any.
-    #[inline(always)]
-    pub const fn source(&self) -> Option<u32> {
-        match self.coupling.unpack() {
-            Coupling::Source(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    /// Number of the sink to which this pipe passes its packets, if any.
-    #[inline(always)]
-    pub const fn sink(&self) -> Option<u32> {
-        match self.coupling.unpack() {
-            Coupling::Sink(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    /// Marks this pipe as passing all its packets to the engine's lanes from `number` on: from now
-    /// on packets enter by [`Self::enter_plain`] or [`Self::enter_losing`].
-    ///
-    /// # Panics
-    /// If the pipe has another coupling, or if its channel does more than lose packets.
-    pub fn attach_lanes(&mut self, number: u32) {
-        assert!(self.may_get_lanes(), "its packets arrive in order, and it has no other coupling");
-        self.coupling = PackedCoupling::new(Coupling::Lanes(number));
-        self.leads = true;
-    }
-
-    /// True if [`Self::attach_lanes`] may be called.
-    pub fn may_get_lanes(&self) -> bool {
-        let is_known = self.is_plain() || self.is_plain_but_lossy();
-        is_known && !self.leads && self.coupling.unpack() == Coupling::None
-    }
-
-    /// Number of the first lane to which this pipe passes its packets, if any.
-    #[inline(always)]
-    pub const fn lanes(&self) -> Option<u32> {
-        match self.coupling.unpack() {
-            Coupling::Lanes(number) => Some(number),
-            _ => None,
-        }
-    }
-
     /// Enters a packet into a pipe whose channel may lose it ([`Self::is_plain_but_lossy`]).
     #[inline(always)]
-    pub fn enter_losing(&mut self, now: Time, packet: &Packet) -> LeaderEntry {
-        let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
-        match self.draw_loss(end, &packet.frame) {
+    pub fn enter_losing(&mut self, now: Time, id: u32, frame: &Frame) -> LeaderEntry {
+        let Some(end) = self.admit(now, frame.bytes) else { return LeaderEntry::QueueFull };
+        match self.draw_loss(end, frame) {
             None => LeaderEntry::Arrives(later(end, self.delay)),
             Some(reason) => {
-                self.delay_line.insert_loss(end, packet.id, reason);
+                self.delay_line.insert_loss(end, id, reason);
                 LeaderEntry::Lost
             }
         }
@@ -177,7 +88,7 @@ impl Pipe {
             return self.enter_plain(now, packet.frame.bytes);
         }
         if self.is_plain_but_lossy() {
-            return self.enter_losing(now, packet);
+            return self.enter_losing(now, packet.id, &packet.frame);
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
         self.apply_changes(end);

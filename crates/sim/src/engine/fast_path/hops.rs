@@ -132,11 +132,9 @@ impl Engine<'_> {
                 let entry = if pipe.is_plain() {
                     pipe.enter_plain(*now, bytes)
                 } else {
-                    let frame = packets.get(id).frame();
-                    pipe.enter_losing(*now, &Packet { id, frame, ecn_capable: false })
+                    pipe.enter_losing(*now, id, &packets.get(id).frame())
                 };
-                let to = label.destination;
-                lanes.enter_from(first, entry, (packet, to), pipe, agenda)
+                lanes.enter_from((first, pipe), entry, (packet, label.destination), agenda)
             } else if pipe.leads() {
                 return Outcome::Enters(entering);
             } else {

@@ -15,7 +15,9 @@
 //! as one of the pipe that its first packet leaves, and no lane holds two packets that arrive at
 //! the same time. Lanes therefore do not change the order.
 
-use super::lane_wakeups::{LaneWakeup, LaneWakeups};
+mod single_links;
+mod wakeups;
+
 use crate::agenda::Agenda;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
@@ -27,11 +29,10 @@ use crate::plan::Side;
 use crate::route_entry::RouteEntry;
 use prefetch_index::prefetch_index;
 use retx_link::Pipe;
-use retx_link::pipe::PlainPacket;
-use retx_link::pipe::ahead::{HeldPacket, LeaderEntry};
+use retx_link::pipe::ahead::HeldPacket;
 use retx_link::ring::Ring;
-use retx_link::stage::Entry;
 use retx_units::Time;
+use wakeups::{LaneWakeup, LaneWakeups};
 
 /// Number of flows above which their state is assumed to exceed a processor's L2 cache. (Measured:
 /// prefetching has no effect with 300 flows, and saves a fifth of the time with 1000.)
@@ -39,9 +40,6 @@ const MANY: usize = 250;
 
 /// Number of parallel lanes.
 const LANES: usize = 4;
-
-/// Maximum number of pipes that get lanes of their own.
-const DIRECT: usize = 4;
 
 /// Distance, in slots of a lane, at which the slot for a later packet is prefetched.
 const PLACES: u32 = 16;
@@ -105,8 +103,14 @@ pub(in crate::engine) struct Lanes {
 
 impl Lanes {
     /// Creates lanes behind each pipe that several other pipes follow. If such a pipe follows
-    /// another one itself, the lanes belong to the first leader of that chain.
-    pub fn new(pipes: &[Pipe], first: Target, flows: usize) -> Self {
+    /// another one itself, the lanes belong to the first leader of that chain. `first` is the
+    /// target of the first lane. If there are no such pipes, single links may get lanes.
+    pub fn new(
+        (first, flows): (Target, usize),
+        routes: &[RouteEntry],
+        pipes: &mut [Pipe],
+        single_links_get_lanes: bool,
+    ) -> Self {
         let mut followers = vec![0u32; pipes.len()];
         for leader in pipes.iter().filter_map(Pipe::leader) {
             followers[leader] += 1;
@@ -126,6 +130,9 @@ impl Lanes {
             }
         }
         lanes.wakeups.pending = LaneWakeups::new(lanes.all.len());
+        if single_links_get_lanes {
+            lanes.attach_to_single_links(routes, pipes);
+        }
         lanes
     }
 
@@ -144,57 +151,6 @@ impl Lanes {
     pub fn last_pipe(&self, lane: u32, within: (&[RouteEntry], &Packets, &[Flow])) -> u32 {
         let waiting = self.all[lane as usize].waiting.front();
         waiting.map_or(NONE, |packet| packet.last_pipe(within))
-    }
-
-    /// Creates lanes also behind single pipes and behind leaders with one follower, if these are
-    /// few and no other pipes have lanes: for example behind both directions of a single link. Their
-    /// last pipes must be those of routes that only one flow takes.
-    pub fn attach_to_last_pipes(&mut self, routes: &[RouteEntry], pipes: &mut [Pipe]) {
-        let is_last = |hop: &[RouteEntry]| hop[0].is_private() && hop[1].destination().is_some();
-        let last = routes.windows(2).filter(|hop| is_last(hop)).map(|hop| hop[0].known_pipe());
-        let first_leader = |index: u32| {
-            let leader = |index: &u32| pipes[*index as usize].leader().map(|leader| leader as u32);
-            std::iter::successors(Some(index), leader).last().unwrap_or(index)
-        };
-        let chains: Vec<(u32, u32)> = last
-            .map(|index| (first_leader(index), index))
-            .filter(|(first, last)| first != last || pipes[*last as usize].may_get_lanes())
-            .collect();
-        if self.all.is_empty() && chains.len() <= DIRECT {
-            for (first, last) in chains {
-                self.of[first as usize] = self.count();
-                if first == last {
-                    pipes[first as usize].attach_lanes(self.count());
-                }
-                self.all.extend(std::iter::repeat_n(Lane::default(), LANES));
-            }
-            self.wakeups.pending = LaneWakeups::new(self.all.len());
-        }
-    }
-
-    /// Passes on a packet that has entered the pipe `index` with this outcome; the pipe's lanes
-    /// are for the endpoint `to`.
-    #[inline(always)]
-    pub fn enter_from(
-        &mut self,
-        index: u32,
-        entry: LeaderEntry,
-        (packet, to): (PlainPacket, Endpoint),
-        pipe: &mut Pipe,
-        agenda: &mut Agenda,
-    ) -> Entry {
-        let LeaderEntry::Arrives(arrival) = entry else {
-            agenda.wake(index, pipe.poll_timeout());
-            return if entry == LeaderEntry::Lost { Entry::Accepted } else { Entry::QueueFull };
-        };
-        let waiting = LanePacket { arrival, id: packet.id, destination: to };
-        if self.lanes_behind(index).is_some_and(|mut lanes| lanes.append(waiting, agenda)) {
-            pipe.hand_over();
-        } else {
-            pipe.append(arrival, packet);
-            agenda.wake(index, arrival);
-        }
-        Entry::Accepted
     }
 
     /// Lanes behind this leader, if it has any.

@@ -24,7 +24,8 @@
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
 //!   If the caches cannot hold all flows, the data of the next packets are prefetched.
-//! - [`lane_wakeups`]: the wake-ups of a few lanes wait outside the event queue.
+//!   The wake-ups of a few lanes wait outside the event queue (`lanes/wakeups.rs`); if a network
+//!   has only a few links, their packets pass lanes, too (`lanes/single_links.rs`).
 //! - `flow/cached_limit.rs`: after most acknowledgments, a few comparisons show that the limit of
 //!   the flow is the same as before.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
@@ -73,7 +74,6 @@ mod fetching;
 mod funnel;
 mod funnels;
 mod hops;
-mod lane_wakeups;
 mod lanes;
 
 pub(super) use epochs::Epochs;

@@ -1,4 +1,4 @@
-//! Wake-ups of lanes ([`super::lanes`]), which wait outside the event queue.
+//! Wake-ups of lanes ([`super`]), which wait outside the event queue.
 //!
 //! Of a network with few lanes, nearly all events are arrivals of packets in lanes. Each of these
 //! lanes has at most one wake-up, that of its first packet. A short sorted list of them takes about
@@ -54,6 +54,7 @@ impl LaneWakeups {
     #[inline(always)]
     pub fn insert(&mut self, time: Time, lane: u32) -> bool {
         let wakeup = LaneWakeup { time, lane };
+        // Two comparisons suffice if there is at most one other wake-up.
         if self.second.time != Time::NEVER {
             return self.insert_third(time, lane);
         }
@@ -73,11 +74,13 @@ impl LaneWakeups {
     #[inline(never)]
     fn insert_third(&mut self, time: Time, lane: u32) -> bool {
         let is_tied = |other: &LaneWakeup| other.time == time;
+        // The order of targets that are woken at the same time is known to the queue only.
         let first_two = [self.first, self.second];
         if self.is_off || first_two.iter().chain(&self.others).any(is_tied) {
             return false;
         }
         let mut later = LaneWakeup { time, lane };
+        // The new wake-up displaces the first later one, and that one displaces the next.
         for earlier in [&mut self.first, &mut self.second] {
             if later.time < earlier.time {
                 std::mem::swap(&mut later, earlier);
@@ -92,6 +95,7 @@ impl LaneWakeups {
     #[inline(always)]
     pub fn take(&mut self) -> LaneWakeup {
         debug_assert!(self.first.time != Time::NEVER, "there is one");
+        // Usually there is no third one.
         let first = std::mem::replace(&mut self.first, self.second);
         self.second = if self.others.is_empty() { Self::NONE } else { self.take_third() };
         first
@@ -121,6 +125,7 @@ impl Engine<'_> {
     pub(in crate::engine) fn handle_lane_or_event(&mut self) {
         let first = self.lanes.next_time();
         if self.agenda.begins_after(first) {
+            // The usual case: no event is inserted or taken.
             self.now = first;
             let LaneWakeup { lane, .. } = self.lanes.take_wakeup();
             if let Some((id, to)) = self.handle_lane_wakeup(lane) {
@@ -135,6 +140,7 @@ impl Engine<'_> {
     /// at the same time.
     #[inline(never)]
     fn handle_event_before(&mut self, first: Time) {
+        // In an unusual case all wake-ups of lanes become events, so that the queue orders them.
         let event = self.agenda.take_only_before(first);
         let (time, target) = event.unwrap_or_else(|| self.take_first_event());
         self.now = time;
@@ -157,7 +163,9 @@ mod tests {
     proptest! {
         /// Wake-ups are taken in order of time, and two of the same time never wait here.
         #[test]
-        fn wakeups_are_taken_in_order(steps in prop::collection::vec((0u32..20, 0u64..50), 0..300)) {
+        fn wakeups_are_taken_in_order(
+            steps in prop::collection::vec((0u32..20, 0u64..50), 0..300),
+        ) {
             let mut wakeups = LaneWakeups::new(MAX_LANES);
             let mut expected: Vec<(u64, u32)> = Vec::new();
             for (lane, nanos) in steps {
