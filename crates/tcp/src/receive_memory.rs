@@ -37,6 +37,7 @@
 mod known;
 
 use crate::memory;
+use crate::timers::KnownDeadline;
 use known::Known;
 use retx_units::{Duration, Time};
 
@@ -88,6 +89,8 @@ pub(crate) struct ReceiveMemory {
     pub last_echo: u32,
     now: Time,
     known: Known,
+    /// Deadline of a delayed acknowledgment that a fast path calculated last.
+    pub ack_deadline: KnownDeadline,
 }
 
 /// State of the receiver.
@@ -135,6 +138,7 @@ impl ReceiveMemory {
             last_echo: 0,
             now: Time::ZERO,
             known: Known::NOTHING,
+            ack_deadline: KnownDeadline::NONE,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The timers of a connection, as one table of deadlines.
 
 use crate::lazy::{Lazy, LazyDefault};
-use retx_units::Time;
+use retx_units::{Duration, Time};
 
 /// Deadlines; [`Time::NEVER`] for a timer that is off.
 #[derive(Debug, Clone)]
@@ -34,6 +34,50 @@ pub(crate) struct Rare {
     pub time_wait: Time,
     /// Keep-alive (RFC 9293 §3.8.4).
     pub keepalive: Time,
+    /// Deadlines of the timer wheel that fast paths calculated last: of the retransmission timer
+    /// and of the tail loss probe.
+    pub known: [KnownDeadline; 2],
+}
+
+/// Deadline on the timer wheel. All waits that begin in the same tick and last the same number of
+/// ticks, rounded up, end at the same time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownDeadline {
+    /// Tick in which the wait begins.
+    begins: Time,
+    /// Longest wait that lasts one tick less.
+    exceeds: Duration,
+    expires: Time,
+}
+
+impl KnownDeadline {
+    /// No known deadline.
+    pub const NONE: Self =
+        Self { begins: Time::NEVER, exceeds: Duration::MAX, expires: Time::NEVER };
+
+    /// Records the expiry of a `wait` that begins now; `tick` is not zero.
+    pub fn record(&mut self, now: Time, wait: Duration, tick: Duration, expires: Time) {
+        let wait = Time::ZERO + wait;
+        *self = match wait.align_up(tick).since(Time::ZERO).as_nanos().checked_sub(tick.as_nanos())
+        {
+            Some(exceeds) => Self {
+                begins: now.align_down(tick),
+                exceeds: Duration::from_nanos(exceeds),
+                expires,
+            },
+            None => Self::NONE,
+        };
+    }
+
+    /// Expiry of a `wait` that begins now, if it is the recorded one.
+    #[inline(always)]
+    pub fn find(&self, now: Time, wait: Duration, tick: Duration) -> Option<Time> {
+        let same = now >= self.begins
+            && now.since(self.begins) < tick
+            && wait > self.exceeds
+            && wait <= self.exceeds + tick;
+        same.then_some(self.expires)
+    }
 }
 
 impl Default for Rare {
@@ -52,6 +96,7 @@ impl LazyDefault for Rare {
         compressed_ack: Time::NEVER,
         time_wait: Time::NEVER,
         keepalive: Time::NEVER,
+        known: [KnownDeadline::NONE; 2],
     };
 }
 
@@ -99,6 +144,12 @@ impl Timers {
     pub fn next_deadline_detailed(&self) -> Time {
         let usual = self.next_usual_deadline();
         self.rare.get().map_or(usual, |rare| rare.tail_loss_probe.min(rare.pacing).min(usual))
+    }
+
+    /// Forgets the deadlines that fast paths calculated last.
+    #[cfg(test)]
+    pub fn forget_known(&mut self) {
+        self.rare.allocated_mut().into_iter().for_each(|rare| rare.known = Rare::DEFAULT.known);
     }
 
     /// True if one of the rare timers is set.

@@ -186,6 +186,40 @@ impl State {
     }
 }
 
+/// Shortcuts for the fast paths.
+impl State {
+    /// True if the window is computed as in Linux, and the connection samples RTTs as Linux does.
+    pub(crate) fn is_as_in_linux(&self) -> bool {
+        matches!(self.avoidance, Avoidance::Linux(_)) && self.times.is_none()
+    }
+
+    /// Does the same as [`CongestionControl::on_segments_acked`] and
+    /// [`CongestionControl::on_ack`] in congestion avoidance [as in Linux](Self::is_as_in_linux).
+    #[inline(always)]
+    pub(crate) fn on_next_ack(&mut self, window: &mut Window, ack: &NextAck) {
+        let Avoidance::Linux(curve) = &mut self.avoidance else { return };
+        if !curve.is_in_first_second(ack.now) {
+            curve.sample(ack.rtt);
+            if let Start::Hystart(hystart) = &mut self.start {
+                hystart.sample(ack.rtt);
+            }
+        }
+        if ack.cwnd_limited {
+            curve.grow_or_count(window, ack.now, ack.segments);
+        }
+    }
+}
+
+/// Acknowledgment of the first segments in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NextAck {
+    pub now: Time,
+    /// RTT of the last segment acknowledged.
+    pub rtt: Duration,
+    pub segments: u64,
+    pub cwnd_limited: bool,
+}
+
 impl Avoidance {
     /// True in the first second of congestion avoidance, in which Linux ignores RTT samples.
     fn began_recently(&self, ack: &Ack) -> bool {

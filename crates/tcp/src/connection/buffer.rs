@@ -27,11 +27,11 @@ impl Sender {
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
-    /// Forgets for which windows the send buffer suffices, after an event that may change the size
-    /// that is wanted.
-    pub fn forget_sufficient_memory(&mut self) {
+    /// Forgets what only fast paths know of bursts and the send buffer, after an event that may
+    /// change it.
+    pub fn forget_known_bursts(&mut self) {
         if let Some(bursts) = self.bursts.allocated_mut() {
-            bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+            bursts.forget_known();
         }
     }
 

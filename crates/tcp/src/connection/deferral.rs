@@ -25,11 +25,13 @@
 //! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
 //! acknowledgments do not count as transmissions.
 
-use super::Connection;
+use super::fast_path::Sending;
 use super::linux::BLOCK_MAX;
 use super::repeat::Repeat;
+use super::{Connection, Sender};
 use crate::lazy::LazyDefault;
 use crate::loss_detection::LossDetection;
+use crate::mul_div::mul_div;
 use crate::rto::Estimator;
 use crate::send_memory::SendMemory;
 use retx_units::{Duration, Rate, Time};
@@ -40,18 +42,43 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// (`bbr_min_tso_rate`).
 const SLOW: Rate = Rate::from_bit_s(1_200_000);
 
+/// Window of the peer from which on the size of blocks does not depend on it.
+pub(super) const BLOCK_OR_MORE: u64 = 2 * BLOCK_MAX;
+
 /// Burst that may be sent without another check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Burst {
     at: Time,
     /// Bytes left of the burst.
     bytes: u64,
+    /// Bytes of these that the fast path `as_linux` sends.
+    train: u64,
     /// True if the segment being sent is not the first of the burst.
     continues: bool,
 }
 
 impl Burst {
-    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, continues: false };
+    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, train: 0, continues: false };
+
+    /// Lets a fast path send at most `most` bytes of the rest of the burst.
+    #[inline(always)]
+    pub fn open_train(&mut self, most: u64) {
+        self.train = self.bytes.min(most);
+    }
+
+    /// True if a fast path may send `length` bytes of the burst now.
+    #[inline(always)]
+    pub fn has_train(&self, now: Time, length: u32) -> bool {
+        self.train >= length.into() && self.at == now
+    }
+
+    /// Deducts `length` bytes that [`Self::has_train`].
+    #[inline(always)]
+    pub fn take_from_train(&mut self, length: u32) {
+        self.continues = true;
+        self.bytes -= u64::from(length);
+        self.train -= u64::from(length);
+    }
 
     /// Deducts `bytes`, which are about to be sent, from the burst; returns true if they belong to
     /// it.
@@ -99,6 +126,30 @@ pub(crate) struct Bursts {
     pub short_end: u64,
     /// Send buffer, if its size limits the memory used (`truesize`), not the payload.
     pub memory: Option<SendMemory>,
+    /// Bounds within which data are still deferred, for the fast path `as_linux`.
+    pub deferral: KnownDeferral,
+}
+
+/// Bounds within which data are still deferred.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownDeferral {
+    /// Room in the congestion window from which on a new decision is needed; 0 if none is known.
+    pub room_below: u64,
+    /// Longest smoothed RTT.
+    pub srtt: Duration,
+}
+
+impl KnownDeferral {
+    pub const NONE: Self = Self { room_below: 0, srtt: Duration::ZERO };
+}
+
+impl Bursts {
+    /// Forgets what only fast paths use, after an event that they do not handle.
+    pub fn forget_known(&mut self) {
+        self.burst.train = 0;
+        self.deferral = KnownDeferral::NONE;
+        self.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+    }
 }
 
 impl Default for Bursts {
@@ -108,14 +159,22 @@ impl Default for Bursts {
 }
 
 impl LazyDefault for Bursts {
-    const DEFAULT: &'static Self =
-        &Self { burst: Burst::NONE, repeat: Repeat::NONE, pushed: 1, short_end: 0, memory: None };
+    const DEFAULT: &'static Self = &Self {
+        burst: Burst::NONE,
+        repeat: Repeat::NONE,
+        pushed: 1,
+        short_end: 0,
+        memory: None,
+        deferral: KnownDeferral::NONE,
+    };
 }
 
 /// Bytes of new data that the congestion window and the peer's window permit.
 struct Room {
     congestion: u64,
     offered: u64,
+    /// Rest of the block that is sent next.
+    rest: u64,
     /// Size of the packet that the kernel would pass on: the rest of the block, filled up from the
     /// next one.
     packet: u64,
@@ -131,7 +190,7 @@ impl Connection {
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
-        self.defers_burst(now, length)
+        self.still_defers(now) || self.defers_burst(now, length)
     }
 
     /// Begins the next burst, unless the data wait.
@@ -154,6 +213,9 @@ impl Connection {
             let flight_state = self.sender.flight_state(self.sender.flight_size());
             if room.congestion < room.offered {
                 self.sender.validation.on_deferral(&flight_state);
+                if self.fast_paths.sending == Sending::Detailed {
+                    self.note_deferral(room.rest);
+                }
             }
             return true;
         }
@@ -163,9 +225,9 @@ impl Connection {
         // Nagle's algorithm holds back that short segment (`tcp_mss_split_point`).
         let cut = room.offered < most || room.last && most == room.packet;
         let bytes = if cut && !self.holds_short() { end } else { end / smss * smss };
-        let burst = &mut self.sender.bursts.burst;
-        burst.at = now;
-        burst.bytes = bytes.saturating_sub(length);
+        let bursts = &mut *self.sender.bursts;
+        bursts.burst = Burst { at: now, bytes: bytes.saturating_sub(length), ..bursts.burst };
+        bursts.deferral = KnownDeferral::NONE;
         false
     }
 
@@ -192,6 +254,7 @@ impl Connection {
         Room {
             congestion,
             offered: (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt),
+            rest,
             packet: packet.min(queued),
             last: queued <= packet,
         }
@@ -200,15 +263,27 @@ impl Connection {
     /// Goal for the bytes of a burst (`tcp_tso_autosize`): a millisecond at the pacing rate, and
     /// more on a path with a short RTT.
     pub(super) fn tso_goal_bytes(&self) -> u64 {
-        let (sender, smss) = (&self.sender, self.segment_size());
+        let sender = &self.sender;
         let rate = self.pacing_rate();
+        let slow = sender.model_inputs.is_some() && rate.is_some_and(|rate| rate < SLOW);
+        self.goal_at(rate, if slow { 1 } else { 2 })
+    }
+
+    /// Lower bound of [`Self::tso_goal_bytes`] while the smoothed RTT is at most `srtt` and the
+    /// congestion window does not shrink, for a congestion control without a rate.
+    pub(super) fn least_tso_goal_bytes(&self, srtt: Duration) -> u64 {
+        let bit_s = mul_div(self.sender.window.cwnd, 8 * 120 * 10_000_000, srtt.as_nanos());
+        self.goal_at(Some(Rate::from_bit_s(bit_s)), 2)
+    }
+
+    /// Goal at this pacing rate, at least `least` segments.
+    fn goal_at(&self, rate: Option<Rate>, least: u64) -> u64 {
+        let smss = self.segment_size();
         let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
         // `tcp_tso_rtt_log` is 9: each 2^9 µs of the minimum RTT halves the allowance for short
         // paths.
-        let near = sender.least_rtt.as_nanos() / 512_000;
+        let near = self.sender.least_rtt.as_nanos() / 512_000;
         let nearby = if near < 32 { BLOCK_MAX >> near } else { 0 };
-        let slow = sender.model_inputs.is_some() && rate.is_some_and(|rate| rate < SLOW);
-        let least = if slow { 1 } else { 2 };
         ((in_time + nearby).min(BLOCK_MAX) / smss).max(least) * smss
     }
 
@@ -229,7 +304,7 @@ impl Connection {
         let half = (sender.window.cwnd / 2 / smss).max(1) * smss;
         let rest = room % goal.min(half);
         let last_sent = if rest < room { now } else { self.last_departure() };
-        let end = Room { congestion: rest, offered: rest, packet: u64::MAX, last: false };
+        let end = Room { congestion: rest, offered: rest, rest, packet: u64::MAX, last: false };
         let waits = self.is_too_little(&end, goal) && self.may_wait_for_more(now, last_sent);
         if waits { room - rest } else { room }
     }
@@ -261,18 +336,25 @@ impl Connection {
     fn may_wait_for_more(&self, now: Time, last_sent: Time) -> bool {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
-        if recovers || now.since(last_sent.min(now)) > MILLISECOND {
+        let srtt = sender.estimator.srtt().unwrap_or(Duration::ZERO);
+        !recovers && sender.is_acknowledged_soon(now, last_sent, srtt)
+    }
+}
+
+impl Sender {
+    /// True if an acknowledgment is due soon, and soon after the last transmission.
+    #[inline(always)]
+    pub fn is_acknowledged_soon(&self, now: Time, last_sent: Time, srtt: Duration) -> bool {
+        if now.since(last_sent.min(now)) > MILLISECOND {
             return false;
         }
-        let Some(first) = sender.board.first_sent() else { return false };
-        let srtt = sender.estimator.srtt().unwrap_or(Duration::ZERO);
+        let Some(first) = self.board.first_sent() else { return false };
         first + srtt <= now + MILLISECOND.min(srtt / 2)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sender;
     use super::*;
     use crate::connection::parameters::SharedConfig;
     use crate::connection::testing::{at, config, open, pass, sent_by};
@@ -298,7 +380,7 @@ mod tests {
     #[test]
     fn a_burst_is_taken_segment_by_segment() {
         let (now, later) = (at(5), at(6));
-        let of = |bytes| Burst { at: now, bytes, continues: false };
+        let of = |bytes| Burst { at: now, bytes, ..Burst::NONE };
         let mut burst = of(2_000);
         assert!(burst.is_open(now) && !burst.is_open(later) && !of(0).is_open(now));
         assert!(!burst.ends(now) && !burst.continues(now), "before its first segment");
@@ -383,7 +465,7 @@ mod tests {
         (sender.snd_wnd, sender.max_snd_wnd, sender.window.cwnd) = (7_500, 20_000, 6_999);
         sender.written = 24_001;
         let room = |near: &Connection, most| {
-            let Room { congestion, offered, packet, last } =
+            let Room { congestion, offered, packet, last, .. } =
                 near.room(near.congestion_room(1_000), most);
             (congestion, offered, packet, last)
         };

@@ -23,12 +23,15 @@
 //! those without an effect, and leaves all cases that it cannot recognize to the general path. A
 //! test sends random connections along both paths and compares their states.
 
+mod as_linux;
 mod beyond_gap;
+mod deadlines;
 mod detailed;
 mod detailed_data;
 mod detailed_repair;
 mod repair;
 mod selection;
+mod trains;
 
 pub(super) use selection::{FastPaths, Receiving, Sending};
 

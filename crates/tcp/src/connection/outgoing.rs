@@ -141,8 +141,16 @@ impl Connection {
         }
         // This is the usual case at the end that receives the data.
         let receives = !matches!(self.fast_paths.receiving, Receiving::General | Receiving::Next);
-        if receives && self.has_nothing_to_send() {
-            return Polled::Nothing;
+        if receives && self.sender.is_quiescent() {
+            if !self.receiver.ack_now {
+                return Polled::Nothing;
+            }
+            if self.sends_next_ack() {
+                return Polled::Plain(self.send_next_ack(now));
+            }
+        }
+        if self.has_train(now) {
+            return Polled::Plain(self.send_next_of_train(now));
         }
         if self.only_waits_for_gate(now) {
             return Polled::Nothing;

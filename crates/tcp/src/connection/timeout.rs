@@ -240,14 +240,26 @@ impl Connection {
     }
 
     /// Time of a tail loss probe that is due after `wait`: not after the timeout (RFC 8985 §7.2).
-    /// After a transmission Linux counts the timeout from when the first segment in flight was
-    /// sent, not from when the timer was restarted (`tcp_rto_delta_us`).
     pub(super) fn probe_deadline(
         &mut self,
         now: Time,
         wait: Duration,
         restart: ProbeRestart,
     ) -> Time {
+        let wait = self.limited_probe_wait(now, wait, restart);
+        self.deadline(now, wait).min(self.timers.retransmit)
+    }
+
+    /// Wait for a tail loss probe. After a transmission Linux counts the timeout from when the
+    /// first segment in flight was sent, not from when the timer was restarted
+    /// (`tcp_rto_delta_us`).
+    #[inline(always)]
+    pub(super) fn limited_probe_wait(
+        &mut self,
+        now: Time,
+        wait: Duration,
+        restart: ProbeRestart,
+    ) -> Duration {
         self.timers.rare.probe_follows_ack = restart == ProbeRestart::Acknowledged;
         let mut wait = wait + self.pacing_delay(now);
         if restart == ProbeRestart::Sent && self.sender.loss_detection.as_linux() {
@@ -257,7 +269,7 @@ impl Connection {
                 wait = wait.min(timeout);
             }
         }
-        self.deadline(now, wait).min(self.timers.retransmit)
+        wait
     }
 }
 

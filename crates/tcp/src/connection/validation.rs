@@ -66,8 +66,14 @@ impl Validation {
         Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Lazy::NONE }
     }
 
+    /// True for the policy of Linux.
+    pub fn is_linux(&self) -> bool {
+        self.policy == CwndValidation::Linux
+    }
+
     /// Records the use of the window just after a transmission or an ACK. A window that is too
     /// small for another segment counts as full.
+    #[inline(always)]
     pub fn on_flight(&mut self, flight_state: &FlightState, window: &Window, sent: bool) {
         if self.policy == CwndValidation::None {
             return;

@@ -132,8 +132,11 @@ impl LinuxAckState {
         }
         let messages = self.interactive || self.pushed[0];
         let longest = if messages { config.timeout } else { WAIT_MAX };
-        let rtt = srtt().map_or(longest, |srtt| srtt.max(WAIT_MIN));
-        let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
+        let bound = if self.wait > WAIT_MIN {
+            srtt().map_or(longest, |srtt| longest.min(srtt.max(WAIT_MIN)))
+        } else {
+            WAIT_MIN
+        };
         AckTiming::Within(self.wait.min(bound).min(config.timeout))
     }
 

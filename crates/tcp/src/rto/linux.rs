@@ -43,8 +43,8 @@ pub struct State {
     rttvar4: i64,
     /// Position whose acknowledgment ends the window (`rtt_seq`).
     mark: u64,
-    /// Timeout before the first sample.
-    initial: Duration,
+    /// Timeout, rounded up to the tick; before the first sample the initial one.
+    timeout: Duration,
 }
 
 /// Limit of samples, 36 years in nanoseconds, so that sums do not overflow.
@@ -63,7 +63,18 @@ impl State {
             mdev_max4: 0,
             rttvar4: 0,
             mark: 0,
-            initial: limits.initial.min(limits.max),
+            timeout: limits.initial.min(limits.max),
+        }
+    }
+
+    /// Computes the timeout after a sample.
+    #[inline]
+    fn update_timeout(&mut self) {
+        // A minimum below a microsecond must not make the timeout zero.
+        let timeout = duration(((self.srtt8 >> 3) + self.rttvar4).max(1)).min(self.max);
+        // Most samples leave the timeout within the tick to which it was rounded up.
+        if timeout > self.timeout || timeout + self.tick <= self.timeout {
+            self.timeout = (Time::ZERO + timeout).align_up(self.tick).since(Time::ZERO);
         }
     }
 
@@ -103,6 +114,7 @@ impl Estimator for State {
         if self.srtt8 == 0 {
             self.first(m);
             self.mark = snd_nxt;
+            self.timeout = Duration::ZERO;
         } else {
             self.next(m);
             if snd_una > self.mark {
@@ -112,20 +124,18 @@ impl Estimator for State {
             }
         }
         self.srtt8 = self.srtt8.max(1);
+        self.update_timeout();
     }
 
     fn on_lost_syn(&mut self, rto: Duration, _: &Limits) {
         // `tcp_init_metrics`: TCP_TIMEOUT_FALLBACK is the first RTO after a lost SYN.
-        self.initial = self.initial.max(rto).min(self.max);
+        if self.srtt8 == 0 {
+            self.timeout = self.timeout.max(rto);
+        }
     }
 
     fn rto(&self, _: &Window) -> Duration {
-        if self.srtt8 == 0 {
-            return self.initial;
-        }
-        // A minimum below a microsecond must not make the timeout zero.
-        let rto = duration(((self.srtt8 >> 3) + self.rttvar4).max(1)).min(self.max);
-        (Time::ZERO + rto).align_up(self.tick).since(Time::ZERO).min(self.max)
+        self.timeout.min(self.max)
     }
 
     fn srtt(&self) -> Option<Duration> {
@@ -229,8 +239,12 @@ mod tests {
             sample(&mut state, 40_000, window * 10 + 1, window * 10 + 10);
         }
         assert_eq!(seen(&state), [40_000, 0, 240_000]);
-        state.tick = Duration::from_millis(7);
-        assert_eq!(state.rto(&WINDOW), Duration::from_millis(245), "up to the tick");
+        (state.tick, state.timeout) = (Duration::from_millis(7), Duration::ZERO);
+        for micros in [40_000, 40_000, 5_600_000, 40_000] {
+            let rto = sample(&mut state, micros, 3_000, 3_000)[2];
+            let exact = ((state.srtt8 >> 3) + state.rttvar4) as u64;
+            assert_eq!(rto, exact.next_multiple_of(7_000), "up to the tick");
+        }
         state.on_rtt(Duration::MAX, 5_000, 5_000, &UNUSED);
         assert_eq!(state.rto(&WINDOW), Duration::from_secs(120));
     }

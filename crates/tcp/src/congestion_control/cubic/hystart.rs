@@ -38,6 +38,7 @@ impl Hystart {
     }
 
     /// Records a raw RTT sample, in slow start or not.
+    #[inline]
     pub fn sample(&mut self, rtt: Duration) {
         self.least_ever = Some(self.least_ever.map_or(rtt, |least| least.min(rtt)));
     }

@@ -28,6 +28,8 @@ pub(super) struct LinuxCurve {
     /// Window and jiffy of the most recent computation.
     computed: Option<(u64, Time)>,
     per: u64,
+    /// Window for which `per` is kept, and the end of that time.
+    kept: Option<(Window, Time)>,
     epoch: Option<Epoch>,
 }
 
@@ -55,16 +57,20 @@ impl LinuxCurve {
             delay_min: Duration::ZERO,
             computed: None,
             per: 0,
+            kept: None,
             epoch: None,
         }
     }
 
     /// True in the first second of congestion avoidance, whose RTTs are those of recovery.
+    #[inline]
     pub fn is_in_first_second(&self, now: Time) -> bool {
-        self.epoch.is_some_and(|epoch| jiffy(now).since(epoch.start) < SETTLED)
+        // The start is a multiple of a jiffy, so the current time need not be rounded down.
+        self.epoch.is_some_and(|epoch| now < epoch.start + SETTLED)
     }
 
     /// Records a raw RTT sample.
+    #[inline]
     pub fn sample(&mut self, rtt: Duration) {
         if self.delay_min.is_zero() || rtt < self.delay_min {
             self.delay_min = rtt;
@@ -80,8 +86,27 @@ impl LinuxCurve {
     }
 
     pub fn grow(&mut self, window: &mut Window, now: Time, acked: u64) {
-        self.compute(segments::cwnd_segments(window), now, acked);
+        let cwnd = segments::cwnd_segments(window);
+        self.compute(cwnd, now, acked);
+        let computed = self.computed.filter(|computed| computed.0 == cwnd);
+        self.kept = computed.map(|(_, at)| (*window, at + KEPT + TICK));
         self.segments.grow_additively(window, self.per, acked);
+    }
+
+    /// Does the same as [`Self::grow`], faster if `per` is kept and the window does not grow.
+    #[inline(always)]
+    pub fn grow_or_count(&mut self, window: &mut Window, now: Time, acked: u64) {
+        let counted = self.segments.acked_segments + acked;
+        let is_kept = self.kept.is_some_and(|(kept, end)| {
+            (kept.cwnd, kept.smss) == (window.cwnd, window.smss) && now < end
+        });
+        if !is_kept || counted >= self.per {
+            return self.grow(window, now, acked);
+        }
+        self.segments.acked_segments = counted;
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked = epoch.acked.saturating_add(acked);
+        }
     }
 
     fn compute(&mut self, cwnd: u64, now: Time, acked: u64) {
@@ -181,6 +206,7 @@ impl LinuxCurve {
         self.last_max = 0;
         self.delay_min = Duration::ZERO;
         self.computed = None;
+        self.kept = None;
         self.per = 0;
     }
 }

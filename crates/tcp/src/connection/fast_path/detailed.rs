@@ -47,11 +47,12 @@ impl Connection {
         let permitted = sender.congestion_control.takes_fast_paths() && !self.ecn.is_enabled();
         let requests = sender.repair.requests.get().is_some();
         self.fast_paths.detailed = has_more_to_do && sender.selective && permitted && !requests;
+        self.sender.takes_linux_paths = self.fast_paths.detailed && self.sends_as_linux();
     }
 
     /// Recomputes which detailed fast paths of an established connection are open.
     pub(super) fn recompute_detailed_paths(&mut self) {
-        self.sender.forget_sufficient_memory();
+        self.sender.forget_known_bursts();
         let receiver = &mut self.receiver;
         receiver.forget_advertised();
         if self.sender.repair.requests.get().is_some() {
@@ -138,7 +139,27 @@ impl Connection {
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         self.sender.snd_una = snd_una;
         self.sender.last_una = snd_una;
-        let rtt = self.sample_rtt_of_next(now, timestamps, &taken);
+        self.sender.close_train();
+        if self.sender.takes_linux_paths && !self.sender.window.in_slow_start() {
+            self.decide_as_linux(now, &taken);
+        } else {
+            self.decide_in_detail(now, timestamps, (bytes_acked, flight_before), &taken);
+        }
+        self.check_send_memory_next(now);
+        true
+    }
+
+    /// Evaluates an acknowledgment of `bytes_acked` bytes that only removes the first segments,
+    /// sent once; `flight_before` bytes were in flight.
+    #[inline(never)]
+    fn decide_in_detail(
+        &mut self,
+        now: Time,
+        timestamps: Option<Timestamps>,
+        (bytes_acked, flight_before): (u64, u64),
+        taken: &RemovedInTimeOrder,
+    ) {
+        let rtt = self.sample_rtt_of_next(now, timestamps, taken);
         let receiver_time = timestamps.map(|it| self.receiver_time_of(it));
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
@@ -153,7 +174,7 @@ impl Connection {
             flight_size: flight_before,
             rtt,
             srtt: sender.estimator.srtt(),
-            snd_una,
+            snd_una: sender.snd_una,
             snd_nxt: sender.snd_nxt,
             cwnd_limited: false,
             in_recovery: false,
@@ -161,12 +182,9 @@ impl Connection {
         };
         sender.validation.on_ack(&ack);
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
-        self.decide_next(&ack, &taken);
-        let sender = &mut self.sender;
-        sender.validation.end_ack();
+        self.decide_next(&ack, taken);
+        self.sender.validation.end_ack();
         self.note_flight(self.sender.flight_size(), false);
-        self.check_send_memory_next(now);
-        true
     }
 
     /// Part of [`Connection::decide`] for an ACK that only removes the first segments, sent once.
@@ -192,7 +210,7 @@ impl Connection {
         });
         sender.grow(ack, false);
         self.update_model_in_order(ack, taken);
-        self.restart_retransmit_timer(now);
+        self.restart_known_timer(now);
         self.schedule_probe(now, ack.srtt, ProbeRestart::Acknowledged);
     }
 
@@ -217,22 +235,6 @@ impl Connection {
         let rtt = self.rtt_of_echo(now, timestamps?.echo)?;
         self.apply_echoed_rtt(rtt);
         Some(rtt)
-    }
-
-    /// Schedules the tail loss probe after new data were acknowledged or sent.
-    #[inline(always)]
-    fn schedule_probe(&mut self, now: Time, srtt: Option<Duration>, restart: ProbeRestart) {
-        let sender = &self.sender;
-        if sender.without_times {
-            return;
-        }
-        let segments = sender.board.segments();
-        let flight = loss_detection::Flight { segments, sacked: false, srtt };
-        // If the retransmission timer would expire before the probe, the probe is due at that time,
-        // and the retransmission timer acts in place of the probe (RFC 8985 §7.2).
-        let wait = if segments == 0 { None } else { sender.loss_detection.probe_timeout(&flight) };
-        let probe = wait.map_or(Time::NEVER, |wait| self.probe_deadline(now, wait, restart));
-        self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
     }
 
     /// True if there is nothing to send before the pacing gate opens; a timer is then set to that
@@ -369,31 +371,31 @@ impl Connection {
         self.note_idle_window(now, right);
         self.pace(now, length, true);
         self.sender.snd_nxt = right;
+        self.open_train::<LOSSES>(now);
         let flags = if pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
         self.write_in_detail(now, position, (length, flags), to);
     }
 
+    #[inline(always)]
+    fn write_in_detail(&mut self, now: Time, position: u64, kind: (u32, Flags), to: &mut Transmit) {
+        to.write_plain(&self.plain_in_detail(now, position, kind));
+    }
+
     /// Builds a segment with no options except timestamps.
     #[inline(always)]
-    fn write_in_detail(
+    pub(super) fn plain_in_detail(
         &mut self,
         now: Time,
         position: u64,
-        (length, flags): (u32, Flags),
-        to: &mut Transmit,
-    ) {
+        (payload_bytes, flags): (u32, Flags),
+    ) -> PlainTransmit {
         let (window, edge) = self.window_to_send();
-        let segment = PlainSegment {
-            seq: self.seq_at(position),
-            ack: self.rcv_nxt_seq(),
-            window,
-            flags,
-            payload_bytes: length,
-        };
-        to.write_plain(&PlainTransmit { segment, position, may_send_more: true });
+        let (seq, ack) = (self.seq_at(position), self.rcv_nxt_seq());
+        let segment = PlainSegment { seq, ack, window, flags, payload_bytes };
         if let Some(edge) = edge {
-            self.receiver.pending.on_ack_sent(now, length > 0);
+            self.receiver.pending.on_ack_sent(now, payload_bytes > 0);
             self.receiver.on_ack_sent(&mut self.timers, edge);
         }
+        PlainTransmit { segment, position, may_send_more: true }
     }
 }

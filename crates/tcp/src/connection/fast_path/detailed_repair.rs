@@ -66,6 +66,7 @@ impl Connection {
         self.use_up_echo(timestamps);
         self.note_response(now);
         let sender = &mut self.sender;
+        sender.close_train();
         sender.prepare_model();
         let mut delivered = Delivered { has_sack: true, ..Delivered::default() };
         let board = &mut *sender.board;
@@ -83,7 +84,7 @@ impl Connection {
             self.on_duplicate_ack(now, Some(&delivered), false);
         }
         if delivered.reordered.is_some() {
-            self.sender.forget_sufficient_memory();
+            self.sender.forget_known_bursts();
         }
         self.check_send_memory_next(now);
         // In a recovery that continues, new data can be sent as before.

@@ -11,6 +11,7 @@ mod segments;
 use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, Polled, Transmit};
+use crate::timers::KnownDeadline;
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, RandomStream, SeqNr, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
@@ -49,10 +50,12 @@ fn kept(connection: &Connection) -> String {
     connection.fast_paths = FastPaths::default();
     connection.parameters = Parameters { use_fast_paths: true, ..*connection.parameters }.into();
     connection.receiver.forget_advertised();
-    connection.receiver.memory.iter_mut().for_each(|memory| memory.forget_known());
-    if let Some(bursts) = connection.sender.bursts.allocated_mut() {
-        bursts.memory.iter_mut().for_each(|memory| memory.sufficient_for = 0);
+    if let Some(memory) = &mut connection.receiver.memory {
+        memory.forget_known();
+        memory.ack_deadline = KnownDeadline::NONE;
     }
+    connection.sender.forget_known_bursts();
+    connection.timers.forget_known();
     connection.sender.board.normalise(connection.sender.snd_una);
     format!("{connection:?}")
 }
