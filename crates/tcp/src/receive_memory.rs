@@ -37,7 +37,6 @@
 mod known;
 
 use crate::memory;
-use crate::timers::KnownDeadline;
 use known::Known;
 use retx_units::{Duration, Time};
 
@@ -89,8 +88,6 @@ pub(crate) struct ReceiveMemory {
     pub last_echo: u32,
     now: Time,
     known: Known,
-    /// Deadline of a delayed acknowledgment that a fast path calculated last.
-    pub ack_deadline: KnownDeadline,
 }
 
 /// State of the receiver.
@@ -138,7 +135,6 @@ impl ReceiveMemory {
             last_echo: 0,
             now: Time::ZERO,
             known: Known::NOTHING,
-            ack_deadline: KnownDeadline::NONE,
         }
     }
 

@@ -25,7 +25,6 @@
 //! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
 //! acknowledgments do not count as transmissions.
 
-use super::fast_path::Sending;
 use super::linux::BLOCK_MAX;
 use super::repeat::Repeat;
 use super::{Connection, Sender};
@@ -43,7 +42,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const SLOW: Rate = Rate::from_bit_s(1_200_000);
 
 /// Window of the peer from which on the size of blocks does not depend on it.
-pub(super) const BLOCK_OR_MORE: u64 = 2 * BLOCK_MAX;
+pub(super) const WINDOW_OF_LARGEST_BLOCKS: u64 = 2 * BLOCK_MAX;
 
 /// Burst that may be sent without another check.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +50,7 @@ pub(crate) struct Burst {
     at: Time,
     /// Bytes left of the burst.
     bytes: u64,
-    /// Bytes of these that the fast path `as_linux` sends.
+    /// Bytes of these that the fast path `trains` may send.
     train: u64,
     /// True if the segment being sent is not the first of the burst.
     continues: bool,
@@ -91,6 +90,11 @@ impl Burst {
         self.continues
     }
 
+    /// Records that the next segment does not continue the burst.
+    pub const fn end_segment(&mut self) {
+        self.continues = false;
+    }
+
     /// Bytes left of an open burst; `None` if no burst is open, or if the windows allow fewer bytes
     /// (`length`) than are left.
     pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
@@ -126,13 +130,17 @@ pub(crate) struct Bursts {
     pub short_end: u64,
     /// Send buffer, if its size limits the memory used (`truesize`), not the payload.
     pub memory: Option<SendMemory>,
-    /// Bounds within which data are still deferred, for the fast path `as_linux`.
+    /// True if the fast paths of module `as_linux` apply on a detailed path.
+    pub takes_linux_paths: bool,
+    /// Bounds within which data are still deferred, for these fast paths.
     pub deferral: KnownDeferral,
 }
 
 /// Bounds within which data are still deferred.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnownDeferral {
+    /// Position of these data.
+    pub position: u64,
     /// Room in the congestion window from which on a new decision is needed; 0 if none is known.
     pub room_below: u64,
     /// Longest smoothed RTT.
@@ -140,7 +148,7 @@ pub(crate) struct KnownDeferral {
 }
 
 impl KnownDeferral {
-    pub const NONE: Self = Self { room_below: 0, srtt: Duration::ZERO };
+    pub const NONE: Self = Self { position: 0, room_below: 0, srtt: Duration::ZERO };
 }
 
 impl Bursts {
@@ -164,17 +172,18 @@ impl LazyDefault for Bursts {
         repeat: Repeat::NONE,
         pushed: 1,
         short_end: 0,
+        takes_linux_paths: false,
         memory: None,
         deferral: KnownDeferral::NONE,
     };
 }
 
 /// Bytes of new data that the congestion window and the peer's window permit.
-struct Room {
+pub(super) struct Room {
     congestion: u64,
     offered: u64,
     /// Rest of the block that is sent next.
-    rest: u64,
+    pub rest: u64,
     /// Size of the packet that the kernel would pass on: the rest of the block, filled up from the
     /// next one.
     packet: u64,
@@ -190,7 +199,7 @@ impl Connection {
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
-        self.still_defers(now) || self.defers_burst(now, length)
+        self.defers_burst(now, length)
     }
 
     /// Begins the next burst, unless the data wait.
@@ -213,9 +222,7 @@ impl Connection {
             let flight_state = self.sender.flight_state(self.sender.flight_size());
             if room.congestion < room.offered {
                 self.sender.validation.on_deferral(&flight_state);
-                if self.fast_paths.sending == Sending::Detailed {
-                    self.note_deferral(room.rest);
-                }
+                self.note_deferral(&room, 0);
             }
             return true;
         }
@@ -225,9 +232,10 @@ impl Connection {
         // Nagle's algorithm holds back that short segment (`tcp_mss_split_point`).
         let cut = room.offered < most || room.last && most == room.packet;
         let bytes = if cut && !self.holds_short() { end } else { end / smss * smss };
-        let bursts = &mut *self.sender.bursts;
-        bursts.burst = Burst { at: now, bytes: bytes.saturating_sub(length), ..bursts.burst };
-        bursts.deferral = KnownDeferral::NONE;
+        let burst = &mut self.sender.bursts.burst;
+        burst.at = now;
+        burst.bytes = bytes.saturating_sub(length);
+        self.note_deferral(&room, bytes.max(length));
         false
     }
 
@@ -248,8 +256,7 @@ impl Connection {
     fn room(&self, congestion: u64, most: u64) -> Room {
         let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
-        let block = sender.block_size();
-        let rest = block - sender.snd_nxt.saturating_sub(1) % block;
+        let rest = self.rest_of_block(sender.snd_nxt);
         let packet = rest.max(most.min(congestion));
         Room {
             congestion,
@@ -258,6 +265,12 @@ impl Connection {
             packet: packet.min(queued),
             last: queued <= packet,
         }
+    }
+
+    /// Bytes from `position` to the end of its block.
+    pub(super) fn rest_of_block(&self, position: u64) -> u64 {
+        let block = self.sender.block_size();
+        block - position.saturating_sub(1) % block
     }
 
     /// Goal for the bytes of a burst (`tcp_tso_autosize`): a millisecond at the pacing rate, and

@@ -17,7 +17,9 @@
 //! - to receive: no data are stored beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::only_counts_segments`]);
 //! - with a gap (`beyond_gap`, `detailed_data`): as to receive, but with data beyond a gap;
-//! - in a recovery (`repair`, `detailed_repair`): the sender only waits for acknowledgments.
+//! - in a recovery (`repair`, `detailed_repair`): the sender only waits for acknowledgments;
+//! - within a burst (`trains`), and with Linux's algorithms (`as_linux`, `deadlines`): as their
+//!   documentation states.
 //!
 //! *Why it is exact.* A fast path calls the functions of the general path in the same order, except
 //! those without an effect, and leaves all cases that it cannot recognize to the general path. A
@@ -33,6 +35,7 @@ mod repair;
 mod selection;
 mod trains;
 
+use detailed_data::for_detailed_path;
 pub(super) use selection::{FastPaths, Receiving, Sending};
 
 use super::outgoing::Outcome;
@@ -58,14 +61,6 @@ pub(super) enum FastPathResult {
     Nothing,
     /// Not decided: use the general path.
     Unknown,
-}
-
-/// Copy of a segment for a function that is not inlined, which takes it from memory. If the segment
-/// itself were passed, the plain paths could not keep it in registers.
-#[inline(always)]
-const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
-    let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
-    PlainSegment { seq, ack, window, flags, payload_bytes }
 }
 
 impl Sender {

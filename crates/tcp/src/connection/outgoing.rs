@@ -141,19 +141,13 @@ impl Connection {
         }
         // This is the usual case at the end that receives the data.
         let receives = !matches!(self.fast_paths.receiving, Receiving::General | Receiving::Next);
-        if receives && self.sender.is_quiescent() {
-            if !self.receiver.ack_now {
-                return Polled::Nothing;
-            }
-            if self.sends_next_ack() {
-                return Polled::Plain(self.send_next_ack(now));
-            }
-        }
-        if self.has_train(now) {
-            return Polled::Plain(self.send_next_of_train(now));
-        }
-        if self.only_waits_for_gate(now) {
+        if receives && self.has_nothing_to_send() {
             return Polled::Nothing;
+        }
+        if matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
+            && let Some(polled) = self.poll_in_detail(now)
+        {
+            return polled;
         }
         match self.transmit_general(now, to) {
             Outcome::Nothing => Polled::Nothing,
@@ -161,6 +155,17 @@ impl Connection {
             Outcome::LastPlain => Polled::Plain(to.plain(false)),
             Outcome::Written => Polled::Written,
         }
+    }
+
+    /// Result of polling on a detailed path, if a train continues or there is nothing to send.
+    // Not inlined, so that the plain paths keep their registers.
+    #[inline(never)]
+    fn poll_in_detail(&mut self, now: Time) -> Option<Polled> {
+        if self.has_train(now) {
+            return Some(Polled::Plain(self.send_next_of_train(now)));
+        }
+        let waits = self.still_defers(now) || self.only_waits_for_gate(now);
+        waits.then_some(Polled::Nothing)
     }
 
     // Not inlined, so that a plain segment of the usual case is returned in registers.

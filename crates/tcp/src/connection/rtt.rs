@@ -2,7 +2,7 @@
 
 use super::{Connection, Event};
 use crate::RttSamples;
-use crate::rto::Estimator;
+use crate::rto::{self, Estimator};
 use crate::scoreboard::{Delivered, RemovedSegments};
 use retx_units::{Duration, Time};
 use retx_wire::{Segment, Timestamps};
@@ -136,7 +136,12 @@ impl Connection {
     fn learn_rtt(&mut self, rtt: Duration) {
         let sender = &mut self.sender;
         let limits = &self.parameters.limits;
-        sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt, limits);
+        let (una, next) = (sender.snd_una, sender.snd_nxt);
+        match &mut sender.estimator {
+            // Linux's estimator is called directly, so that the call can be inlined.
+            rto::State::linux(estimator) => estimator.on_rtt(rtt, una, next, limits),
+            other => other.on_rtt(rtt, una, next, limits),
+        }
         if sender.repair.get().is_some_and(|repair| repair.rtt_restart.is_some()) {
             sender.restart_rtt(rtt, limits);
         }
@@ -189,6 +194,27 @@ fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timers::KnownDeadline;
+
+    /// A recorded deadline is found for all waits that end at the same time, and for no others.
+    #[test]
+    fn a_known_deadline_is_that_of_the_wheel() {
+        let (us, tick) = (Duration::from_micros, Duration::from_millis(4));
+        let at = |micros| Time::ZERO + us(micros);
+        for (begins, wait) in [(0, 0), (0, 4_000), (5_500, 4_001), (7_999, 240_000)] {
+            let mut known = KnownDeadline::NONE;
+            assert_eq!(known.find(at(begins), us(wait), tick), None);
+            known.record(at(begins), us(wait), tick, on_wheel(at(begins), us(wait), tick));
+            for now in (0..16_000).step_by(500) {
+                for wait in (0..260_000).step_by(500) {
+                    if let Some(found) = known.find(at(now), us(wait), tick) {
+                        assert_eq!(found, on_wheel(at(now), us(wait), tick), "{now} {wait}");
+                    }
+                }
+            }
+            assert!(known.find(at(begins), us(wait), tick).is_some() || wait == 0);
+        }
+    }
 
     /// Observed on Linux 6.18 with HZ = 250: timers of 224 ms expire after 224 to 228 ms, those of
     /// 304 ms after up to 335 ms, those of 448 ms after up to 480 ms.

@@ -141,8 +141,6 @@ pub(crate) struct Sender {
     pub without_times: bool,
     /// True if the data in flight are counted by the scoreboard with Linux's rules.
     pub counts_as_linux: bool,
-    /// True if the fast paths of module `as_linux` apply on a detailed path.
-    pub takes_linux_paths: bool,
     pub spurious: spurious::State,
 
     pub loss_detection: loss_detection::State,
@@ -194,7 +192,6 @@ impl Sender {
             board: Lazy::NONE,
             without_times: false,
             counts_as_linux: false,
-            takes_linux_paths: false,
             repair: Lazy::NONE,
             pacer: paced.then(Box::default),
             frto_segments: 0,

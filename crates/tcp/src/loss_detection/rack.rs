@@ -247,6 +247,7 @@ impl LossDetection for State {
         self.only_records_delivery()
     }
 
+    #[inline]
     fn on_next_ack(&mut self, ack: &NextAck) {
         self.note_next(ack);
     }
@@ -328,6 +329,7 @@ impl LossDetection for State {
     }
 
     /// Probe timeout of RFC 8985 §7.2; `None` if no probe may be sent.
+    #[inline]
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
         // §7.3: no second probe while one is unacknowledged, and none before the RTT has been
         // measured again.

@@ -7,18 +7,17 @@ use super::{ReceiveMemory, ReceiverState};
 pub(super) struct Known {
     /// Number of waiting bytes from which on the window cannot grow; [`u64::MAX`] if not known.
     no_room_from: u64,
-    /// Range of waiting bytes, including those read behind an acknowledgment, for which the result
-    /// of [`ReceiveMemory::window`] is known (least and most; empty if none is), and the estimated
-    /// size of a segment.
-    waiting: (u64, u64),
+    /// Arguments of the last [`ReceiveMemory::window`]: waiting bytes, including those read behind
+    /// an acknowledgment ([`u64::MAX`] if none is known), and the estimated size of a segment.
+    waiting: u64,
     rcv_mss: u32,
-    /// Known result.
+    /// Result of this call.
     window: (u64, bool),
 }
 
 impl Known {
     pub const NOTHING: Self =
-        Self { no_room_from: u64::MAX, waiting: (u64::MAX, 0), rcv_mss: 0, window: (0, false) };
+        Self { no_room_from: u64::MAX, waiting: u64::MAX, rcv_mss: 0, window: (0, false) };
 }
 
 impl ReceiveMemory {
@@ -31,8 +30,8 @@ impl ReceiveMemory {
     /// one in force. The bytes that wait are the same for many acknowledgments.
     #[inline(always)]
     pub fn known_window(&mut self, waiting: u64, unit: u64, at: &ReceiverState) -> (u64, bool) {
-        let (all, (least, most)) = (waiting + self.read_behind_ack, self.known.waiting);
-        if all < least || all > most || self.known.rcv_mss != at.rcv_mss {
+        let all = waiting + self.read_behind_ack;
+        if (self.known.waiting, self.known.rcv_mss) != (all, at.rcv_mss) {
             self.learn_window(waiting, unit, at);
         }
         self.known.window
@@ -40,12 +39,8 @@ impl ReceiveMemory {
 
     #[inline(never)]
     fn learn_window(&mut self, waiting: u64, unit: u64, at: &ReceiverState) {
-        let (window, short) = self.window(waiting, unit, at);
-        let all = waiting + self.read_behind_ack;
-        // If the largest window fits into the free space, it also does with fewer waiting bytes.
-        let fits = !short && window > 0 && self.free(all) >= self.window;
-        self.known.window = (window, short);
-        self.known.waiting = (if fits { 0 } else { all }, all);
+        self.known.window = self.window(waiting, unit, at);
+        self.known.waiting = waiting + self.read_behind_ack;
         self.known.rcv_mss = at.rcv_mss;
     }
 

@@ -288,6 +288,27 @@ mod tests {
         assert_eq!((curve.last_max, lossy.cwnd, lossy.ssthresh), (0, 1000, 34_000));
     }
 
+    /// The shortcut of the fast paths grows the window in the same way.
+    #[test]
+    fn counting_is_a_shortcut_of_growth() {
+        let mut curves = [(); 2].map(|()| LinuxCurve::new(&Config::default()));
+        let mut windows = [window(50, 1); 2];
+        let mut counted = 0;
+        for n in 0..20_000 {
+            let (now, acked) = (Time::from_nanos(n * 700_000), 1 + n % 3);
+            if n % 5_000 == 2_500 {
+                windows.iter_mut().for_each(|window| window.smss += 1);
+            }
+            curves[0].grow(&mut windows[0], now, acked);
+            let computed = curves[1].computed;
+            curves[1].grow_or_count(&mut windows[1], now, acked);
+            counted += u32::from(curves[1].computed == computed);
+            assert_eq!(format!("{:?}", curves[0]), format!("{:?}", curves[1]), "{n}");
+            assert_eq!(windows[0].cwnd, windows[1].cwnd, "{n}");
+        }
+        assert!(counted > 1_000 && windows[0].cwnd > 100_000, "{counted} {windows:?}");
+    }
+
     fn epoch() -> Epoch {
         Epoch { start: at(0), k: 0, origin: 100, reno: 100, acked: 0 }
     }

@@ -6,8 +6,7 @@
 use super::{Connection, Sender, Sending};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{self, cubic};
-use crate::connection::deferral::BLOCK_OR_MORE;
-use crate::connection::timeout::ProbeRestart;
+use crate::connection::deferral::{KnownDeferral, Room, WINDOW_OF_LARGEST_BLOCKS};
 use crate::connection::usage::FlightState;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::{self, Estimator};
@@ -36,6 +35,7 @@ impl Connection {
         };
         is_cubic
             && matches!(sender.estimator, rto::State::linux(_))
+            && matches!(sender.loss_detection, loss_detection::State::rack(_))
             && matches!(sender.loss_cause, loss_cause::State::none(_))
             && self.samples_segments()
             && sender.validation.is_linux()
@@ -63,14 +63,16 @@ impl Connection {
             loss_state_over: true,
         });
         let srtt = sender.srtt_of_linux();
-        sender.loss_detection.on_next_ack(&loss_detection::NextAck {
-            now,
-            srtt,
-            least_rtt: sender.least_rtt,
-            has_rtt_sample: true,
-            sent: taken.last_sent,
-            end: taken.end,
-        });
+        if let loss_detection::State::rack(rack) = &mut sender.loss_detection {
+            rack.on_next_ack(&loss_detection::NextAck {
+                now,
+                srtt,
+                least_rtt: sender.least_rtt,
+                has_rtt_sample: true,
+                sent: taken.last_sent,
+                end: taken.end,
+            });
+        }
         if let congestion_control::State::cubic(cubic) = &mut sender.congestion_control {
             let smss = u64::from(sender.window.smss);
             let is_whole = taken.bytes == taken.segments * smss;
@@ -80,49 +82,68 @@ impl Connection {
             cubic.on_next_ack(&mut sender.window, &ack);
             sender.clamp_cwnd();
         }
-        self.restart_known_timer(now);
-        self.schedule_probe(now, srtt, ProbeRestart::Acknowledged);
+        self.restart_timers_as_linux(now, srtt);
         self.note_flight(self.sender.flight_size(), false);
     }
 
-    /// True if a deferral continues, because the room in the congestion window is still below a
-    /// bound that [`Self::note_deferral`] has found.
+    /// True if there is nothing to send, because the congestion window has no room for a segment, or
+    /// data are still deferred: the room is below the bound that [`Self::note_deferral`] has found.
     #[inline(always)]
     pub(in crate::connection) fn still_defers(&mut self, now: Time) -> bool {
-        let is_calm = self.fast_paths.sending == Sending::Detailed;
+        let is_calm = self.fast_paths.sending == Sending::Detailed && !self.receiver.ack_now;
+        let bursts = self.sender.bursts.get().filter(|_| is_calm);
+        bursts.is_some_and(|bursts| bursts.deferral.room_below > 0) && self.waits_as_before(now)
+    }
+
+    #[inline(never)]
+    fn waits_as_before(&mut self, now: Time) -> bool {
         let sender = &mut self.sender;
-        let Some(bursts) = sender.bursts.get().filter(|_| is_calm) else { return false };
-        let flight = sender.flight_size();
-        let known = &bursts.deferral;
-        let stands = sender.window.cwnd.saturating_sub(flight) < known.room_below
-            && sender.window.cwnd < sender.snd_wnd;
-        let Some(srtt) = sender.srtt_of_linux().filter(|srtt| stands && *srtt <= known.srtt) else {
+        let Some(bursts) = sender.bursts.allocated_mut() else { return false };
+        let known = bursts.deferral;
+        let pipe = sender.snd_nxt - sender.snd_una;
+        let room = sender.window.cwnd.saturating_sub(pipe);
+        if room >= known.room_below
+            || sender.snd_nxt != known.position
+            || sender.window.cwnd >= sender.snd_wnd
+            || pipe == 0
+            || bursts.burst.is_open(now)
+        {
+            return false;
+        }
+        if room < sender.window.smss.into() {
+            return true;
+        }
+        let Some(srtt) = sender.srtt_of_linux().filter(|srtt| *srtt <= known.srtt) else {
             return false;
         };
         if !sender.is_acknowledged_soon(now, sender.last_sent, srtt) {
             return false;
         }
         let (snd_una, snd_max) = (sender.snd_una, sender.snd_max);
-        sender.validation.on_deferral(&FlightState { snd_una, snd_max, pipe: flight });
+        sender.bursts.burst.end_segment();
+        sender.validation.on_deferral(&FlightState { snd_una, snd_max, pipe });
         true
     }
 
-    /// Determines up to which room in the congestion window a deferral continues that has just
-    /// begun, as long as the congestion window does not shrink and no data are sent.
-    pub(in crate::connection) fn note_deferral(&mut self, rest_of_block: u64) {
+    /// Determines up to which room in the congestion window data will be deferred once `sent` bytes
+    /// have been sent, as long as the congestion window does not shrink.
+    pub(in crate::connection) fn note_deferral(&mut self, room: &Room, sent: u64) {
         let sender = &self.sender;
         let srtt = sender.srtt_of_linux().unwrap_or(Duration::ZERO);
         // The size of blocks is final once half of the peer's largest window holds the largest.
-        if !sender.takes_linux_paths || sender.max_snd_wnd < BLOCK_OR_MORE || srtt.is_zero() {
+        let applies =
+            sender.bursts.takes_linux_paths && self.fast_paths.sending == Sending::Detailed;
+        if !applies || sender.max_snd_wnd < WINDOW_OF_LARGEST_BLOCKS || srtt.is_zero() {
             return;
         }
         // The goal falls while the RTT grows; a growth by 1/16 is allowed for.
         let longest = srtt + srtt / 16;
         let (smss, cwnd) = (u64::from(sender.window.smss), sender.window.cwnd);
         let goal = self.least_tso_goal_bytes(longest);
-        let queued = sender.written - sender.snd_nxt;
-        let room = goal.min(rest_of_block).min(queued).min(cwnd / 3) / smss * smss;
-        self.sender.bursts.deferral.srtt = longest;
-        self.sender.bursts.deferral.room_below = room;
+        let position = sender.snd_nxt + sent;
+        let rest = if sent < room.rest { room.rest - sent } else { self.rest_of_block(position) };
+        let most = goal.min(rest).min(sender.written - position).min(cwnd / 3);
+        self.sender.bursts.deferral =
+            KnownDeferral { position, room_below: most / smss * smss, srtt: longest };
     }
 }

@@ -58,6 +58,12 @@ impl Connection {
         true
     }
 
+    /// True if no acknowledgment is due, and there is nothing else to send.
+    #[inline(always)]
+    pub(in crate::connection) fn has_nothing_to_send(&self) -> bool {
+        !self.receiver.ack_now && self.sender.is_quiescent()
+    }
+
     /// Sends an acknowledgment, with SACK blocks if these were negotiated, if one is due and there
     /// is nothing else to send.
     #[inline]

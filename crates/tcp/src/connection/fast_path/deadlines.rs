@@ -3,7 +3,6 @@
 
 use super::Connection;
 use crate::connection::timeout::ProbeRestart;
-use crate::delayed_ack::AckTiming;
 use crate::loss_detection::{self, LossDetection};
 use retx_units::{Duration, Time};
 
@@ -13,7 +12,7 @@ const PROBE: usize = 1;
 
 impl Connection {
     /// Like [`Connection::restart_retransmit_timer`], without ECN.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn restart_known_timer(&mut self, now: Time) {
         self.timers.retransmit = if self.sender.snd_una == self.sender.snd_max {
             Time::NEVER
@@ -21,6 +20,30 @@ impl Connection {
             let wait = self.sender.rto(self.parameters.max_rto) + self.pacing_delay(now);
             self.known_deadline(now, wait, RETRANSMIT)
         };
+    }
+
+    /// Restarts both timers after an acknowledgment, for a sender that [sends as
+    /// Linux](Connection::sends_as_linux).
+    #[inline(always)]
+    pub(super) fn restart_timers_as_linux(&mut self, now: Time, srtt: Option<Duration>) {
+        let sender = &self.sender;
+        let segments = sender.board.segments();
+        let (wait, tick) = (sender.rto(self.parameters.max_rto), self.parameters.timer_granularity);
+        if let loss_detection::State::rack(rack) = &sender.loss_detection
+            && segments > 0
+            && let Some(probe_wait) =
+                rack.probe_timeout(&loss_detection::Flight { segments, sacked: false, srtt })
+            && let Some(rare) = self.timers.rare.allocated_mut()
+            && let Some(deadline) = rare.known[RETRANSMIT].find(now, wait, tick)
+            && let Some(probe) = rare.known[PROBE].find(now, probe_wait, tick)
+        {
+            self.timers.retransmit = deadline;
+            rare.tail_loss_probe = probe.min(deadline);
+            rare.probe_follows_ack = true;
+        } else {
+            self.restart_known_timer(now);
+            self.schedule_probe(now, srtt, ProbeRestart::Acknowledged);
+        }
     }
 
     /// Schedules the tail loss probe after new data were acknowledged or sent.
@@ -57,30 +80,6 @@ impl Connection {
         let known = self.timers.rare.known[timer];
         let tick = self.parameters.timer_granularity;
         known.find(now, wait, tick).unwrap_or_else(|| self.learn_deadline(now, wait, timer))
-    }
-
-    /// Like [`Connection::schedule_ack`] under Linux's ACK policy.
-    #[inline(always)]
-    pub(in crate::connection) fn schedule_next_ack(&mut self, now: Time, verdict: AckTiming) {
-        let AckTiming::Within(wait) = verdict else { return self.schedule_ack(now, verdict) };
-        let Some(memory) = &self.receiver.memory else { return self.schedule_ack(now, verdict) };
-        match memory.ack_deadline.find(now, wait, self.parameters.timer_granularity) {
-            Some(deadline) => self.timers.delayed_ack = self.timers.delayed_ack.min(deadline),
-            None => self.schedule_and_learn(now, wait),
-        }
-    }
-
-    #[inline(never)]
-    fn schedule_and_learn(&mut self, now: Time, wait: Duration) {
-        let deadline = self.ack_deadline(now, wait);
-        let tick = self.parameters.timer_granularity;
-        self.timers.delayed_ack = self.timers.delayed_ack.min(deadline);
-        if let Some(memory) = &mut self.receiver.memory
-            && self.parameters.timer_wheel
-            && !tick.is_zero()
-        {
-            memory.ack_deadline.record(now, wait, tick, deadline);
-        }
     }
 
     #[inline(never)]

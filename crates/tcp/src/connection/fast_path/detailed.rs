@@ -47,7 +47,9 @@ impl Connection {
         let permitted = sender.congestion_control.takes_fast_paths() && !self.ecn.is_enabled();
         let requests = sender.repair.requests.get().is_some();
         self.fast_paths.detailed = has_more_to_do && sender.selective && permitted && !requests;
-        self.sender.takes_linux_paths = self.fast_paths.detailed && self.sends_as_linux();
+        if self.fast_paths.detailed && self.sends_as_linux() {
+            self.sender.bursts.takes_linux_paths = true;
+        }
     }
 
     /// Recomputes which detailed fast paths of an established connection are open.
@@ -103,14 +105,6 @@ impl Connection {
         }
     }
 
-    /// Notes the echo of a pure ACK, which later data may not use as an RTT sample.
-    #[inline(always)]
-    pub(super) fn use_up_echo(&mut self, timestamps: Option<Timestamps>) {
-        if let (Some(memory), Some(timestamps)) = (&mut self.receiver.memory, timestamps) {
-            memory.last_echo = timestamps.echo;
-        }
-    }
-
     /// Handles an acknowledgment of new data. Returns false, without any effect, if it acknowledges
     /// none, data never sent, or only a part of a segment.
     #[inline(never)]
@@ -140,7 +134,7 @@ impl Connection {
         self.sender.snd_una = snd_una;
         self.sender.last_una = snd_una;
         self.sender.close_train();
-        if self.sender.takes_linux_paths && !self.sender.window.in_slow_start() {
+        if self.sender.bursts.takes_linux_paths && !self.sender.window.in_slow_start() {
             self.decide_as_linux(now, &taken);
         } else {
             self.decide_in_detail(now, timestamps, (bytes_acked, flight_before), &taken);

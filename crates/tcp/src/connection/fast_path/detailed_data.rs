@@ -6,7 +6,23 @@ use crate::receive_memory::ReceiverState;
 use retx_units::Time;
 use retx_wire::{PlainSegment, Timestamps};
 
+/// Copy of a segment for a function that is not inlined, which takes it from memory. If the segment
+/// itself were passed, the plain paths could not keep it in registers.
+#[inline(always)]
+pub(super) const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
+    let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
+    PlainSegment { seq, ack, window, flags, payload_bytes }
+}
+
 impl Connection {
+    /// Notes the echo of a pure ACK, which later data may not use as an RTT sample.
+    #[inline(always)]
+    pub(super) fn use_up_echo(&mut self, timestamps: Option<Timestamps>) {
+        if let (Some(memory), Some(timestamps)) = (&mut self.receiver.memory, timestamps) {
+            memory.last_echo = timestamps.echo;
+        }
+    }
+
     /// Handles the next data at an end that has nothing in flight. Returns false, without any
     /// effect, in other cases.
     #[inline(never)]

@@ -1,6 +1,8 @@
 //! Two connections, each twice: one uses the fast paths, its double only the general path. Under
 //! any input both produce the same output and keep the same state.
 
+#[path = "test_bulk.rs"]
+mod bulk;
 #[path = "test_conditions.rs"]
 mod conditions;
 #[path = "test_sacks.rs"]
@@ -11,7 +13,6 @@ mod segments;
 use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, Polled, Transmit};
-use crate::timers::KnownDeadline;
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, RandomStream, SeqNr, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
@@ -42,6 +43,8 @@ struct World {
     /// in recovery, of a receiver with a gap, of a sender and a receiver with more to do, and of
     /// such a sender while segments are lost or selectively acknowledged.
     open: [u64; 6],
+    /// Number of segments that continued a train.
+    trains: u64,
 }
 
 /// State of a connection, except for the choice of paths.
@@ -50,10 +53,7 @@ fn kept(connection: &Connection) -> String {
     connection.fast_paths = FastPaths::default();
     connection.parameters = Parameters { use_fast_paths: true, ..*connection.parameters }.into();
     connection.receiver.forget_advertised();
-    if let Some(memory) = &mut connection.receiver.memory {
-        memory.forget_known();
-        memory.ack_deadline = KnownDeadline::NONE;
-    }
+    connection.receiver.memory.iter_mut().for_each(|memory| memory.forget_known());
     connection.sender.forget_known_bursts();
     connection.timers.forget_known();
     connection.sender.board.normalise(connection.sender.snd_una);
@@ -141,7 +141,17 @@ impl World {
         ];
         let lost = pick(&mut stream, &[u64::MAX, 100, 15]);
         let late = pick(&mut stream, &[u64::MAX, 200, 20]);
-        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 6] }
+        Self {
+            seed,
+            stream,
+            now: Time::ZERO,
+            ends,
+            flights: vec![],
+            lost,
+            late,
+            open: [0; 6],
+            trains: 0,
+        }
     }
 
     /// Applies an action to an end and its double, whose results must be equal.
@@ -180,6 +190,7 @@ impl World {
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
             loop {
                 self.check_the_last_of_all(&self.ends[end][0]);
+                self.trains += u64::from(self.ends[end][0].has_train(now));
                 let Some(transmit) = self.both(end, |it| it.poll_transmit(now)) else { break };
                 if self.stream.below(self.lost) == 0 {
                     continue;

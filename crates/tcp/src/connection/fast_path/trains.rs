@@ -44,7 +44,7 @@ impl Connection {
             sender.loss_detection.in_recovery() && sender.board.lost_bytes() == 0
         } else {
             let stays = !self.timers.rare.probe_follows_ack && sender.board.segments() > 1;
-            stays && sender.takes_linux_paths
+            stays && sender.bursts.takes_linux_paths
         };
         let room = sender.room_beyond::<LOSSES>(sender.flight_size());
         let pushed = sender.bursts.pushed + sender.max_snd_wnd / 2;
@@ -62,7 +62,7 @@ impl Connection {
     }
 
     /// Sends the next segment of a train.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::connection) fn send_next_of_train(&mut self, now: Time) -> PlainTransmit {
         if self.fast_paths.sending == Sending::Detailed {
             self.send_of_train::<false>(now)
@@ -108,19 +108,5 @@ impl Connection {
             };
         let flags = if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
         PlainTransmit { may_send_more, ..self.plain_in_detail(now, position, (length, flags)) }
-    }
-
-    /// True if a receiver with nothing to send sends an acknowledgment without SACK blocks.
-    #[inline(always)]
-    pub(in crate::connection) fn sends_next_ack(&self) -> bool {
-        let paths = &self.fast_paths;
-        paths.sending == Sending::Detailed && paths.receiving == super::Receiving::Detailed
-    }
-
-    /// Sends the acknowledgment for which [`Self::sends_next_ack`] holds.
-    #[inline(never)]
-    pub(in crate::connection) fn send_next_ack(&mut self, now: Time) -> PlainTransmit {
-        let plain = self.plain_in_detail(now, self.sender.ack_position(), (0, Flags::ACK));
-        PlainTransmit { may_send_more: self.receiver.ack_now, ..plain }
     }
 }

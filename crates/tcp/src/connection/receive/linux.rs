@@ -126,7 +126,7 @@ impl Connection {
                 let (window, _) = memory.known_window(waiting, unit, &position);
                 window >= position.rcv_wnd
             });
-            self.schedule_next_ack(now, verdict);
+            self.schedule_ack(now, verdict);
         }
     }
 }
