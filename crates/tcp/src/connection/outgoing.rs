@@ -145,6 +145,7 @@ impl Connection {
             return Polled::Nothing;
         }
         if matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
+            && !self.receiver.ack_now
             && let Some(polled) = self.poll_in_detail(now)
         {
             return polled;
@@ -157,7 +158,8 @@ impl Connection {
         }
     }
 
-    /// Result of polling on a detailed path, if a train continues or there is nothing to send.
+    /// Result of polling on a detailed path while no acknowledgment is due, if a train continues or
+    /// there is nothing to send.
     // Not inlined, so that the plain paths keep their registers.
     #[inline(never)]
     fn poll_in_detail(&mut self, now: Time) -> Option<Polled> {

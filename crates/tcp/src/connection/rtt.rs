@@ -205,10 +205,10 @@ mod tests {
             let mut known = KnownDeadline::NONE;
             assert_eq!(known.find(at(begins), us(wait), tick), None);
             known.record(at(begins), us(wait), tick, on_wheel(at(begins), us(wait), tick));
-            for now in (0..16_000).step_by(500) {
+            for begins in (0..16_000).step_by(500) {
                 for wait in (0..260_000).step_by(500) {
-                    if let Some(found) = known.find(at(now), us(wait), tick) {
-                        assert_eq!(found, on_wheel(at(now), us(wait), tick), "{now} {wait}");
+                    if let Some(found) = known.find(at(begins), us(wait), tick) {
+                        assert_eq!(found, on_wheel(at(begins), us(wait), tick), "{begins} {wait}");
                     }
                 }
             }

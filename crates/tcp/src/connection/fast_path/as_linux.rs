@@ -86,11 +86,11 @@ impl Connection {
         self.note_flight(self.sender.flight_size(), false);
     }
 
-    /// True if there is nothing to send, because the congestion window has no room for a segment, or
-    /// data are still deferred: the room is below the bound that [`Self::note_deferral`] has found.
+    /// True if no data can be sent, because the congestion window has no room for a segment, or
+    /// because data are still deferred: the room is below the bound of [`Self::note_deferral`].
     #[inline(always)]
     pub(in crate::connection) fn still_defers(&mut self, now: Time) -> bool {
-        let is_calm = self.fast_paths.sending == Sending::Detailed && !self.receiver.ack_now;
+        let is_calm = self.fast_paths.sending == Sending::Detailed;
         let bursts = self.sender.bursts.get().filter(|_| is_calm);
         bursts.is_some_and(|bursts| bursts.deferral.room_below > 0) && self.waits_as_before(now)
     }
