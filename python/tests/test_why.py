@@ -217,6 +217,7 @@ def test_a_budget_ends_the_search(tmp_path: Path) -> None:
     stop = found.content["stopped"]
     assert (stop["rule"], "not tried" in stop["text"]) == ("budget", True)
     assert stop["took_s"] < 10
+    assert f"{stop['untried']} of {stop['changes']} changes were not tried" in stop["text"]
 
 
 def test_the_answer_does_not_depend_on_the_number_of_cores(monkeypatch) -> None:

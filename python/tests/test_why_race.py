@@ -9,6 +9,7 @@ import pytest
 from scipy.special import stdtrit
 
 import retx
+from retx.explaining.answer import _bound
 from retx.explaining.measured import Measured
 from retx.explaining.pairs import for_one_limit, in_best_order
 from retx.explaining.remedies import remedies
@@ -16,7 +17,7 @@ from retx.explaining.search import Plan, Search, _apart
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front
 from retx.explaining.students_t import _within, two_sided
-from retx.explaining.trial import Trial
+from retx.explaining.trial import Trial, in_rank
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SATELLITE, STARLINK = SCENARIOS / "why-satellite.toml", SCENARIOS / "why-starlink.toml"
@@ -52,6 +53,34 @@ def test_changes_are_told_apart_by_the_draws_of_both() -> None:
     assert _apart(trial(10.0, 10.05, 9.95), trial(10.0, 10.0, 10.0)), "a difference below 2 %"
     assert not _apart(trial(12.0, 9.0, 11.0), trial(10.0, 10.0, 10.0))
     assert trial(1.0).over(trial()) is None
+
+
+def test_a_single_draw_ranks_by_the_draws_that_others_share() -> None:
+    """The unchanged flow is slow in the first draw, so gains in it alone are large."""
+    base = {draw: measured(speed) for draw, speed in enumerate((1.0, 2.0, 2.0))}
+    lucky, steady, early = trial(9.0), trial(10.0, 10.0, 10.0), trial(8.0)
+    assert lucky.gain(base).mean > steady.gain(base).mean
+    ranked = in_rank([early, lucky, steady], lambda it: it.gain(base).mean)
+    assert ranked == [steady, lucky, early]
+
+
+def test_a_bound_is_compared_with_gains_in_the_same_draws() -> None:
+    from types import SimpleNamespace
+
+    base = {draw: measured(speed) for draw, speed in enumerate((1.0, 2.0, 2.0))}
+    lucky, steady, beyond = trial(9.0), trial(10.0, 10.0, 10.0), trial(11.0, 11.0)
+    found = SimpleNamespace(
+        baseline=base,
+        singles=[lucky, steady, beyond],
+        combined=[],
+        gain=lambda it: it.gain(base),
+    )
+    bound = _bound(found, "link", "", dict.fromkeys(base, 10.0))
+    assert bound["gain"] == pytest.approx(10 / 4 ** (1 / 3))
+    assert bound["gain_low"] < bound["gain"] < bound["gain_high"]
+    assert [(it["draws"], it["gain"]) for it in bound["in_fewer_draws"]] == [
+        (1, pytest.approx(10.0))
+    ]
 
 
 def test_those_in_front_go_on() -> None:
@@ -124,6 +153,14 @@ def test_where_runs_are_cheap_all_are_whole() -> None:
     assert found.stretch is None
     assert found.behind == []
     assert found.untried == 0
+
+
+def test_a_small_budget_reaches_the_queue_that_is_the_answer() -> None:
+    """A standing queue has no share of the life, but is what lengthens the responses."""
+    found = search(SCENARIOS / "why-bufferbloat.toml", 100_000, "20 s")
+    assert found.untried > found.proposed / 2
+    assert found.fix is not None
+    assert found.fix.name == "fq_codel"
 
 
 def test_the_bound_without_losses_has_the_same_delays() -> None:

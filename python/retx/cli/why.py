@@ -132,7 +132,10 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
     if answer.remedies:
         out.print(_table(answer))
         if len({row["draws"] for row in answer.content["remedies"] if row["draws"]}) > 1:
-            out.print("Each gain is over the unchanged flow in the draws of its own row.")
+            out.print(
+                "Each gain is over the unchanged flow in the draws of its own row; the order "
+                "compares rows in the draws that they share."
+            )
     _print_rest(answer, out)
     for path in written:
         out.print(f"Written: {plain(str(path))}", soft_wrap=True)
@@ -151,8 +154,9 @@ def _table(answer: Answer) -> Table:
         "Change", f">{content['measure']}", ">gain", ">95 % interval", ">draws", "price",
     )  # fmt: skip
 
-    def add(row: Mapping[str, Any]) -> None:
+    def add(row: Mapping[str, Any], *, rated: bool = True) -> None:
         measured = seconds(row["response_s"]) if answers else rate(row["goodput_bit_s"])
+        measured = measured if rated else ""
         paid = price(row) if "price" in row else ""
         draws = str(row["draws"] or "")
         gained = (factor(row["gain"]), interval(row), draws)
@@ -171,7 +175,13 @@ def _table(answer: Answer) -> Table:
             made.add_row(f"[bold]{title}[/bold]")
         for row in rows:
             add(row)
+            for fewer in row.get("in_fewer_draws", ()):
+                add({**row, **fewer, "text": f"the same in {_draws(fewer['draws'])}"}, rated=False)
     return made
+
+
+def _draws(number: int) -> str:
+    return "the first draw alone" if number == 1 else f"{number} draws alone"
 
 
 def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -194,8 +204,9 @@ def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, A
     usable = [row for row in answer.remedies if row["in_linux"]]
     others = [row for row in answer.remedies if not row["in_linux"] and helps(row)]
     found = [row for row in usable if helps(row) or row["name"] == answer.content["fix"]]
-    least = usable[:LEAST_REMEDIES]
-    return (found if len(found) > len(least) else least)[:MOST_REMEDIES], others[:MOST_OTHERS]
+    more = [row for row in usable if row not in found][: max(0, LEAST_REMEDIES - len(found))]
+    rows = [row for row in usable if row in found or row in more]
+    return rows[:MOST_REMEDIES], others[:MOST_OTHERS]
 
 
 def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.analysis.limits import flat, line
 from retx.errors import UsageError
-from retx.explaining.measured import Measured
+from retx.explaining.measured import FLOOR, Measured
 from retx.explaining.path import LATE, LOSING, Hop
 from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
-from retx.explaining.trial import Gain, Trial, geometric
+from retx.explaining.trial import Gain, Trial, gain_of, geometric
 from retx.explaining.wording import paragraph, stopped
 from retx.scenarios.units import seconds_of
 
@@ -183,10 +183,7 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
         "name": trial.name,
         "change": trial.overrides,
         "text": trial.text,
-        "gain": gain.mean,
-        "gain_low": gain.low,
-        "gain_high": gain.high,
-        "draws": gain.draws,
+        **_as_row(gain),
         **_got([trial.runs[draw] for draw in common]),
         "without": _got([search.baseline[draw] for draw in common]),
         "where": trial.where,
@@ -208,14 +205,12 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
-    own = geometric([run.goodput_bit_s for run in search.baseline.values()])
     if limit and _measure(search) == "goodput":
         hop = situation.limiting_hop
         text = f"all that {hop.name} carries, were it never idle and never shared"
         if hop is situation.path.policer:
             text = f"all that the policer of {hop.name} lets pass, were it never shared"
-        gain = limit / own if own else None
-        bounds.append(_bound("link", text, limit, gain))
+        bounds.append(_bound(search, "link", text, dict.fromkeys(search.baseline, limit)))
     hops = [*situation.path.forward, *situation.path.back]
     for name, models, of_trace in (("losses", LOSING, "loss"), ("delays", LATE, "delay")):
         removed = _without(hops, models, of_trace)
@@ -223,29 +218,52 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
         if trial:
             text = f"the same without the {name} of the channels"
             got = _got(list(trial.runs.values()))
-            gained = search.gain(trial) if own else None
-            row = _bound(f"no_channel_{name}", text, got["goodput_bit_s"], gained)
-            bounds.append({**row, "response_s": got["response_s"]})
+            speeds = {draw: run.speed for draw, run in trial.runs.items()}
+            bounds.append(_bound(search, f"no_channel_{name}", text, speeds) | got)
     return bounds
 
 
-def _bound(
-    name: str,
-    text: str,
-    rate: float | None,
-    gain: Gain | float | None,
-) -> dict[str, Any]:
-    low, high = (gain.low, gain.high) if isinstance(gain, Gain) else (gain, gain)
-    mean = gain.mean if isinstance(gain, Gain) else gain
+def _bound(search: Search, name: str, text: str, speeds: Mapping[int, float]) -> dict[str, Any]:
+    """Bound from the speed in each draw.
+
+    The gain of a remedy with fewer draws may seem to exceed that of the bound, if the unchanged
+    flow is slow in them. `in_fewer_draws` has the bound in exactly the draws of such remedies.
+    """
+    base = {draw: search.baseline[draw].speed for draw in speeds}
+    whole = _gain_in(speeds, base)
+    found: dict[frozenset[int], Gain] = {}
+    for trial in (*search.singles, *search.combined):
+        draws = frozenset(trial.runs.keys() & base.keys())
+        gain = _gain_in({draw: speeds[draw] for draw in draws}, base)
+        own = search.gain(trial)
+        if whole and gain and draws == trial.runs.keys() and whole.mean < own.mean <= gain.mean:
+            found[draws] = gain
     return {
         "name": name,
         "text": text,
-        "goodput_bit_s": rate,
+        "goodput_bit_s": geometric(list(speeds.values())),
         "response_s": None,
-        "gain": mean,
-        "gain_low": low,
-        "gain_high": high,
-        "draws": gain.draws if isinstance(gain, Gain) else None,
+        **_as_row(whole),
+        "in_fewer_draws": [_as_row(found[draws]) for draws in sorted(found, key=sorted)],
+    }
+
+
+def _gain_in(speeds: Mapping[int, float], base: Mapping[int, float]) -> Gain | None:
+    """Gain over the unchanged flow; None if there is no draw, or if it delivered nothing in one."""
+    if not speeds or any(base[draw] <= FLOOR for draw in speeds):
+        return None
+    return gain_of([speeds[draw] / base[draw] for draw in speeds])
+
+
+def _as_row(gain: Gain | None) -> dict[str, Any]:
+    """Keys of a row for a gain."""
+    if gain is None:
+        return {"gain": None, "gain_low": None, "gain_high": None, "draws": None}
+    return {
+        "gain": gain.mean,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "draws": gain.draws,
     }
 
 

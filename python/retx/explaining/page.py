@@ -94,7 +94,8 @@ def _parts(
 def scale_of(content: Mapping[str, Any]) -> Scale:
     """Axis for the rows that are shown before the reader unfolds the rest."""
     shown = content["remedies"][:MOST_SHOWN]
-    return Scale([*shown, *content["combinations"], *content["bounds"]])
+    fewer = [row for bound in content["bounds"] for row in bound["in_fewer_draws"]]
+    return Scale([*shown, *content["combinations"], *content["bounds"], *fewer])
 
 
 class Scale:

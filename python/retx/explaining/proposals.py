@@ -55,7 +55,15 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
                 trials.append(Trial((*on.remedies, remedy), (*on.changes, change), weight))
     # Remedies that users can apply come first, since the budget may be spent before all remedies
     # are tried. Remedies of about equal weight keep the order of the families.
-    return sorted(trials, key=lambda it: (not it.in_linux, -round(it.weight, 1))), left_out
+    # A standing queue has no share of its own, so those at the queue come before all others.
+    stands = situation.has_standing_queue
+
+    def order(trial: Trial) -> tuple[bool, bool, float]:
+        last = trial.remedies[-1]
+        is_at_queue = stands and last.queues and last.where == "router"
+        return not trial.in_linux, not is_at_queue, -round(trial.weight, 1)
+
+    return sorted(trials, key=order), left_out
 
 
 def _immaterial(remedy: Remedy) -> str:

@@ -25,7 +25,7 @@ from retx.explaining.runs import Limit, Runs
 from retx.explaining.shortest_delay import shortest_delay
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front, stretch_for
-from retx.explaining.trial import Gain, Trial, best_of_each
+from retx.explaining.trial import Gain, Trial, best_of_each, in_rank
 from retx.scenarios.parsed import Parsed
 
 TOP = 5
@@ -91,6 +91,7 @@ class Search:
     """The single change that is recommended."""
     is_separated: bool = False
     is_exhausted: bool = False
+    proposed: int = 0
     untried: int = 0
 
     def __post_init__(self) -> None:
@@ -145,7 +146,7 @@ class Search:
         self.fix = self.preferred(self.singles)
         if self.fix is None:
             self._sharpen_delay(self._until(1.0))
-        self.singles, self.combined = self._ranked(self.singles), self._better()
+        self.singles, self.combined = in_rank(self.singles, self._mean), self._better()
         self.is_separated = not self._unclear(self.singles)
 
     def _note_rest(self, trials: Sequence[Trial]) -> None:
@@ -153,6 +154,7 @@ class Search:
         names = {trial.name for trial in self.singles}
         short = [it for it in trials if it.early_gain is not None and it.name not in names]
         self.behind = sorted(best_of_each(short, _early), key=lambda it: -_early(it))
+        self.proposed = len(trials)
         self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
@@ -194,9 +196,9 @@ class Search:
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
-        # If runs are long, a bound is computed from one draw. Otherwise it is computed from all
-        # draws of the unchanged flow, so that all bounds are compared with the same runs.
-        most = 1 if self.stretch else len(self.baseline)
+        # A bound has the draws of the unchanged flow, so that each gain can be compared with it in
+        # the same draws. If runs are long, it has only those of the recommended change.
+        most = FEW_DRAWS if self.stretch else len(self.baseline)
         draws = sorted(self.baseline)[: self.plan.draws or most]
         self._run([(trial, draw) for draw in draws], limit)
         return trial if trial.runs else None
@@ -288,7 +290,7 @@ class Search:
         """Combinations that gain more than the best single remedy, each in its best order."""
         best = max((self._mean(it) for it in self.singles if it.in_linux), default=1.0)
         return in_best_order(
-            it for it in self._ranked(self.combined) if self._mean(it) > WORTH * best
+            it for it in in_rank(self.combined, self._mean) if self._mean(it) > WORTH * best
         )
 
     def _sharpen(self, trials: Sequence[Trial], limit: Limit) -> None:

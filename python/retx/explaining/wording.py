@@ -38,9 +38,18 @@ def stopped(search: Search) -> dict[str, Any]:
         of = seconds(plan.budget_s) if plan.budget_s else f"{count(plan.packets)} packets"
         rule, text = "budget", f"the budget of {of} is spent"
     if search.untried > 0:
-        changes = "one change was" if search.untried == 1 else f"{search.untried} changes were"
-        text += f"; {changes} not tried: give it more by --budget"
-    return {"rule": rule, "text": text, "took_s": took, "runs": search.runs.count}
+        text += (
+            f"; {search.untried} of {search.proposed} changes "
+            f"{'was' if search.untried == 1 else 'were'} not tried: give it more by --budget"
+        )
+    return {
+        "rule": rule,
+        "text": text,
+        "took_s": took,
+        "runs": search.runs.count,
+        "changes": search.proposed,
+        "untried": search.untried,
+    }
 
 
 def factor(gain: float | None) -> str:

@@ -32,7 +32,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
         content: Content of a `retx.Answer`.
         ax: Two axes to draw into, instead of a new figure.
     """
-    rows = sorted(_shown(content), key=lambda row: row["gain"])
+    rows = _shown(content)[::-1]
     inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
     words = {key: it for flow in content["flows"] for key, it in flow["phrases"].items()}
     with styled():
