@@ -142,6 +142,31 @@ def test_broken_off_while_parts_are_merged(
     assert hashes(out) == hashes(whole)
 
 
+def test_killed_while_a_part_is_removed(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of the part is not taken for a damaged one, which would be kept aside."""
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    monkeypatch.setattr(store, "RUNS_PER_PART", 25)
+    retx.sweep(scenario, out=whole)
+    monkeypatch.setattr(running, "TICK_S", 0.0)
+    monkeypatch.setattr(running, "PART_S", 0.0)
+    real = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "runs.parquet":
+            raise Killed
+        real(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(Killed):
+        retx.sweep(scenario, out=out)
+    monkeypatch.setattr(Path, "unlink", real)
+    retx.sweep(scenario, out=out)
+    assert not (out / "aside").exists()
+    assert hashes(out) == hashes(whole)
+
+
 @pytest.mark.parametrize("gone", [True, False], ids=["before", "after"])
 def test_killed_as_a_part_gave_way_to_another(scenario: Path, tmp_path: Path, gone: bool) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"

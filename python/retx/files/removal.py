@@ -50,8 +50,13 @@ def remove_own(folder: Path, is_own: IsOwn) -> bool:
     return not folder.exists()
 
 
-def move_aside(path: Path, into: Path) -> Path:
-    """Moves a file or folder into another folder, under an unused name.
+def move_aside(path: Path, into: Path, name: str | None = None) -> Path:
+    """Moves a file or folder into another folder, under an unused name made from its own.
+
+    Args:
+        path: The file or folder.
+        into: The other folder, which is made if it does not exist.
+        name: Name in place of the own one.
 
     Returns:
         The new path.
@@ -60,10 +65,11 @@ def move_aside(path: Path, into: Path) -> Path:
         OSError: The path cannot be moved.
     """
     into.mkdir(parents=True, exist_ok=True)
-    target, number = into / path.name, 1
+    name = name or path.name
+    target, number = into / name, 1
     while os.path.lexists(target):
         number += 1
-        target = into / f"{path.name}.{number}"
+        target = into / f"{name}.{number}"
     path.rename(target)
     return target
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
@@ -123,10 +124,16 @@ def is_part_file(name: PurePosixPath) -> bool:
 
 
 def remove_part(part: Part) -> None:
-    """Removes the files of an intact part; other files in its folder are moved aside."""
+    """Removes the files of an intact part; other files in its folder are moved aside.
+
+    The folder is renamed first. If the process ends before all files are removed, the rest of them
+    is thus recognised as left behind (`LEFT_BEHIND`), and not as a damaged part.
+    """
     own = {LIST, *(f"{table}.parquet" for table in part.tables)}
-    if not remove_own(part.path, lambda name: name.as_posix() in own):
-        move_aside(part.path, part.path.parents[1] / ASIDE)
+    old = part.path.with_name(f".{part.path.name}.{token_hex(4)}.old")
+    part.path.rename(old)
+    if not remove_own(old, lambda name: name.as_posix() in own):
+        move_aside(old, part.path.parents[1] / ASIDE, part.path.name)
 
 
 def check_part(path: Path) -> Part:
