@@ -238,10 +238,16 @@ class Sweep:
     def warmup(self, column: str = "cwnd_bytes") -> pl.DataFrame:
         """Length of the warm-up of each run: its beginning before the steady state (MSER-5).
 
-        Needs samples (`tables=["samples"]`, and a `sample_interval` that is a time). Columns: the
-        keys of the grid, `flow`, `runs`, `warmup_s` (the longest of all runs), `settled` (the share
-        of runs whose warm-up ends in their first half). Compare `warmup_s` with the scenario's
-        `warmup`.
+        Needs samples (`tables=["samples"]`) at a constant spacing: a `sample_interval` that is a
+        time, and not `"every_ack"`. A run with fewer than 50 samples is too short for a decision:
+        its warm-up is 0, and it is not settled. The method applies to runs that have a steady
+        state, such as those of bulk flows that last to the end, and not to a single transfer. It
+        finds the end of one transient at the beginning. Slow cycles, such as those of CUBIC on a
+        long path, need a run of many cycles.
+
+        Columns: the keys of the grid, `flow`, `runs`, `warmup_s` (the longest of all runs),
+        `settled` (the share of runs whose warm-up ends in their first half; below 1, some runs are
+        too short). Compare `warmup_s` with the scenario's `warmup`.
 
         Args:
             column: A column of `samples`.
