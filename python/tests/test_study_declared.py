@@ -19,6 +19,7 @@ from retx.study.estimates import (
     Interval,
     as_share,
     bounded,
+    estimate,
     of_means,
     paired,
     paired_ratio,
@@ -519,6 +520,18 @@ def test_a_share_is_at_most_one() -> None:
     assert bounded(Estimate(90, 5, Interval(57, 123)), 100).interval == Interval(57, 100)
     with pytest.raises(StudyError, match=r"1\.1 is not a share"):
         as_share(Estimate(1.1))
+
+
+def test_a_share_of_runs_has_the_interval_of_wilson() -> None:
+    """Of 20 runs one never ends; by Student's t, the interval would begin at 0."""
+    one = estimate([1.0] + [0.0] * 19)
+    assert one is not None
+    found = as_share(one).interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((0.0089, 0.2361), abs=1e-4)
+    fractions = estimate([0.9, 0.1, 1.0, 0.0])
+    assert fractions is not None
+    assert as_share(fractions).interval == Interval(0.0, 1.0)
 
 
 class Functions(ModuleType):

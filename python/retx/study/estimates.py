@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, isclose, isfinite, log, sqrt
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev
 
 from retx.analysis.intervals import half_width
 from retx.study.data import StudyError
@@ -195,12 +195,34 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
 def as_share(found: Estimate) -> Estimate:
     """An estimate whose interval lies within 0 … 1; runs without the share are not missing.
 
+    If each run has either 0 or 1, the mean is a share of runs, with Wilson's interval. If all runs
+    have the same number, which may also be a fraction without chance, there is no such interval.
+
     Raises:
         StudyError: The mean is not between 0 and 1.
     """
     if not -ROUNDING <= found.mean <= 1 + ROUNDING:
         raise StudyError(f"{found.mean:g} is not a share: it is not between 0 and 1")
+    if _is_of_runs(found):
+        return replace(found, interval=wilson(found.mean, found.n), missing=0)
     return replace(bounded(found, 1.0), missing=0)
+
+
+def _is_of_runs(found: Estimate) -> bool:
+    """True if each run has 0 or 1: among numbers from 0 to 1, only these have so large a spread."""
+    if found.interval is None or not 0 < found.mean < 1:
+        return False
+    spread = sqrt(found.n * found.mean * (1 - found.mean) / (found.n - 1))
+    half = half_width(spread, found.n, CONFIDENCE)
+    return isclose(found.interval.high - found.mean, half, rel_tol=ROUNDING)
+
+
+def wilson(share: float, of: int) -> Interval:
+    """Wilson's 95 % interval of a share of `of` independent runs."""
+    z2 = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2 / of
+    middle = (share + z2 / 2) / (1 + z2)
+    half = sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    return Interval(middle - half, middle + half)
 
 
 def bounded(found: Estimate, most: float) -> Estimate:
