@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 QUANTITY = "response_time_s"
 
-Scenario = Annotated[Path | None, Argument(help="A scenario file (TOML).", show_default=False)]
+Scenario = Annotated[
+    Path | None,
+    Argument(help="A scenario file (TOML), or - for the standard input.", show_default=False),
+]
 Simulations = Annotated[int, Option(metavar="N", help="Number of simulations.")]
 Emulations = Annotated[int, Option(metavar="N", help="Number of emulations.")]
 Retries = Annotated[int, Option(metavar="N", help="Repeat an invalid emulation up to N times.")]

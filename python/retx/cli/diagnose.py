@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Capture = Annotated[
     Path,
     Argument(
-        help="A capture: pcap or pcapng, plain or compressed by gzip or Zstandard.",
+        help="A capture: pcap or pcapng, plain or compressed by gzip or Zstandard; - for the "
+        "standard input.",
         show_default=False,
     ),
 ]
@@ -79,6 +80,7 @@ def command(
       retx diagnose capture.pcapng --flow 3 --html flow.html
       retx diagnose capture.pcapng --flow 3 --plot sequence --plot rtt=rtt.pdf
       retx diagnose sender.pcap receiver.pcap
+      tcpdump -c 10000 -w - tcp | retx diagnose -
     """
     from retx.diagnosing.diagnosis import diagnose
 

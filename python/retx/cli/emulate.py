@@ -11,7 +11,10 @@ from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 
-Scenario = Annotated[Path | None, Argument(help="A scenario file (TOML).", show_default=False)]
+Scenario = Annotated[
+    Path | None,
+    Argument(help="A scenario file (TOML), or - for the standard input.", show_default=False),
+]
 Exec = Annotated[
     tuple[str, str] | None,
     Option(

@@ -43,6 +43,8 @@ def replacement_for(character: str) -> str:
     """ASCII approximation of a character, or a question mark."""
     if character in REPLACEMENTS:
         return REPLACEMENTS[character]
+    if "\udc80" <= character <= "\udcff":  # a byte of a file's name that is not UTF-8
+        return f"\\x{ord(character) & 0xFF:02x}"
     name = unicodedata.name(character, "")
     if name.startswith(GREEK):
         return name.removeprefix(GREEK).lower()

@@ -206,7 +206,7 @@ def _check_text(arguments: list[str]) -> None:
             after = f" after {where}" if where else ""
             raise UsageError(f"there is an empty argument{after}: leave it out, or write a value")
         shown = os.fsencode(word).decode("utf-8", "backslashreplace")
-        if shown != word:
+        if shown != word and not os.path.lexists(word):
             raise UsageError(f"argument '{shown}' is not UTF-8: write it, or name the file, so")
 
 

@@ -39,7 +39,10 @@ def write_latex(file: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-Scenario = Annotated[Path, Argument(help="A scenario file (TOML).", show_default=False)]
+Scenario = Annotated[
+    Path,
+    Argument(help="A scenario file (TOML), or - for the standard input.", show_default=False),
+]
 AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
 Out = Annotated[
     Path | None,

@@ -11,12 +11,16 @@ from retx.cli.drawing import in_width
 from retx.cli.parameters import Argument, Option
 from retx.cli.sweep_output import SweepOutput, of_sweep
 from retx.errors import UsageError
+from retx.files.standard_input import is_standard_input
 from retx.scenarios.places import check_places
 from retx.sweeps.figures import METRIC
 from retx.terminal.streams import echo
 
 Scenario = Annotated[
-    Path | None, Argument(help="A scenario file with a [sweep].", show_default=False)
+    Path | None,
+    Argument(
+        help="A scenario file with a [sweep], or - for the standard input.", show_default=False
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -145,7 +149,8 @@ def command(
 
     grid, overrides = read_grid_options(vary or []), overrides_of(settings or [])
     check_set(overrides, grid or {})
-    directory = out or Path("out") / f"{scenario.stem}-sweep"
+    stem = "stdin" if is_standard_input(scenario) else scenario.stem
+    directory = out or Path("out") / f"{stem}-sweep"
     figures = in_width([of_sweep(word, "--plot ") for word in plots or []], width)
     if width and not figures:
         raise UsageError("--width sets the width of a figure: add --plot KIND")

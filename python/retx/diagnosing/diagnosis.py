@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.errors import UsageError
 from retx.errors.checks import required_path
+from retx.files.standard_input import seekable, shown
 
 if TYPE_CHECKING:
     from retx.diagnosing.tables import FlowTables
@@ -122,9 +123,10 @@ def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, An
     else:
         text = _native.diagnose(one, pictured)
     content: dict[str, Any] = json.loads(text)
+    content["capture"]["files"] = list(map(shown, files))
     flows = content["flows"]
     if others and flows and not any("between" in flow for flow in flows):
-        alone = f"no flow was found in both captures: the diagnosis is of {one} alone"
+        alone = f"no flow was found in both captures: the diagnosis is of {shown(one)} alone"
         content["capture"]["findings"].insert(0, alone)
     return content
 
@@ -138,7 +140,7 @@ def diagnose(
     """Diagnoses a capture: pcap or pcapng, plain or compressed.
 
     Args:
-        capture: The file.
+        capture: The file; `-` is the standard input.
         other: A second capture of the same flows, from another point of their path. Each flow is
             diagnosed from the capture nearer to the sender of its data, with `between`: losses,
             delays and reordering between both points.
@@ -149,7 +151,8 @@ def diagnose(
         UsageError: The file is not a capture, or has no such flow.
     """
     try:
-        files = (Path(capture),) if other is None else (Path(capture), Path(other))
+        given = (Path(capture),) if other is None else (Path(capture), Path(other))
+        files = tuple(map(seekable, given))
         content = answer(files)
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -15,7 +15,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from retx.files.earlier import foreign_to_result, is_result_file
-from retx.files.leftovers import held, remove_files_for, remove_folders_for
+from retx.files.leftovers import (
+    held,
+    remove_files_for,
+    remove_folders_for,
+    short,
+    stem_and_suffix,
+)
 from retx.files.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")
@@ -45,7 +51,8 @@ def new_directory(target: Path, *, replace: bool | None = None) -> Iterator[Path
     created = _make_parents(target.parent)
     try:
         with _blaming(target):
-            name = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+            prefix = f".{short(target.name)}."
+            name = tempfile.mkdtemp(prefix=prefix, suffix=".partial", dir=target.parent)
         partial = Path(name)
         try:
             partial.chmod(0o777 & ~_umask())
@@ -89,9 +96,10 @@ def new_file(target: Path) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory", str(target))
     remove_files_for(target)
+    stem, suffix = stem_and_suffix(target)
     with _blaming(target):
         handle, name = tempfile.mkstemp(
-            prefix=f".{target.stem}.", suffix=f".partial{target.suffix}", dir=target.parent
+            prefix=f".{stem}.", suffix=f".partial{suffix}", dir=target.parent
         )
     os.close(handle)
     partial = Path(name)

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 
 from retx.files.locks import RENAMES_HELD, take
@@ -17,6 +18,21 @@ from retx.files.removal import IsOwn, remove_own
 
 RANDOM = r"[a-z0-9_]{8}"
 """Pattern of the random part of a name created by `tempfile`."""
+NAME_BYTES, SUFFIX_BYTES = 180, 20
+"""Longest part of a name that temporary names contain. Most file systems permit 255 bytes."""
+
+
+def short(name: str) -> str:
+    """A name, or its hash if a temporary name made from it would be too long for a file system."""
+    content = os.fsencode(name)
+    return name if len(content) <= NAME_BYTES else sha256(content).hexdigest()
+
+
+def stem_and_suffix(target: Path) -> tuple[str, str]:
+    """Stem and suffix of temporary names for a file; the suffix may determine its format."""
+    if len(os.fsencode(target.suffix)) > SUFFIX_BYTES:
+        return short(target.name), ""
+    return short(target.stem), target.suffix
 
 
 @contextmanager
@@ -36,7 +52,7 @@ def held(path: Path) -> Iterator[None]:
 
 def remove_files_for(target: Path) -> None:
     """Removes files that killed processes left while they wrote `target`."""
-    stem, suffix = re.escape(target.stem), re.escape(target.suffix)
+    stem, suffix = map(re.escape, stem_and_suffix(target))
     # The native writer of captures also creates a temporary file, next to this one.
     ours = re.compile(rf"\.?\.{stem}\.{RANDOM}\.partial{suffix}(\.\d+-\d+\.tmp)?")
     for path in _named(target.parent, ours):
@@ -52,7 +68,7 @@ def remove_folders_for(target: Path, ending: str, is_own: IsOwn) -> None:
         ending: `partial` for new directories, `old` for replaced ones.
         is_own: Function that recognises files of retx; folders with other files are kept.
     """
-    ours = re.compile(rf"\.{re.escape(target.name)}\.{RANDOM}\.{ending}")
+    ours = re.compile(rf"\.{re.escape(short(target.name))}\.{RANDOM}\.{ending}")
     for path in _named(target.parent, ours):
         if path.is_dir() and not path.is_symlink() and _is_free(path):
             remove_own(path, is_own)

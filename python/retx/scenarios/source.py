@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from retx._native import ScenarioError
 from retx.errors import UsageError
+from retx.files.standard_input import content as standard_input
+from retx.files.standard_input import is_standard_input
 
 if TYPE_CHECKING:
     from retx.plugins.user_code import Place
@@ -56,7 +58,7 @@ def read(scenario: Scenario) -> Source:
 
     A mapping is treated like the contents of a file; decisions in it may be classes (see
     `retx.decisions`). A string with a line break is TOML; any other string, and any path object, is
-    the path of a file.
+    the path of a file, or `-` for the standard input.
 
     Raises:
         OSError: The file cannot be read.
@@ -109,18 +111,22 @@ def plain(value: Any) -> object:  # noqa: ANN401
 
 
 def _from_file(path: Path) -> Source:
-    with path.open("rb") as file:
-        content = file.read(LIMIT_BYTES + 1)
+    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+    if is_standard_input(path):
+        name, content = "standard input", standard_input(LIMIT_BYTES + 1)
+    else:
+        with path.open("rb") as file:
+            content = file.read(LIMIT_BYTES + 1)
     if len(content) > LIMIT_BYTES:
         raise ScenarioError(
-            f"{path}: larger than {LIMIT_BYTES >> 20} MiB, the limit for a scenario file"
+            f"{name}: larger than {LIMIT_BYTES >> 20} MiB, the limit for a scenario file"
         )
     try:
-        return Source(content.decode("utf-8"), str(path), base=path.parent)
+        return Source(content.decode("utf-8"), name, base=path.parent)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScenarioError(
-            f"{path}:{line}: not text: byte 0x{content[error.start]:02x} is not UTF-8; "
+            f"{name}:{line}: not text: byte 0x{content[error.start]:02x} is not UTF-8; "
             "a scenario is a TOML file"
         ) from None
 

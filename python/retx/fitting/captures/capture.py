@@ -14,6 +14,7 @@ import numpy as np
 
 from retx import _native
 from retx.errors import UsageError
+from retx.files.standard_input import seekable, shown
 from retx.fitting.captures.estimates import LOST
 from retx.fitting.captures.hidden_queue import with_hidden_queue
 from retx.fitting.captures.policing import Policing, departures, policing
@@ -117,7 +118,7 @@ def fit_capture(
     """Fits a path to a flow of a capture.
 
     Args:
-        capture: The file.
+        capture: The file; `-` is the standard input.
         other: A second capture of the same flow, from its other end.
         flow: Number of the flow, from 1; by default the flow with the most bytes.
 
@@ -128,7 +129,8 @@ def fit_capture(
     """
     from retx.diagnosing.diagnosis import diagnose
 
-    files = (Path(capture),) if other is None else (Path(capture), Path(other))
+    given = (Path(capture),) if other is None else (Path(capture), Path(other))
+    files = tuple(map(seekable, given))
     if flow is None:
         flows = diagnose(*files).flows
         if not flows:
@@ -150,7 +152,8 @@ def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> d
         found: dict[str, Any] = json.loads(_native.measure_path(files[0], flow, *files[1:]))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    name = " and ".join(str(file) for file in files)
+    found["capture"]["files"] = list(map(shown, files))
+    name = " and ".join(found["capture"]["files"])
     if found["flow"] is None:
         raise UsageError(f"{name}: there is no flow {flow} in it; retx diagnose lists the flows")
     if found["path"] is None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.diagnosing.wording import PLACES
+from retx.files.standard_input import shown
 from retx.fitting.captures import application, endpoints
 from retx.fitting.captures.estimates import LOST, bracketed
 from retx.fitting.scenario import comment, inline, quoted, time_text
@@ -39,8 +41,8 @@ HEADERS_BYTES, ETHERNET_MTU = 40, 1500
 def written(fit: CaptureFit, *, replay: bool = False) -> str:
     """Text of the scenario."""
     flow, path = fit.flow, fit.path
-    name = " and ".join(str(file) for file in fit.files)
-    title = f"Fitted to flow {flow['number']} of {fit.files[0].name}"
+    name = " and ".join(map(shown, fit.files))
+    title = f"Fitted to flow {flow['number']} of {Path(shown(fit.files[0])).name}"
     duration = max(LEAST_DURATION_S, TIMES_LIFE * flow["life_s"])
     lines = [
         *comment(

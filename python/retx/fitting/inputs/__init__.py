@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from retx.errors import UsageError
+from retx.files.standard_input import seekable
 from retx.fitting.series import Series
 
 READERS = {
@@ -29,7 +30,7 @@ def read(kind: str, path: str | os.PathLike[str]) -> Series:
     module, _, function = READERS[kind].partition(":")
     file = Path(path)
     try:
-        text = _decoded(file.read_bytes())
+        text = _decoded(seekable(file).read_bytes())
     except IsADirectoryError as error:
         raise OSError(error.errno, "is a directory", str(file)) from None
     try:
