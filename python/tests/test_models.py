@@ -366,6 +366,26 @@ def test_models_of_reno_describe_no_other_congestion_control() -> None:
         retx.models.calculate(NOISY, "pftk", overrides=cubic)
 
 
+def test_a_run_of_losses_is_one_event() -> None:
+    """As many losses in runs of four are as few events as a fourth of them one by one."""
+    clean = {"link.near.forward.channel": [], "link.far.reverse.channel": []}
+
+    def goodput(channel: dict[str, object]) -> float:
+        table = retx.models.calculate(
+            NOISY, "mathis", overrides=clean | {"link.near.forward.channel": channel}
+        )
+        (found,) = table["goodput_bit_s"]
+        return float(found)
+
+    runs = {"model": "gilbert_elliott", "loss": 0.04, "mean_burst": 4}
+    assert goodput(runs) == pytest.approx(goodput({"model": "bernoulli", "p": 0.01}))
+    chain = {"model": "gilbert_elliott", "p": 0.01, "r": 0.25}
+    assert goodput(chain) == pytest.approx(goodput({"model": "bernoulli", "p": 0.0025 / 0.26}))
+    lasting = {"model": "gilbert_elliott_time", "mean_good": "1 s", "mean_bad": "50 ms"}
+    with pytest.warns(UserWarning, match="take losses of one window as one event"):
+        goodput(lasting)
+
+
 def test_a_scenario_calculated() -> None:
     table = retx.models.calculate(NOISY, ["ethernet_limit", "pftk"])
     assert table["model"].to_list() == ["ethernet_limit", "pftk"]
@@ -373,7 +393,7 @@ def test_a_scenario_calculated() -> None:
     limit, rate = table["goodput_bit_s"].to_list()
     assert limit == pytest.approx(5e6 * 1460 / 1500)
     window = of.window_bytes / 1460
-    assert rate == pytest.approx(8 * 1460 * pftk.packets_s(of.p, of.rtt_s, 1, 2, window))
+    assert rate == pytest.approx(8 * 1460 * pftk.packets_s(of.events, of.rtt_s, 1, 2, window))
     assert table["response_time_s"][1] == pytest.approx(8e6 / rate)
     clean = {"link.near.forward.channel": [], "link.far.reverse.channel": []}
     (forms,) = retx.models.calculate(NOISY, overrides=clean).partition_by("flow")

@@ -18,7 +18,12 @@ from retx.cli.codes import BAD_INPUT, FAULT, INTERRUPTED, KILLED, PIPE_CLOSED
 from retx.cli.encoding import replace_unencodable
 from retx.cli.memory import SENTENCE, guard_imports, is_short_of_memory
 from retx.cli.parameters import Option, for_typer, plain_values
-from retx.errors import IdleQueueWarning, NothingMeasuredWarning, UsageError
+from retx.errors import (
+    IdleQueueWarning,
+    LastingLossesWarning,
+    NothingMeasuredWarning,
+    UsageError,
+)
 from retx.terminal.streams import echo, reserved_output
 
 if TYPE_CHECKING:
@@ -177,7 +182,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Shows warnings about scenarios and runs in one line, and other warnings as Python does."""
-    if issubclass(category, (IdleQueueWarning, NothingMeasuredWarning)):
+    if issubclass(category, (IdleQueueWarning, LastingLossesWarning, NothingMeasuredWarning)):
         print(f"warning: {message}", file=sys.stderr)
     else:
         _show_other_warning(message, category, filename, lineno, file, line)

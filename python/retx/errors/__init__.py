@@ -20,6 +20,10 @@ class IdleQueueWarning(UserWarning):
     """A link has a queue, but no rate, so the queue never holds a packet."""
 
 
+class LastingLossesWarning(UserWarning):
+    """A closed form counts each loss of a channel as an event, although they occur in bursts."""
+
+
 class UsageError(ValueError):
     """A request that cannot be carried out; the message says what is possible instead."""
 
@@ -32,6 +36,15 @@ def warn_of_idle_queues(links: Sequence[str]) -> None:
             "leave out `queue`"
         )
         warnings.warn(message, IdleQueueWarning, stacklevel=4)
+
+
+def warn_of_lasting_losses(link: str) -> None:
+    """Warns the user that a closed form overestimates the number of loss events."""
+    message = (
+        f"link {link}: closed forms of Reno take losses of one window as one event, but count each "
+        "loss of gilbert_elliott_time: their goodput is too low where a window loses several"
+    )
+    warnings.warn(message, LastingLossesWarning, stacklevel=3)
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:

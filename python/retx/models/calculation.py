@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from retx.errors import warn_of_lasting_losses
 from retx.errors.checks import name_list
 from retx.models import cardwell, ethernet_limit, mathis, pftk, window_limit
 from retx.models.arguments import ModelError
@@ -34,15 +35,17 @@ def _ethernet_limit(of: Conditions) -> float:
 
 
 def _mathis(of: Conditions) -> float:
-    return float(mathis.bit_s(of.p, of.rtt_s, of.b, of.payload_bytes))
+    return float(mathis.bit_s(of.events, of.rtt_s, of.b, of.payload_bytes))
 
 
 def _pftk(of: Conditions) -> float:
-    return _payload(of, pftk.packets_s(of.p, of.rtt_s, of.rto_s, of.b, _window(of)))
+    return _payload(of, pftk.packets_s(of.events, of.rtt_s, of.rto_s, of.b, _window(of)))
 
 
 def _pftk_approximate(of: Conditions) -> float:
-    return _payload(of, pftk.approximate_packets_s(of.p, of.rtt_s, of.rto_s, of.b, _window(of)))
+    return _payload(
+        of, pftk.approximate_packets_s(of.events, of.rtt_s, of.rto_s, of.b, _window(of))
+    )
 
 
 def _cardwell(of: Conditions) -> float:
@@ -52,7 +55,7 @@ def _cardwell(of: Conditions) -> float:
     first = max(of.initial_window_bytes / of.payload_bytes, 1)
     data = cardwell.latency_s(
         segments,
-        of.p,
+        of.events,
         of.rtt_s,
         of.rto_s,
         b=of.b,
@@ -109,7 +112,10 @@ def calculate(
     Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
     transfers. Values may be infinite, such as those of `mathis` without losses. `mathis`, `pftk`,
     `pftk_approximate` and `cardwell` describe Reno: the results of flows with another congestion
-    control are null.
+    control are null. These forms take loss events: successive losses of a channel
+    `gilbert_elliott` count as one. The losses of a channel `gilbert_elliott_time` are counted one
+    by one, with a warning, since the number of events depends on the rate of packets.
+    `loss_rate` is that of packets in any case.
 
     Args:
         scenario: As for `retx.run`.
@@ -132,6 +138,10 @@ def calculate(
         if not any(_covers(name, of) for of in flows):
             found = ", ".join(sorted({of.congestion_control for of in flows}))
             raise ModelError(f"{name} describes the congestion control of Reno, not {found}")
+    for of in flows:
+        if of.lasting and any(name in OF_RENO and _covers(name, of) for name in names):
+            warn_of_lasting_losses(of.lasting)
+            break
     rows = [_row(of, name) for of in flows for name in names]
     return pl.DataFrame(rows, schema=SCHEMA)
 

@@ -3,7 +3,8 @@
 *Definitions.* The RTT is that without queues: the propagation delays of all links in both
 directions, plus the transmission times of a full frame and of its acknowledgment on each link. The
 loss rate is that of the channels in the direction of the data, for a full frame; losses on
-different links are independent. The window is the smallest of the windows and buffers that limit
+different links are independent. A run of losses of a channel `gilbert_elliott` is one loss event.
+The window is the smallest of the windows and buffers that limit
 the sender. With `buffers = "linux"`, a receive buffer is memory, of which each packet takes 256
 bytes and a power of two: the window is the part of it that is payload, and a size that the
 application has fixed is doubled first. b is the number of segments per ACK of the receiver, or 1 if
@@ -42,6 +43,10 @@ class Conditions:
 
     flow: str
     p: float
+    events: float
+    """Loss events per packet: a run of losses of one channel is one event."""
+    lasting: str | None
+    """Link whose losses last for a time: events per packet depend on the rate of packets."""
     rtt_s: float
     rto_s: float
     b: int
@@ -94,13 +99,16 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
     back = [_direction(link, not turned) for link, turned in way]
     rtt = sum(_hop_s(hop, payload + headers) for hop in ahead)
     rtt += sum(_hop_s(hop, headers) for hop in back)
-    arrives = 1.0
+    arrives = spared = 1.0
     for hop in ahead:
-        arrives *= 1 - _loss_rate(hop, payload + headers)
+        loss, events = _loss_rates(hop, payload + headers)
+        arrives, spared = arrives * (1 - loss), spared * (1 - events)
     slowest = min(ahead, key=_rate)
     return Conditions(
         flow=name,
         p=1 - arrives,
+        events=1 - spared,
+        lasting=next((hop["name"] for hop in ahead if _loses_for_a_time(hop)), None),
         rtt_s=rtt,
         rto_s=_timeout(tcp, rtt),
         b=1 if _adds_a_segment(control) else tcp["delayed_ack"]["segments"],
@@ -156,12 +164,33 @@ def _rate(hop: Table) -> float:
     return quantity(hop["rate"]) if hop.get("rate") else inf
 
 
-def _loss_rate(hop: Table, packet_bytes: int) -> float:
+def _loss_rates(hop: Table, packet_bytes: int) -> tuple[float, float]:
+    """Loss rate, and loss events per packet."""
+    arrives = spared = 1.0
+    for channel in _channels(hop):
+        loss = _channel_loss(hop["name"], channel, packet_bytes)
+        arrives, spared = arrives * (1 - loss), spared * (1 - loss / _mean_burst(channel))
+    return 1 - arrives, 1 - spared
+
+
+def _channels(hop: Table) -> list[Table]:
     channels = hop.get("channel", [])
-    arrives = 1.0
-    for channel in channels if isinstance(channels, list) else [channels]:
-        arrives *= 1 - _channel_loss(hop["name"], channel, packet_bytes)
-    return 1 - arrives
+    return channels if isinstance(channels, list) else [channels]
+
+
+def _mean_burst(channel: Table) -> float:
+    """Mean number of consecutive losses, where the channel has runs of losses; otherwise 1."""
+    if channel["model"] != "gilbert_elliott":
+        return 1.0
+    if "loss" in channel:
+        return float(channel["mean_burst"])
+    survive = channel.get("k", 1), channel.get("h", 0)
+    mean = float(gilbert_elliott.burst_mean_packets(channel["p"], channel["r"], *survive))
+    return mean if mean >= 1 else 1.0  # NaN without losses
+
+
+def _loses_for_a_time(hop: Table) -> bool:
+    return any(channel["model"] == "gilbert_elliott_time" for channel in _channels(hop))
 
 
 def _channel_loss(link: str, channel: Table, packet_bytes: int) -> float:
