@@ -10,12 +10,14 @@ import pytest
 
 import retx
 from retx.analysis.limits import KEYS, flat, shares
+from retx.cli.entry import command_line
 from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.path import path_of
 from retx.explaining.phrases import phrase
 from retx.explaining.proposals import proposals
 from retx.explaining.situation import Situation
 from retx.explaining.wording import factor
+from retx.scenarios.parsed import scenario_toml
 
 QUEUE = {"discipline": "droptail", "packets": 100}
 
@@ -128,7 +130,8 @@ def test_the_direction_of_a_queue_of_acknowledgments() -> None:
         assert "net from client to server" in changes[name].text
         assert any("at client, where DEV is the interface to server" in it for it in
                    changes[name].apply)  # fmt: skip
-    assert "by acknowledgments that wait in a queue" in phrase(here, "bottleneck")
+    named = "by the rate of net from client to server, which its acknowledgments pass"
+    assert phrase(here, "bottleneck") == named
     said = evidence(here, "bottleneck")
     assert "wait before net from client to server" in said
     assert "from" not in tried(situation(scenario()))["queue_size"].text
@@ -151,6 +154,18 @@ def test_delayed_acknowledgments_are_no_queue() -> None:
     assert "queue" not in answer.summary
     assert "limited by delayed acknowledgments" in answer.summary
     assert "Nagle's algorithm holds" in answer.summary
+
+
+def test_run_names_the_slow_link_of_acknowledgments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.toml"
+    named = "which its acknowledgments pass"
+    for reverse in ({"rate": "50 kbit/s"}, {}):
+        made = scenario(rate="20 Mbit/s", reverse=reverse, duration="20 s")
+        file.write_text(scenario_toml(made))
+        command_line(["run"])(["run", str(file)], standalone_mode=False)
+        assert (named in capsys.readouterr().out) == bool(reverse)
 
 
 def test_a_filled_queue_is_still_a_standing_one() -> None:

@@ -165,7 +165,11 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         from retx.cli.summary import print_summary
 
         drawn = [figure for figure, reason in failed.items() if not reason]
-        print_summary(result.outline, outputs.with_figures(drawn))
+        print_summary(
+            result.outline,
+            outputs.with_figures(drawn),
+            lambda: json.loads(parsed.scenario.to_json()),
+        )
     if any(failed.values()):
         raise UsageError("; ".join(reason for reason in failed.values() if reason))
 

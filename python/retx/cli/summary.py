@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.analysis.limits import line, phrases_of_marks
+from retx.analysis.limits import flat, line, phrases_of_marks, shares
 from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
 from retx.cli.network import airtime_table, relays_table, wlans_table
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
+MOST_TRACED = 200
+"""Maximum number of flows and links together, for which the paths of flows are examined."""
 MOST_WAITS = 10
 """Maximum number of links whose waits are printed."""
 MOST_MEANS = 40
@@ -27,8 +29,18 @@ BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_par
 """Counts of links that are shown only if they are not zero."""
 
 
-def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
-    """Prints tables of flows, episodes and links, and the paths of the files."""
+def print_summary(
+    summary: dict[str, Any],
+    written: list[Path],
+    resolved: Callable[[], dict[str, Any]] | None = None,
+) -> None:
+    """Prints tables of flows, episodes and links, and the paths of the files.
+
+    Args:
+        summary: Results.
+        written: Files that were written.
+        resolved: Function that returns the resolved scenario, if `summary` lacks a part of it.
+    """
     out = console()
     engine = summary["engine"]
     out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
@@ -42,7 +54,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
     ):
         if one.row_count:
             out.print(one)
-    _print_limits(out, flows.tcp)
+    _print_limits(out, flows.tcp, summary, resolved)
     if len(summary["links"]):
         out.print(_links(summary["links"]))
         _print_waits(out, summary["links"])
@@ -112,12 +124,37 @@ def _flows(flows: First) -> Table:
     return shortened(made, flows, add)
 
 
-def _print_limits(out: Screen, flows: First) -> None:
+def _print_limits(
+    out: Screen,
+    flows: First,
+    summary: dict[str, Any],
+    resolved: Callable[[], dict[str, Any]] | None,
+) -> None:
     """Prints what limited each flow, one line each, above the table of links."""
+    is_small = len(summary["flows"]) + len(summary["links"]) <= MOST_TRACED
+    scenario: dict[str, Any] = {}
     for flow in flows:
-        limits = line(flow.get("limited_by"), phrases_of_marks(flow))
+        phrases = phrases_of_marks(flow)
+        if resolved and is_small and (flow.get("limited_by") or {}).get("bottleneck"):
+            scenario = scenario or resolved()
+            phrases |= _of_bottleneck(flow, scenario, summary)
+        limits = line(flow.get("limited_by"), phrases)
         if limits:
             out.print(f"{plain(flow['name'])}: {limits}.")
+
+
+def _of_bottleneck(
+    row: dict[str, Any], scenario: dict[str, Any], summary: dict[str, Any]
+) -> dict[str, str]:
+    """Phrase for a bottleneck that the data of the flow do not keep busy; else empty."""
+    from retx.explaining.phrases import bottleneck_phrase
+    from retx.explaining.situation import Situation
+
+    flow = next((it for it in scenario["flow"] if it["name"] == _own(row["name"])), None)
+    if flow is None:
+        return {}
+    phrase = bottleneck_phrase(Situation(scenario, flow, shares(flat(row["limited_by"])), summary))
+    return {"bottleneck": phrase} if phrase else {}
 
 
 def _exchanges(flows: First) -> Table:

@@ -30,8 +30,9 @@ def phrases_of(situation: Situation) -> dict[str, str]:
         found["slow_start"] = "by the clamp of its congestion window"
     elif leaves_slow_start_early(situation):
         found["slow_start"] = "by a first slow start threshold that is too low"
-    if is_idle_at_bottleneck(situation):
-        found["bottleneck"] = _waiting(situation)
+    bottleneck = bottleneck_phrase(situation)
+    if bottleneck:
+        found["bottleneck"] = bottleneck
     return found
 
 
@@ -56,6 +57,11 @@ def leaves_slow_start_early(situation: Situation) -> bool:
     return mean > first
 
 
+def bottleneck_phrase(situation: Situation) -> str | None:
+    """Phrase for the bottleneck; None if it is the link's rate, as usual."""
+    return _waiting(situation) if is_idle_at_bottleneck(situation) else None
+
+
 def is_idle_at_bottleneck(situation: Situation) -> bool:
     """True if the bottleneck is busy for much less time than it limits the flow."""
     busy = situation.busy
@@ -63,7 +69,11 @@ def is_idle_at_bottleneck(situation: Situation) -> bool:
 
 
 def _waiting(situation: Situation) -> str:
-    if situation.queue_hop in situation.path.back:
+    hop = situation.queue_hop
+    if hop in situation.path.back:
+        row = situation.link_row(hop)
+        if row and (row["utilisation"] or 0.0) >= BUSY * situation.shares.get("bottleneck", 0.0):
+            return f"by the rate of {situation.queue_place(hop)}, which its acknowledgments pass"
         return "by acknowledgments that wait in a queue"
     if any(hop.delays for hop in situation.hops):
         return "by packets that the channel delays"
