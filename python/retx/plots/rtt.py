@@ -56,7 +56,7 @@ def rtt(
             axes.set_title(name)
             axes.set_yscale("log")
             label_decades(axes.yaxis)
-            axes.set_ylabel("time (ms)")
+            axes.set_ylabel("RTT, RTO (ms)")
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
