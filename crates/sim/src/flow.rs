@@ -211,14 +211,18 @@ impl Flow {
     pub fn poll_timeout(&self, side: Side) -> Time {
         match self.phase {
             Phase::Open => {
-                let end = self.ends[side as usize].poll_timeout();
-                if side == Side::Sender {
-                    let responds = self.exchanges.as_ref().map_or(Time::NEVER, |it| it.responds_at);
-                    return end.min(responds);
+                let mut next = self.ends[side as usize].poll_timeout();
+                if let Some(exchanges) = &self.exchanges {
+                    let sends = side == Side::Sender;
+                    next =
+                        next.min(if sends { exchanges.responds_at } else { exchanges.think_until });
                 }
-                let thinks = self.exchanges.as_ref().map_or(Time::NEVER, |all| all.think_until);
-                let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.next_read());
-                end.min(thinks).min(reads)
+                if side == Side::Receiver
+                    && let Some(reader) = &self.reader
+                {
+                    next = next.min(reader.next_read());
+                }
+                next
             }
             Phase::Waiting if side == self.initiator => self.opens,
             Phase::Waiting | Phase::Done => Time::NEVER,
@@ -253,6 +257,9 @@ impl Flow {
             self.open(now, context);
             return;
         }
+        if side == Side::Sender {
+            self.note_pending_ack(now);
+        }
         self.record.note_sender_wakes();
         self.ends[side as usize].handle_timeout(now);
         match side {
@@ -279,7 +286,7 @@ impl Flow {
         }
         if side == Side::Receiver {
             arriving.hand_over(now, &mut self.ends[RECEIVER]);
-            if packet.seq_len() > 0 {
+            if packet.occupies_sequence_space() {
                 self.record_arrival(now, packet, recorder);
             }
             self.read(now, recorder);

@@ -144,6 +144,13 @@ impl Packet {
         self.payload_bytes() + self.flags.contains(syn) as u32 + self.flags.contains(fin) as u32
     }
 
+    /// True if [`Self::seq_len`] is not 0.
+    #[inline]
+    pub const fn occupies_sequence_space(&self) -> bool {
+        let flags = self.flags.contains(Flags::SYN) | self.flags.contains(Flags::FIN);
+        self.payload_bytes > 0 || flags
+    }
+
     /// Position after the packet's last byte; SYN and FIN count as one byte each.
     #[inline]
     pub const fn end_position(&self) -> u64 {

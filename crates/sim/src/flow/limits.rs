@@ -106,6 +106,17 @@ impl Flow {
         self.record.note_delayed_ack(now, before..acked, [sender.snd_una(), sender.snd_max()]);
     }
 
+    /// Handles the expiry of a sender's timer: if the receiver is still delaying the acknowledgment
+    /// of all data, the timer ends this delay, because the receiver acknowledges a needless
+    /// retransmission at once.
+    pub(super) fn note_pending_ack(&mut self, now: Time) {
+        let [sender, receiver] = &self.ends;
+        if !sender.only_opens_gate(now) {
+            let pending = receiver.last_ack_sent()..receiver.rcv_nxt();
+            self.record.note_delayed_ack(now, pending, [sender.snd_una(), sender.snd_max()]);
+        }
+    }
+
     /// Records that the receiver sends an acknowledgment, for a path on which acknowledgments wait.
     #[inline]
     pub(super) fn note_ack_wait(&mut self, now: Time) {
