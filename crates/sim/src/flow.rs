@@ -211,18 +211,14 @@ impl Flow {
     pub fn poll_timeout(&self, side: Side) -> Time {
         match self.phase {
             Phase::Open => {
-                let mut next = self.ends[side as usize].poll_timeout();
-                if let Some(exchanges) = &self.exchanges {
-                    let sends = side == Side::Sender;
-                    next =
-                        next.min(if sends { exchanges.responds_at } else { exchanges.think_until });
+                let end = self.ends[side as usize].poll_timeout();
+                if side == Side::Sender {
+                    let responds = self.exchanges.as_ref().map_or(Time::NEVER, |it| it.responds_at);
+                    return end.min(responds);
                 }
-                if side == Side::Receiver
-                    && let Some(reader) = &self.reader
-                {
-                    next = next.min(reader.next_read());
-                }
-                next
+                let thinks = self.exchanges.as_ref().map_or(Time::NEVER, |all| all.think_until);
+                let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.next_read());
+                end.min(thinks).min(reads)
             }
             Phase::Waiting if side == self.initiator => self.opens,
             Phase::Waiting | Phase::Done => Time::NEVER,

@@ -144,12 +144,6 @@ impl Connection {
         if receives && self.has_nothing_to_send() {
             return Polled::Nothing;
         }
-        if matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
-            && !self.receiver.ack_now
-            && let Some(polled) = self.poll_in_detail(now)
-        {
-            return polled;
-        }
         match self.transmit_general(now, to) {
             Outcome::Nothing => Polled::Nothing,
             Outcome::Plain => Polled::Plain(to.plain(true)),
@@ -158,21 +152,28 @@ impl Connection {
         }
     }
 
-    /// Result of polling on a detailed path while no acknowledgment is due, if a train continues or
+    /// Outcome of polling on a detailed path while no acknowledgment is due, if a train continues or
     /// there is nothing to send.
-    // Not inlined, so that the plain paths keep their registers.
-    #[inline(never)]
-    fn poll_in_detail(&mut self, now: Time) -> Option<Polled> {
+    #[inline(always)]
+    fn poll_in_detail(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
         if self.has_train(now) {
-            return Some(Polled::Plain(self.send_next_of_train(now)));
+            let plain = self.send_next_of_train(now);
+            to.write_plain(&plain);
+            return Some(Outcome::plain(plain.may_send_more));
         }
         let waits = self.still_defers(now) || self.only_waits_for_gate(now);
-        waits.then_some(Polled::Nothing)
+        waits.then_some(Outcome::Nothing)
     }
 
     // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
+        if matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
+            && !self.receiver.ack_now
+            && let Some(outcome) = self.poll_in_detail(now, to)
+        {
+            return outcome;
+        }
         let outcome = match self.fast_paths.sending {
             Sending::Detailed => self.send_detailed(now, to),
             Sending::DetailedRepair => self.send_beyond_losses(now, to),
