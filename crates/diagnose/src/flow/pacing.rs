@@ -2,7 +2,9 @@
 //!
 //! *Rule.* A sender that does not pace sends a burst when an acknowledgment reaches it. If bursts
 //! follow each other at even intervals, with idle time between them, and no acknowledgment reached
-//! the sender between two of them, a timer has sent the second one.
+//! the sender between two of them, a timer has sent the second one. Before the queues of the path,
+//! a timer has also sent a burst that follows the last acknowledgment by longer than a host takes
+//! to answer it.
 //!
 //! *Limitation.* Queues before the capture hide the intervals between bursts. Once they are busy,
 //! they are the limit anyway.
@@ -30,6 +32,16 @@ pub enum Spacing {
     Timed,
 }
 
+/// Time from the last acknowledgment that reached the sender to new data.
+#[derive(Debug, Clone, Copy)]
+pub struct SinceAck {
+    /// Length in nanoseconds.
+    pub ns: i64,
+    /// Longest such time for data that the acknowledgment has released; `i64::MAX` if queues may
+    /// lengthen it.
+    pub released_ns: i64,
+}
+
 /// Bursts at even intervals.
 #[derive(Debug, Default)]
 pub struct PacedBursts {
@@ -41,17 +53,16 @@ pub struct PacedBursts {
     least_ns: Option<i64>,
     /// True if the last burst came at the same interval as the one before it.
     is_even: bool,
-    /// True if, in addition, no acknowledgment reached the sender between the two.
+    /// True if, in addition, no acknowledgment has released the last burst.
     is_timed: bool,
-    /// Number of bursts at even intervals without an acknowledgment before them.
+    /// Number of bursts at even intervals that no acknowledgment has released.
     count: u32,
 }
 
 impl PacedBursts {
-    /// Handles new data, sent `since_ack_ns` after an acknowledgment reached the sender.
-    /// `segment_ns` is the transmission time of a segment at the bottleneck, 0 if unknown. Returns
-    /// true if the data belong to the current burst, or to a burst at the usual interval.
-    pub fn on_data(&mut self, time_ns: i64, since_ack_ns: i64, segment_ns: f64) -> bool {
+    /// Handles new data; returns true if they belong to the current burst, or to a burst at the
+    /// usual interval.
+    pub fn on_data(&mut self, time_ns: i64, since_ack: SinceAck, segment_ns: f64) -> bool {
         let Some((last_ns, start_ns)) = self.last_ns.replace((time_ns, time_ns)) else {
             return false;
         };
@@ -67,7 +78,7 @@ impl PacedBursts {
         let before_ns = self.interval_ns.replace(interval_ns);
         let is_near = |ns: i64| (interval_ns - ns).abs() * EVEN < interval_ns;
         self.is_even = before_ns.is_some_and(is_near);
-        self.is_timed = self.is_even && since_ack_ns > interval_ns;
+        self.is_timed = self.is_even && since_ack.ns > interval_ns.min(since_ack.released_ns);
         let Some(before_ns) = before_ns else { return false };
         self.count += u32::from(self.is_timed);
         interval_ns as f64 <= LONGER * before_ns as f64
@@ -78,7 +89,7 @@ impl PacedBursts {
         self.is_even
     }
 
-    /// True if, in addition, no acknowledgment reached the sender between the two.
+    /// True if, in addition, no acknowledgment has released the last burst.
     pub const fn is_timed(&self) -> bool {
         self.is_timed
     }
@@ -99,13 +110,20 @@ impl PacedBursts {
 mod tests {
     use super::*;
 
+    /// No acknowledgment came for 20 ms.
+    const SINCE: SinceAck = SinceAck { ns: 20_000_000, released_ns: i64::MAX };
+
     /// Pairs of segments, 0.1 ms apart, at these times in milliseconds, with acknowledgments 7 ms
     /// apart.
     fn pairs(times_ms: impl Iterator<Item = i64>) -> PacedBursts {
+        pairs_released_within(i64::MAX, times_ms)
+    }
+
+    fn pairs_released_within(released_ns: i64, times_ms: impl Iterator<Item = i64>) -> PacedBursts {
         let mut bursts = PacedBursts::default();
         for ms in times_ms {
             for ns in [ms * 1_000_000, ms * 1_000_000 + 100_000] {
-                bursts.on_data(ns, ns % 7_000_000, 100_000.0);
+                bursts.on_data(ns, SinceAck { ns: ns % 7_000_000, released_ns }, 100_000.0);
             }
         }
         bursts
@@ -116,9 +134,13 @@ mod tests {
         assert!(pairs((0..20).map(|number| 3 * number)).show_pacing());
         // Each acknowledgment has released one.
         assert!(!pairs((0..20).map(|number| 7 * number)).show_pacing());
+        // Each comes at another time after an acknowledgment.
+        assert!(!pairs((0..20).map(|number| 8 * number)).show_pacing());
+        let late = (0..20).map(|number| 8 * number);
+        assert!(pairs_released_within(600_000, late).show_pacing());
         // A burst of an unknown bottleneck.
         let mut burst = PacedBursts::default();
-        (0..40).for_each(|ms| _ = burst.on_data(ms * 1_000_000, 20_000_000, 0.0));
+        (0..40).for_each(|ms| _ = burst.on_data(ms * 1_000_000, SINCE, 0.0));
         assert!(!burst.show_pacing());
         // Other traffic has spaced them.
         assert!(!pairs((0..20).map(|number| 3 * number + number % 2)).show_pacing());
@@ -129,12 +151,12 @@ mod tests {
     #[test]
     fn a_wait_after_paced_bursts_is_not_paced() {
         let mut bursts = pairs(0..0);
-        assert!(!bursts.on_data(0, 1, 10.0));
-        assert!(bursts.on_data(10, 1, 10.0));
-        assert!(!bursts.on_data(100, 1, 10.0));
-        assert!(bursts.on_data(200, 1, 10.0));
-        assert!(!bursts.on_data(400, 1, 10.0));
+        assert!(!bursts.on_data(0, SINCE, 10.0));
+        assert!(bursts.on_data(10, SINCE, 10.0));
+        assert!(!bursts.on_data(100, SINCE, 10.0));
+        assert!(bursts.on_data(200, SINCE, 10.0));
+        assert!(!bursts.on_data(400, SINCE, 10.0));
         bursts.restart();
-        assert!(!bursts.on_data(500, 1, 10.0));
+        assert!(!bursts.on_data(500, SINCE, 10.0));
     }
 }

@@ -6,7 +6,7 @@ use super::account::Limit;
 use super::acks;
 use super::direction::{Direction, PacketContext};
 use super::paced_ticks::TimedData;
-use super::pacing::Spacing;
+use super::pacing::{SinceAck, Spacing};
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
@@ -22,6 +22,16 @@ const RELEASED_NS: i64 = 100_000;
 /// and that the time at which an acknowledgment takes effect is uncertain.
 pub(super) fn is_far(now: &PacketContext) -> bool {
     acks::rtt_tolerance_ns(now) > RELEASED_NS
+}
+
+/// True if the capture is not at the receiver's end, where queues delay the data.
+fn is_before_queues(now: &PacketContext) -> bool {
+    now.receiver_loop.is_some() && !now.is_at_receiver()
+}
+
+/// Longest time from an acknowledgment to data that it has released, before the queues of the path.
+fn released_ns(now: &PacketContext) -> i64 {
+    RELEASED_NS + 2 * acks::rtt_tolerance_ns(now)
 }
 
 impl Direction {
@@ -109,12 +119,15 @@ impl Direction {
             // The acknowledgment may have reached the sender later than assumed, by the tolerance.
             let slack_ns = acks::rtt_tolerance_ns(now);
             let since_ack = if is_released { 0 } else { since_ack - slack_ns };
+            let is_before_queues = is_before_queues(now);
+            let released_ns = if is_before_queues { released_ns(now) } else { i64::MAX };
+            let since_ack = SinceAck { ns: since_ack, released_ns };
             let is_regular = self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns);
             // An acknowledgment may come by chance just before a timer expires. It has not released
             // the data if the one before it released nothing.
             let is_even = self.paced_bursts.is_even() && self.last_partial.acks_since_data() > 1;
             match (is_far(now), is_regular) {
-                (false, _) if is_even || self.is_paced(now) => Spacing::Timed,
+                _ if is_before_queues && (is_even || self.is_paced(now)) => Spacing::Timed,
                 (true, _) if self.paced_bursts.is_timed() => Spacing::Timed,
                 (true, true) => Spacing::Regular,
                 _ => Spacing::Unknown,
@@ -152,8 +165,6 @@ impl Direction {
     pub(super) fn is_paced(&self, now: &PacketContext) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
-        let slack_ns = acks::rtt_tolerance_ns(now);
-        let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
-        is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
+        is_before_queues(now) && since_ack > released_ns(now) && since_data < least / 2
     }
 }
