@@ -19,6 +19,7 @@ mod growth;
 mod limit;
 mod lost_tail;
 mod nagle;
+mod paced_sender;
 mod paced_ticks;
 mod pacing;
 pub mod packet_log;

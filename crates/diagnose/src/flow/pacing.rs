@@ -18,8 +18,10 @@ const EVEN: i64 = 8;
 /// sender has waited for something else than its timer.
 pub(super) const LONGER: f64 = 1.5;
 /// Number of bursts without an acknowledgment before them from which on the sender counts as
-/// pacing. A few may be due to acknowledgments that were lost.
-pub(super) const BURSTS_MIN: u32 = 8;
+/// pacing. A few may be due to acknowledgments that were lost. In random flows of
+/// `tools/diagnose_truth.py` (33000–33199 and 30000–30399) at the receiver's end, senders that do
+/// not pace have at most one such burst, and BBR has at least three, if any.
+pub(super) const BURSTS_MIN: u32 = 4;
 
 /// Spacing of new data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +42,8 @@ pub struct SinceAck {
     /// Longest such time for data that the acknowledgment has released; `i64::MAX` if queues may
     /// lengthen it.
     pub released_ns: i64,
+    /// True outside loss recovery, in which retransmissions may space new data evenly.
+    pub is_open: bool,
 }
 
 /// Bursts at even intervals.
@@ -80,7 +84,7 @@ impl PacedBursts {
         self.is_even = before_ns.is_some_and(is_near);
         self.is_timed = self.is_even && since_ack.ns > interval_ns.min(since_ack.released_ns);
         let Some(before_ns) = before_ns else { return false };
-        self.count += u32::from(self.is_timed);
+        self.count += u32::from(self.is_timed && since_ack.is_open);
         interval_ns as f64 <= LONGER * before_ns as f64
     }
 
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     /// No acknowledgment came for 20 ms.
-    const SINCE: SinceAck = SinceAck { ns: 20_000_000, released_ns: i64::MAX };
+    const SINCE: SinceAck = SinceAck { ns: 20_000_000, released_ns: i64::MAX, is_open: true };
 
     /// Pairs of segments, 0.1 ms apart, at these times in milliseconds, with acknowledgments 7 ms
     /// apart.
@@ -123,7 +127,11 @@ mod tests {
         let mut bursts = PacedBursts::default();
         for ms in times_ms {
             for ns in [ms * 1_000_000, ms * 1_000_000 + 100_000] {
-                bursts.on_data(ns, SinceAck { ns: ns % 7_000_000, released_ns }, 100_000.0);
+                bursts.on_data(
+                    ns,
+                    SinceAck { ns: ns % 7_000_000, released_ns, is_open: true },
+                    100_000.0,
+                );
             }
         }
         bursts
@@ -145,7 +153,7 @@ mod tests {
         // Other traffic has spaced them.
         assert!(!pairs((0..20).map(|number| 3 * number + number % 2)).show_pacing());
         // Few may be due to lost acknowledgments.
-        assert!(!pairs((0..10).map(|number| 3 * number)).show_pacing());
+        assert!(!pairs((0..5).map(|number| 3 * number)).show_pacing());
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Direction {
             let since_ack = if is_released { 0 } else { since_ack - slack_ns };
             let is_before_queues = is_before_queues(now);
             let released_ns = if is_before_queues { released_ns(now) } else { i64::MAX };
-            let since_ack = SinceAck { ns: since_ack, released_ns };
+            let since_ack = SinceAck { ns: since_ack, released_ns, is_open: self.sender.is_open() };
             let is_regular = self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns);
             // An acknowledgment may come by chance just before a timer expires. It has not released
             // the data if the one before it released nothing.

@@ -8,13 +8,15 @@
 //! *Assumptions.* A sender with an initial window of ten segments grows it by all acknowledged
 //! bytes, and leaves slow start by HyStart (RFC 9406, Linux's CUBIC), unless the sizes of its
 //! bursts show otherwise ([`BurstSizes`]). Another sender grows its window by at most a segment for
-//! each acknowledgment (RFC 5681 §3.1). If more data arrive than the window permits, the window is
+//! each acknowledgment (RFC 5681 §3.1). A sender that paces follows a model of the path
+//! ([`PacedSender`]); after a gap, its data have not waited. If more data arrive than the window permits, the window is
 //! larger. If data arrive without waiting although the window had permitted them earlier, something
 //! else limits the sender, and the window is no longer known to grow.
 
 use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
 use super::growing_window::GrowingWindow;
+use super::paced_sender::PacedSender;
 use super::sender::{Ack, State};
 use crate::packet::{ControlBits, Packet};
 
@@ -51,8 +53,10 @@ pub struct SelfClock {
     late_ns: Option<i64>,
     round: Round,
     bursts: BurstSizes,
-    /// True if a timer sends the data, at the rate of the bottleneck, so that they hardly wait.
+    /// True if the sizes of bursts show that the sender paces.
     is_paced: bool,
+    /// The path as the sender has measured it, if it paces.
+    paced: PacedSender,
 }
 
 /// Arrival of new data.
@@ -69,6 +73,8 @@ struct Arrival {
     rtt_ns: i64,
     /// Retransmission timeout.
     rto_ns: i64,
+    /// True if the sender paces.
+    is_paced: bool,
     /// True if the data have PSH; none if the sender does not mark the ends of bursts with it.
     is_pushed: Option<bool>,
 }
@@ -81,6 +87,7 @@ impl SelfClock {
         let gap_ns = it.time_ns - arrived_ns;
         let is_idle = it.segment_ns.is_some_and(|ns| gap_ns as f64 > IDLE * ns);
         let segment_ns = it.segment_ns.unwrap_or(0.0) as i64;
+        self.limit_by_model(it);
         let mut window = self.window;
         let mut released_ns = window.permits(it.start, it.end, it.segment).then_some(last_ns);
         for ack in coming.take_while(|ack| ack.effective_ns <= it.time_ns) {
@@ -101,7 +108,11 @@ impl SelfClock {
             self.window.bytes += it.end - window.una - window.bytes;
         }
         let sent_ns = match released_ns {
-            _ if self.is_paced => it.time_ns,
+            _ if it.is_paced && !is_idle => {
+                let paced_ns = last_ns + self.paced.interval_ns(it.segment);
+                released_ns.unwrap_or(it.time_ns).max(paced_ns).min(it.time_ns)
+            }
+            _ if it.is_paced => it.time_ns,
             // The application wrote the data late, or Nagle's algorithm held them back.
             _ if is_idle && !it.had_more && window.una >= it.start => it.time_ns,
             _ if is_initial => last_ns,
@@ -129,6 +140,17 @@ impl SelfClock {
             self.window.partial_end = it.end;
         }
         sent_ns
+    }
+
+    /// Lets the window of a sender that paces follow its model of the path.
+    fn limit_by_model(&mut self, it: &Arrival) {
+        if it.is_paced {
+            // The minimum RTT is that of a SYN, which takes less time than a segment.
+            let rtt_ns = it.rtt_ns + it.segment_ns.unwrap_or(0.0) as i64;
+            let most = self.paced.largest_window(it.segment, rtt_ns);
+            (self.window.ssthresh, self.window.adds_all) = (None, true);
+            self.window.bytes = self.window.bytes.min(most.unwrap_or(i64::MAX));
+        }
     }
 
     /// Lets the sizes of bursts decide whether slow start is over.
@@ -175,6 +197,7 @@ impl SelfClock {
     fn on_ack(&mut self, ack: &Ack, end: i64, segment: i64, least_ns: i64) {
         self.bursts.on_ack((ack.ack - self.window.una).max(0), segment);
         self.window.on_ack(ack, segment);
+        self.paced.on_ack(ack.effective_ns, self.window.una, end, least_ns);
         let round = &mut self.round;
         if ack.ack >= round.end {
             *round = Round { end, samples: 0, least_ns: i64::MAX };
@@ -223,6 +246,7 @@ impl Direction {
             segment_ns: self.segment_ns(),
             rtt_ns,
             rto_ns: self.sender.estimator.rto_ns(),
+            is_paced: self.paced_bursts.show_pacing() || self.self_clock.is_paced,
             is_pushed: self.pushed.marks_bursts().then(|| packet.control.any(ControlBits::PSH)),
         };
         if self.sender.state != State::Open {
@@ -269,6 +293,7 @@ mod tests {
             segment_ns: Some(segment_ns as f64),
             rtt_ns: RTT_NS,
             rto_ns: RTT_NS,
+            is_paced: false,
             is_pushed: None,
         }
     }
