@@ -20,7 +20,7 @@ import retx
 from retx.diagnosing.page import round_ticks
 from retx.diagnosing.tables import table_of_all
 from retx.diagnosing.truth import PLACES, Case, Kinds, captured, cases, random_cases
-from retx.diagnosing.wording import EVIDENCE, listed, paragraph, resent, rto
+from retx.diagnosing.wording import EVIDENCE, listed, paragraph, resent, rto, timeouts
 from retx.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -441,3 +441,12 @@ def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path, cli: Cli
         done = cli("diagnose", *(str(tmp_path / file) for file in files))
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: {tmp_path / name}: ")
+
+
+def test_a_wait_of_many_timeouts_is_commented() -> None:
+    """A wait of 14 RTOs needs another explanation than the timer."""
+    timeout = {"packet": 164, "number": 1, "waited_s": 4.27, "rto_s": 0.308}
+    flow: dict[str, Any] = {"timeouts": [timeout], "timer": "RFC 6298"}
+    assert "This wait is 14 times the RTO" in timeouts(flow)
+    flow["timeouts"] = [{**timeout, "rto_s": 4.0}]
+    assert "times the RTO" not in timeouts(flow)

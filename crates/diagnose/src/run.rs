@@ -116,8 +116,8 @@ pub(crate) fn read<R: Read>(
     let copies: u64 = flows.iter().map(|flow| flow.capture_duplicates).sum();
     if copies > 0 {
         findings.push(format!(
-            "{} further copies of one packet, made by the capture; left out",
-            frames(copies, "is one of the", "are")
+            "{} a second copy of a packet, made where it was captured; left out",
+            frames(copies, "is", "are each")
         ));
     }
     let count = |of: fn(&Flow) -> bool| flows.iter().filter(|flow| of(flow)).count();

@@ -12,6 +12,10 @@ LEAST_SHARE = 0.005
 MOST_SHARES = 5
 RTO_MAX_S = 120.0
 """Largest RTO of Linux; doubling alone would exceed it after a few timeouts."""
+LONG_WAIT = 3.0
+"""A wait is commented on from this multiple of the RTO on; a single missing retransmission triples
+the wait (RFC 6298 §5.5).
+"""
 PLACES = {
     "sender": "at the sender's end",
     "middle": "between the ends",
@@ -23,7 +27,7 @@ LIMITS = {
     "application": "by the application, which had nothing to send",
     "send_buffer": "by the send buffer or a clamp of the congestion window",
     "receive_window": "by the receiver's window",
-    "bottleneck": "by the bottleneck, whose queue stayed filled",
+    "bottleneck": "by the bottleneck, which the data in flight kept busy",
     "slow_start": "by slow start",
     "window": "by windows reduced",
     "recovery": "by fast recovery",
@@ -194,7 +198,7 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         yield f"It was limited {said}."
     yield from _resent(flow)
     if flow["timeouts"]:
-        yield _timeouts(flow)
+        yield timeouts(flow)
     if flow["stalls"]:
         worst = max(flow["stalls"], key=lambda it: it["duration_s"])
         yield (
@@ -231,12 +235,20 @@ def _resent(flow: Mapping[str, Any]) -> Iterator[str]:
             yield f"{counted(len(others), noun)}, {where} frame {others[0]['packet']}."
 
 
-def _timeouts(flow: Mapping[str, Any]) -> str:
+def timeouts(flow: Mapping[str, Any]) -> str:
+    """Number of timeouts, and the longest wait for one."""
     longest = max(flow["timeouts"], key=lambda it: it["waited_s"])
     number = longest["number"]
     series = f", timeout {number} of a series" if number > 1 else ""
-    return (
+    text = (
         f"{counted(len(flow['timeouts']), 'timeout')}; the longest wait, "
         f"{seconds(longest['waited_s'])}, ends with frame {longest['packet']}{series} "
         f"(RTO by the ACKs: {rto(longest)}; {flow['timer']})."
     )
+    times = longest["waited_s"] / min(longest["rto_s"] or RTO_MAX_S, RTO_MAX_S)
+    if times >= LONG_WAIT:
+        text += (
+            f" This wait is {times:.0f} times the RTO: earlier retransmissions are missing from "
+            "the capture, or the sender's timer is longer than the ACKs suggest."
+        )
+    return text

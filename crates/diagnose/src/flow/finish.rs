@@ -1,8 +1,9 @@
 //! Diagnosis of a flow after its last packet.
 
 use super::cause::{self, LossEvidence};
+use super::certainty::{self, View};
 use super::direction::{Direction, EpisodeRecord};
-use super::evidence::{before, spurious};
+use super::evidence::{before, spurious, unknown};
 use super::packet_log::{Observed, Verdict};
 use super::record::RetransmissionRecord;
 use super::{Flow, Loop};
@@ -14,17 +15,6 @@ const NS: f64 = 1e-9;
 /// share of the whole round trip.
 const AT_END: f64 = 0.12;
 
-/// Probability that the inferred kind of a retransmission is correct, for a capture at the
-/// receiver's end and a flow without SACK blocks.
-const RECEIVER_WITHOUT_SACK: f64 = 0.5;
-/// Probability that the inferred kind of a retransmission is correct, for a capture in the middle
-/// of the path and a flow without SACK blocks.
-const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// Probability that a retransmission whose inferred kind is a timeout was sent by a timeout, for a
-/// capture at the receiver's end and a flow with timestamps. The value is rounded from 61 of 91
-/// retransmissions in random flows of `tools/diagnose_truth.py` (1000–1199, 3000–3199 and
-/// 5000–5199).
-const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Number of round trips within which two episodes count as recovery from the same losses (an
 /// arbitrary choice).
 const SAME_RTTS: i64 = 2;
@@ -59,18 +49,6 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
         share if share < AT_END => "sender",
         share if share > 1.0 - AT_END => "receiver",
         _ => "middle",
-    }
-}
-
-/// Probability that no share of `limited_by` is wrong by more than 3 percentage points, measured by
-/// tools/diagnose_truth.py on its random flows 17000–17199, 18000–18199 and 19000–19199. The two
-/// values at the receiver's end are known to within 0.02.
-fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
-    match (place, has_timestamps) {
-        ("sender", _) => 0.97,
-        ("middle", _) => 0.91,
-        ("receiver", true) => 0.87,
-        _ => 0.61,
     }
 }
 
@@ -190,7 +168,8 @@ impl Flow {
             + limits.recovery.unknown
             + limits.timeout.unknown;
         let place = place(&self.loops[data], &self.loops[1 - data]);
-        let certainty = shares_certainty(place, self.has_stamps);
+        let (has_sack, has_timestamps) = (half.sender.has_sack, self.has_stamps);
+        let view = View { place, has_sack, has_timestamps };
         let flow = answer::Flow {
             number,
             picture,
@@ -207,7 +186,8 @@ impl Flow {
             goodput_bit_s: if life_s > 0.0 { bytes as f64 * 8.0 / life_s } else { 0.0 },
             timer: half.sender.estimator.profile(),
             limited_by: limits,
-            certainty: certainty * (1.0 - unknown / life_s.max(1e-9)).clamp(0.0, 1.0),
+            certainty: view.shares(half.has_trouble())
+                * (1.0 - unknown / life_s.max(1e-9)).clamp(0.0, 1.0),
             episodes,
             timeouts: half.history(),
             retransmissions,
@@ -234,29 +214,26 @@ fn limiting_cause(episodes: &[answer::Episode], index: usize) -> Cause {
 }
 
 impl Direction {
+    /// True after timeouts and needless retransmissions.
+    fn has_trouble(&self) -> bool {
+        let is_needless = |record: &RetransmissionRecord| record.needless == Necessity::Yes;
+        !self.timeouts.is_empty() || self.records.all.iter().any(is_needless)
+    }
+
     /// Adds the evidence that depends on the place of the capture, and judges the retransmissions
     /// that have no other evidence.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
-        let is_remote = place != "sender";
-        let is_receiver = place == "receiver";
-        let most = if is_receiver { RECEIVER_WITHOUT_SACK } else { MIDDLE_WITHOUT_SACK };
-        self.hides_queues =
-            is_receiver && self.records.all.iter().all(|record| record.timestamp_value.is_none());
+        let has_timestamps = self.records.all.iter().any(|it| it.timestamp_value.is_some());
+        self.hides_queues = place == "receiver" && !has_timestamps;
+        let view = View { place, has_sack: self.sender.has_sack, has_timestamps };
         for record in &mut self.records.all {
-            if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
-                record.kind_confidence = record.kind_confidence.min(most);
-            }
-            if is_receiver && record.kind == Kind::Timeout {
-                // A silence may also be caused by a queue, so the kind is less certain.
-                let most = if self.hides_queues { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
-                record.kind_confidence = record.kind_confidence.min(most);
-            }
+            record.kind_confidence = record.kind_confidence.min(view.kind_max(record));
             let sure = |evidence, packet| Proof { evidence, packet };
             match (place, record.original) {
                 ("receiver", Some(original)) => {
                     let proof = sure(Evidence::ArrivedBefore, Some(original));
-                    record.add_proof(Necessity::Yes, 0.995, proof);
+                    record.add_proof(Necessity::Yes, certainty::ARRIVED_BEFORE, proof);
                 }
                 ("receiver" | "middle", None) => {
                     record.add_proof(Necessity::No, 0.991, sure(Evidence::NotSeen, None));
@@ -340,7 +317,11 @@ impl Direction {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }
                 Some(share) if share <= 1.0 - SURE => (Cause::Wireless, 1.0 - share),
-                _ => (Cause::Unknown, 0.0),
+                _ => {
+                    let was_filled = episode.was_bottleneck_limited;
+                    evidence.push(unknown(congestion, self.hides_queues, was_filled));
+                    (Cause::Unknown, 0.0)
+                }
             }
         };
         answer::Episode {

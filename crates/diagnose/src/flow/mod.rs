@@ -5,6 +5,7 @@ mod acks;
 mod burst_size;
 mod busy;
 mod cause;
+mod certainty;
 mod clock;
 mod copies;
 mod delay_spike;

@@ -3,9 +3,9 @@
 //! has measured.
 //!
 //! *Rule.* In startup the sender doubles its rate in each round trip, at 2/ln 2 times the measured
-//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips. The
-//! inverse gain then drains the queue, until the data in flight are those of one round trip. From
-//! then on the rate is the measured bandwidth.
+//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips.
+//! The inverse gain then drains the queue, until the data in flight are those of one round trip.
+//! From then on the rate is the measured bandwidth.
 //!
 //! *Where we differ.* Later phases that probe for more bandwidth or for a shorter round trip are
 //! left out: they change the queue by at most a quarter of the bandwidth-delay product.
@@ -32,7 +32,8 @@ enum Phase {
 #[derive(Debug, Default)]
 pub struct PacedSender {
     phase: Phase,
-    /// The acknowledgment of data after this position ends the round trip; time and acknowledgment at its beginning.
+    /// The acknowledgment of data after this position ends the round trip; time and
+    /// acknowledgment at its beginning.
     round_end: i64,
     round_start: (i64, i64),
     /// Largest bandwidth of a round trip, in bytes per nanosecond.

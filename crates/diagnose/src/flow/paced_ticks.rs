@@ -6,7 +6,7 @@
 //! has released the later data: a timer has. Full segments show that the application did not write
 //! them one after the other.
 
-use super::pacing::{BURSTS_MIN, LONGER, Spacing};
+use super::pacing::{LONGER, Spacing};
 
 /// Shortest time, and number of ticks, since the sender began to echo a timestamp from which on
 /// further data were not released by an acknowledgment with this timestamp. Acknowledgments of one
@@ -14,6 +14,10 @@ use super::pacing::{BURSTS_MIN, LONGER, Spacing};
 /// leave room for the rounding of both timestamps and for jitter.
 const SINCE_MIN_NS: i64 = 3_000_000;
 const TICKS_MIN: i64 = 3;
+
+/// Number of bursts that no acknowledgment has released from which on the sender counts as pacing.
+/// A few may be due to acknowledgments that were lost.
+const BURSTS_MIN: u32 = 8;
 
 /// The last data, as their timestamps describe them.
 #[derive(Debug, Clone, Copy)]

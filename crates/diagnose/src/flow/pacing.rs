@@ -3,8 +3,8 @@
 //! *Rule.* A sender that does not pace sends a burst when an acknowledgment reaches it. If bursts
 //! follow each other at even intervals, with idle time between them, and no acknowledgment reached
 //! the sender between two of them, a timer has sent the second one. Before the queues of the path,
-//! a timer has also sent a burst that follows the last acknowledgment by longer than a host takes
-//! to answer it.
+//! a timer has also sent bursts at equal intervals that follow acknowledgments after unequal times,
+//! longer than a host takes to answer.
 //!
 //! *Limitation.* Queues before the capture hide the intervals between bursts. Once they are busy,
 //! they are the limit anyway.
@@ -14,6 +14,12 @@
 const IDLE: f64 = 1.5;
 /// Intervals count as equal if they differ by less than their length divided by this number.
 const EVEN: i64 = 8;
+/// Intervals between bursts that follow acknowledgments show a timer only if they differ by less
+/// than their length divided by this number, so many times in a row, and if the time since the
+/// acknowledgment varies. The numbers are conventions: the answers of a busy host come less evenly,
+/// or always equally late.
+const EXACT: i64 = 64;
+const EXACT_MIN: u32 = 3;
 /// An interval that exceeds the previous one by this factor does not belong to the same series: the
 /// sender has waited for something else than its timer.
 pub(super) const LONGER: f64 = 1.5;
@@ -21,7 +27,7 @@ pub(super) const LONGER: f64 = 1.5;
 /// pacing. A few may be due to acknowledgments that were lost. In random flows of
 /// `tools/diagnose_truth.py` (33000–33199 and 30000–30399) at the receiver's end, senders that do
 /// not pace have at most one such burst, and BBR has at least three, if any.
-pub(super) const BURSTS_MIN: u32 = 4;
+const BURSTS_MIN: u32 = 4;
 
 /// Spacing of new data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,6 +65,10 @@ pub struct PacedBursts {
     is_even: bool,
     /// True if, in addition, no acknowledgment has released the last burst.
     is_timed: bool,
+    /// Time from the last acknowledgment to the last burst.
+    lag_ns: i64,
+    /// Number of intervals in a row that were equal to the one before.
+    exact: u32,
     /// Number of bursts at even intervals that no acknowledgment has released.
     count: u32,
 }
@@ -82,7 +92,13 @@ impl PacedBursts {
         let before_ns = self.interval_ns.replace(interval_ns);
         let is_near = |ns: i64| (interval_ns - ns).abs() * EVEN < interval_ns;
         self.is_even = before_ns.is_some_and(is_near);
-        self.is_timed = self.is_even && since_ack.ns > interval_ns.min(since_ack.released_ns);
+        let is_exact = before_ns.is_some_and(|ns| (interval_ns - ns).abs() * EXACT < interval_ns);
+        self.exact = if is_exact { self.exact + 1 } else { 0 };
+        let lag_ns = std::mem::replace(&mut self.lag_ns, since_ack.ns);
+        let has_drifted = (since_ack.ns - lag_ns).abs() * EXACT > interval_ns;
+        let is_late =
+            self.exact >= EXACT_MIN && has_drifted && since_ack.ns > since_ack.released_ns;
+        self.is_timed = self.is_even && (since_ack.ns > interval_ns || is_late);
         let Some(before_ns) = before_ns else { return false };
         self.count += u32::from(self.is_timed && since_ack.is_open);
         interval_ns as f64 <= LONGER * before_ns as f64
@@ -100,7 +116,7 @@ impl PacedBursts {
 
     /// Forgets the last data, after a loss or a pause.
     pub fn restart(&mut self) {
-        (self.is_even, self.is_timed) = (false, false);
+        (self.is_even, self.is_timed, self.exact) = (false, false, 0);
         (self.last_ns, self.interval_ns) = (None, None);
     }
 

@@ -9,9 +9,9 @@
 //! bytes, and leaves slow start by HyStart (RFC 9406, Linux's CUBIC), unless the sizes of its
 //! bursts show otherwise ([`BurstSizes`]). Another sender grows its window by at most a segment for
 //! each acknowledgment (RFC 5681 §3.1). A sender that paces follows a model of the path
-//! ([`PacedSender`]); after a gap, its data have not waited. If more data arrive than the window permits, the window is
-//! larger. If data arrive without waiting although the window had permitted them earlier, something
-//! else limits the sender, and the window is no longer known to grow.
+//! ([`PacedSender`]); after a gap, its data have not waited. If more data arrive than the window
+//! permits, the window is larger. If data arrive without waiting although the window had permitted
+//! them earlier, something else limits the sender, and the window is no longer known to grow.
 
 use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
