@@ -181,7 +181,7 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     assert {line.verdict for line in report.rows["T"]} == {Verdict.AGREES}
     assert base.set_up_choice.sentence in report.page.read_text()
     tried = len({repr(it.values) for it in trials})
-    assert f"Of {tried} set-ups searched" in report.page.read_text()
+    assert f"The search tried {tried} set-ups." in report.page.read_text()
     default = at_set_up(study, "default", plan, toy.parent / "out")
     assert default.experiments["sizes"].set["link.cloud.delay"] == "5 ms"
     (toy / "open.toml").write_text(OPEN.replace("250 ms", "300 ms"))
@@ -294,13 +294,19 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
     assert found["missed"]["d"] == {"reached": False, "trial": 0}
     choice = SetUpChoice("Set-up: base", [], found)
-    assert choice.reach("b") == "It agrees in set-up 1 of the search, which loses a."
+    assert choice.reach("b") == (
+        'It agrees in set-up 1 of the search, which loses <a href="#claim-a">a</a>.'
+    )
     assert choice.reach("d") == "It agrees in none of 1 set-ups (0 draws each)."
     assert choice.reach("a") == ""
     looked_at = replace(choice, looked_at=frozenset("abcd"))
     assert looked_at.reach("a") == "In the search's own draws it agrees at this set-up."
     assert looked_at.reach("b") == choice.reach("b")
-    assert "a and b; a and c." in choice.sentences()[1]
+    named = replace(choice, names={"a": "Time, 1 %"})
+    linked = (
+        '<a href="#table-a">Time, 1 %</a> with <a href="#claim-b">b</a>, <a href="#claim-c">c</a>.'
+    )
+    assert linked in named.sentences()[2]
 
 
 def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
@@ -421,7 +427,7 @@ def test_a_held_out_claim_says_which_change_reaches_it(toy: Path) -> None:
     assert kept["change"] == "rate = 40 Mbit/s"
     assert kept["costs"]
     assert all(it.startswith("T ") for it in kept["costs"])
-    assert "it agrees with rate = 40 Mbit/s, which loses T " in found["said"]
+    assert 'it agrees with rate = 40 Mbit/s, which loses <a href="#table-T">' in found["said"]
 
 
 def test_a_held_out_claim_out_of_reach_says_how_near_the_looks_came(toy: Path) -> None:

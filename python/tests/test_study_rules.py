@@ -16,9 +16,11 @@ from retx.study.claims import Number
 from retx.study.data import Printed, StudyError, Target, rounded
 from retx.study.overview import overview, with_pictures
 from retx.study.rules import Criterion, judge
+from retx.study.tables import Table
 from retx.study.verdicts import Judged, Tally
 
 AGREES, UNSETTLED, DIFFERS = Verdict.AGREES, Verdict.UNSETTLED, Verdict.DIFFERS
+CONTRADICTS = Verdict.CONTRADICTS
 
 
 def number(value: float, rounding: float = 0.0, **more: object) -> Criterion:
@@ -251,17 +253,25 @@ def test_the_overview_goes_figure_by_figure() -> None:
         replace(line(AGREES), source="section 3, figure 2a", rule="trend"),
         replace(line(DIFFERS), source="figure 2a"),
         replace(line(DIFFERS), source="Conclusion"),
+        replace(line(AGREES), source="Introduction", rule="trend"),
+        replace(line(UNSETTLED), source="figure 10"),
+        replace(line(CONTRADICTS), source="equation 1"),
+        replace(line(AGREES), source="atlas, figure 4"),
+        replace(line(DIFFERS), source="atlas"),
         replace(line(AGREES), source="table II"),
         replace(line(AGREES, "fitted"), source="table 3"),
         replace(line(AGREES), source="figure 4"),
         replace(line(UNSETTLED), source="figure 4"),
     ]
-    assert [(place.name, place.status) for place in overview(lines)] == [
+    assert [(place.name, place.status) for place in overview(lines, ["atlas"])] == [
         ("figure 2a", "same shape"),
+        ("figure 4", "in part"),
+        ("figure 10", "not settled"),
         ("table II", "reproduced"),
         ("table 3", "not judged"),
-        ("figure 4", "in part"),
-        ("text", "not"),
+        ("equation 1", "contradicts itself"),
+        ("atlas", "in part"),
+        ("text", "in part"),
     ]
 
 
@@ -282,6 +292,11 @@ def test_a_place_has_the_picture_whose_caption_names_it(caption: str, names: lis
         replace(line(AGREES), source=name) for name in (*names, "figure 12", "figure 11e")
     ]
     picture = Figure("ours", new_figure()[0], caption, "A drawing.")
-    places = with_pictures(overview(everything), {"ours": picture})
-    assert [place.picture for place in places] == [*[picture] * len(names), None, None]
+    table = Table("ours", f"Numbers of {names[0]}", [])
+    found = with_pictures(overview(everything), {"ours": picture}, {"ours": table})
+    places = {it.name: it for it in found}
+    assert all(places[name].picture is picture for name in names)
+    assert places["figure 12"].picture is places["figure 11e"].picture is None
+    assert places[names[0]].table is table
+    assert places["figure 12"].table is None
     assert picture.thumbnail().startswith("data:image/png;base64,")

@@ -88,7 +88,7 @@ def _silences(measured: Measured) -> Figure:
         )
     axes.set_xscale("log")
     axes.set_xlabel("longest silence of a transfer (s)")
-    axes.set_ylabel("share of transfers with a longer silence")
+    axes.set_ylabel("share of transfers with\na longer silence")
     axes.legend(loc="lower left")
     return Figure(
         "silences",

@@ -85,7 +85,9 @@ def figure(measured: Measured) -> Figure:
                 column + 1, row, "s" if agrees else ".", ms=7 if agrees else 2,
                 color=style.BLUE if agrees else style.GREY,
             )  # fmt: skip
-    axes.set_yticks(range(len(claims)), claims, fontsize=7)
+    sources = {claim.id: claim.source for claim in measured.study.claims}
+    labels = [f"{name} ({sources[name].replace('figure', 'fig.')})" for name in claims]
+    axes.set_yticks(range(len(claims)), labels, fontsize=7)
     axes.set_xlabel("set-up, from the most claims that agree to the fewest")
     axes.set_xlim(0, len(set_ups) + 1)
     axes.grid(visible=False)
@@ -95,6 +97,7 @@ def figure(measured: Measured) -> Figure:
         "front", drawn,
         f"Squares: the claim agrees in that set-up of the search. No set-up satisfies more than "
         f"{most} of {len(claims)} claims; {len(never)} agree in none. Two claims without squares "
-        f"in the same column agree together in no set-up that was tried.",
+        f"in the same column agree together in no set-up that was tried. Names as in “Claim by "
+        f"claim”.",
         "Claims that agree, by set-up of the search.",
     )  # fmt: skip

@@ -82,13 +82,15 @@ def figure(measured: Measured) -> Figure:
         colour = style.COLOURS[number % len(style.COLOURS)]
         mark = style.MARKS[number % len(style.MARKS)]
         label = f"{what.label} ({it.significant} of 9)"
-        axes.plot(x, it.order, mark, color=colour, ms=8, label=label, alpha=0.8)
+        again = number >= len(style.MARKS)
+        inside = "none" if again else colour
+        axes.plot(x, it.order, mark, color=colour, mfc=inside, ms=8, label=label, alpha=0.8)
     axes.set_xlim(-0.5, 9.5)
     axes.set_ylim(-0.5, 6.5)
     axes.set_xlabel("“levels off beyond 53 ticks” holds, of 9")
     axes.set_ylabel("order of the error rates, of 6")
-    drawn.set_size_inches(7.0, 5.2)
-    drawn.legend(loc="outside lower left", fontsize=7)
+    drawn.set_size_inches(6.2, 5.6)
+    drawn.legend(loc="outside lower left", fontsize=8)
     return Figure(
         "front",
         drawn,

@@ -77,7 +77,9 @@ class Opening:
         return [it for it in (self.range["from"], self.range["to"]) if it != self.default]
 
     def shown(self, value: Any) -> str:  # noqa: ANN401
-        """A value with its unit."""
+        """A value with its unit; `yes` or `no` for true and false."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
         return f"{value} {self.range.get('unit', '')}".strip()
 
     def source_of(self, value: Any) -> str:  # noqa: ANN401

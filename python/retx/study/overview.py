@@ -1,14 +1,17 @@
-"""Overview of the paper's figures: each is reproduced, has the same shape, or neither."""
+"""What agrees with the paper, figure by figure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from retx.plots.report import Figure
+from retx.study.tables import Table
 from retx.study.verdicts import Judged, Tally, Verdict
 
+T = TypeVar("T", Figure, Table)
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)
 _ONE = r"(?:\d+[a-z]?|[IVX]+\b)"
 SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*)", re.IGNORECASE)
@@ -16,6 +19,8 @@ SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*
 9”."""
 JOINTS = re.compile(rf"(, | and | to )({_ONE})")
 TEXT = "text"
+KINDS = ("figure", "table", "equation")
+"""Kinds of places in their order; papers that a claim names follow, and the text comes last."""
 SHAPES = ("curve", "trend", "order", "direction")
 """Rules that judge a shape, not a level."""
 
@@ -26,19 +31,37 @@ class Place:
 
     name: str
     status: str
-    """`reproduced`, `same shape`, `in part`, `not`, or `not judged`."""
+    """`reproduced`, `same shape`, `in part`, `not settled`, `not`, `contradicts itself`, or
+    `not judged`."""
     tally: Tally
     picture: Figure | None = None
     """The corresponding figure in this report."""
+    table: Table | None = None
+    """The corresponding table, if there is no such figure."""
 
 
-def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:
-    """The paper's figures and tables, each with the first of our figures whose caption names it."""
-    shown: dict[str, Figure] = {}
-    for figure in figures.values():
-        for name in _named(figure.caption):
-            shown.setdefault(name, figure)
-    return [replace(it, picture=shown.get(it.name) or shown.get(_whole(it.name))) for it in places]
+def with_pictures(
+    places: Iterable[Place], figures: Mapping[str, Figure], tables: Mapping[str, Table]
+) -> list[Place]:
+    """Adds to each place our first figure, and our first table, whose caption names the place."""
+    drawn, listed = _first(figures, "caption"), _first(tables, "title")
+    return [
+        replace(
+            it,
+            picture=drawn.get(it.name) or drawn.get(_whole(it.name)),
+            table=listed.get(it.name) or listed.get(_whole(it.name)),
+        )
+        for it in places
+    ]
+
+
+def _first(shown: Mapping[str, T], caption: str) -> dict[str, T]:
+    """For each place: the first figure or table whose caption names it."""
+    found: dict[str, T] = {}
+    for it in shown.values():
+        for name in _named(getattr(it, caption)):
+            found.setdefault(name, it)
+    return found
 
 
 def _named(caption: str) -> list[str]:
@@ -65,27 +88,47 @@ def _whole(name: str) -> str:
     return name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
 
 
-def overview(everything: Iterable[Judged]) -> list[Place]:
-    """The paper's figures and tables in the order of the claims; claims from its text come last."""
+def overview(everything: Iterable[Judged], papers: Collection[str] = ()) -> list[Place]:
+    """The figures, tables and equations of a paper in their order, and its text.
+
+    Args:
+        everything: All verdicts.
+        papers: Names of other studies. The source of a claim may begin with one of them; its place
+            is then the paper of this study.
+    """
     places: dict[str, list[Judged]] = {}
     for line in everything:
+        paper = line.source.partition(",")[0]
         found = PLACE.search(line.source)
-        name = f"{found[1].lower()} {found[2]}" if found else TEXT
+        name = paper if paper in papers else f"{found[1].lower()} {found[2]}" if found else TEXT
         places.setdefault(name, []).append(line)
-    text = places.pop(TEXT, None)
-    if text:
-        places[TEXT] = text
-    return [Place(name, _status(lines), Tally.of(lines)) for name, lines in places.items()]
+    return [
+        Place(name, _status(name, places[name]), Tally.of(places[name]))
+        for name in sorted(places, key=_rank)
+    ]
 
 
-def _status(lines: list[Judged]) -> str:
+def _rank(name: str) -> tuple[int, int, str]:
+    """Sort key: the kind of the place, and its number."""
+    kind, _, number = name.partition(" ")
+    rank = KINDS.index(kind) if kind in KINDS else len(KINDS) + (name == TEXT)
+    digits = re.match(r"\d+", number)
+    return (rank, int(digits[0]) if digits else 0, number)
+
+
+def _status(name: str, lines: list[Judged]) -> str:
     counted = [line for line in lines if line.counted]
     agreeing = [line for line in counted if line.verdict is Verdict.AGREES]
     shapes = [line for line in counted if line.rule in SHAPES]
+    kinds = {line.verdict for line in (counted or lines) if not line.shown}
+    if kinds == {Verdict.CONTRADICTS}:
+        return Verdict.CONTRADICTS.value
     if not counted:
         return "not judged"
     if len(agreeing) == len(counted):
         return "reproduced"
-    if shapes and all(line in agreeing for line in shapes):
+    if kinds == {Verdict.UNSETTLED}:
+        return Verdict.UNSETTLED.value
+    if name != TEXT and shapes and all(line in agreeing for line in shapes):
         return "same shape"
     return "in part" if agreeing else "not"

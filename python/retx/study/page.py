@@ -22,6 +22,7 @@ from retx.study.estimates import Estimate, Interval
 from retx.study.measured import Measured
 from retx.study.overview import overview, with_pictures
 from retx.study.points import Points
+from retx.study.shipped import names
 from retx.study.tables import Column, Noted, Table
 from retx.study.texts import Names, check, rendered
 from retx.study.verdicts import Doubt, Tally, Verdict
@@ -39,6 +40,8 @@ NARROW = "\u202f"
 SIGNIFICANT = 4
 LARGE = 1e9
 MANY_RUNS = 1_000_000
+SHORT = 12
+"""Length of a note in a cell that is not broken into lines."""
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 MARKS = {
@@ -143,7 +146,7 @@ class Writer:
             ],
             "tally": report.tally,
             "held_out": Tally.of(line for line in everything if line.use == "held out"),
-            "places": with_pictures(overview(everything), figures),
+            "places": with_pictures(overview(everything, names()), figures, report.tables),
             "verdicts": Verdict,
             "chance": sentences(chance_of(everything)),
             "versions": _versions(),
@@ -245,7 +248,9 @@ def cell(value: Any, column: Column) -> Markup:  # noqa: ANN401
     if isinstance(value, Interval):
         return Markup('<span class="range">{}</span>').format(interval(value, column.digits))
     if isinstance(value, Noted):
-        return Markup('{}<span class="ci note">{}</span>').format(value.text, value.note)
+        short = len(value.note) <= SHORT
+        note = value.note.replace(" ", "\u00a0") if short else value.note
+        return Markup('{}<span class="ci note">{}</span>').format(value.text, note)
     if isinstance(value, int | float):
         return escape(number(value, column.digits))
     return escape(value)
@@ -299,5 +304,6 @@ def text_columns(table: Table) -> set[str]:
         column.key
         for column in table.columns
         if not column.right
-        and all(isinstance(row.get(column.key), str | Noted | Verdict | None) for row in table.rows)
+        and (cells := [it for row in table.rows if (it := row.get(column.key)) is not None])
+        and all(isinstance(it, str | Noted | Verdict) for it in cells)
     }

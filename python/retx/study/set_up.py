@@ -48,5 +48,10 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
             raise UsageError(f"--set-up {wanted}: default, base, or the number of a trial")
         values = Search.of(study, plan.form, plan.seed, home).trial(int(wanted)).values
         name = f"trial {wanted}"
-    choice = SetUpChoice.of(name, openings, values, searched, calibrating(study))
+    labels = {
+        f"{rows.id} {case}": f"{rows.statement}, {it.label}"
+        for rows in study.rows
+        for case, it in study.experiments[rows.experiment].cases.items()
+    }
+    choice = SetUpChoice.of(name, openings, values, searched, calibrating(study), labels)
     return replace(openings.applied(study, values), set_up_choice=choice)
