@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from scipy.optimize import minimize
 
 import retx
@@ -50,35 +51,19 @@ def _fading(point: list[float]) -> Any:  # noqa: ANN401
     }
 
 
-def _pauses(point: list[float]) -> Any:  # noqa: ANN401
-    return [_fading(point), PAUSES]
+def _singles_and(point: list[float], model: str, mean_burst: str | float) -> Any:  # noqa: ANN401
+    """Single errors, and bursts of a model; the shares of both are between 0 and a half."""
+    p, loss = (round(0.5 / (1 + math.exp(-value)), 5) for value in point[:2])
+    bursts = {"model": model, "loss": loss, "mean_burst": mean_burst}
+    return [{"model": "bernoulli", "p": p}, bursts]
 
 
 def _outages(point: list[float]) -> Any:  # noqa: ANN401
-    alone, share, length = point
-    # Logistic: between 0 and a half.
-    half = [0.5 / (1 + math.exp(-value)) for value in (alone, share)]
-    return [
-        {"model": "bernoulli", "p": round(half[0], 5)},
-        {
-            "model": "gilbert_elliott_time",
-            "loss": round(half[1], 5),
-            "mean_burst": f"{math.exp(length):.3f} ms",
-        },
-    ]
+    return _singles_and(point, "gilbert_elliott_time", f"{math.exp(point[2]):.3f} ms")
 
 
 def _waiting(point: list[float]) -> Any:  # noqa: ANN401
-    alone, share, length = point
-    half = [0.5 / (1 + math.exp(-value)) for value in (alone, share)]
-    return [
-        {"model": "bernoulli", "p": round(half[0], 5)},
-        {
-            "model": "gilbert_elliott",
-            "loss": round(half[1], 5),
-            "mean_burst": round(1 + math.exp(length), 3),
-        },
-    ]
+    return _singles_and(point, "gilbert_elliott", round(1 + math.exp(point[2]), 3))
 
 
 PAUSES = {"model": "gilbert_elliott_time", "loss": 0.3, "mean_burst": "300 ms"}
@@ -93,22 +78,19 @@ class Family:
     step: list[float]
 
 
+OF_FADING, OF_SHARES = [1.0, 0.5, 0.7], [0.7, 0.7, 0.7]
 FAMILIES = {
     "fading": Family(
-        _fading,
-        [[8.0, math.log(5), math.log(30)], [20.0, math.log(40), math.log(1)]],
-        [1.0, 0.5, 0.7],
+        _fading, [[8.0, math.log(5), math.log(30)], [20.0, math.log(40), math.log(1)]], OF_FADING
     ),
-    "pauses": Family(_pauses, [[9.0, math.log(15), math.log(30)]], [1.0, 0.5, 0.7]),
+    "pauses": Family(
+        lambda point: [_fading(point), PAUSES], [[9.0, math.log(15), math.log(30)]], OF_FADING
+    ),
     "outages": Family(
-        _outages,
-        [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(100)]],
-        [0.7, 0.7, 0.7],
+        _outages, [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(100)]], OF_SHARES
     ),
     "waiting": Family(
-        _waiting,
-        [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(20)]],
-        [0.7, 0.7, 0.7],
+        _waiting, [[-2.0, -4.0, math.log(10)], [-3.0, -3.0, math.log(20)]], OF_SHARES
     ),
 }
 
@@ -137,29 +119,12 @@ def fit(family: Family, row: Mapping[str, float], runs: int) -> tuple[Any, float
         except retx.ScenarioError:
             return 100.0
 
-    best = min(
-        (
-            minimize(
-                objective,
-                start,
-                method="Nelder-Mead",
-                options={
-                    "initial_simplex": [
-                        start,
-                        *(
-                            [x + step * (axis == n) for n, x in enumerate(start)]
-                            for axis, step in enumerate(family.step)
-                        ),
-                    ],
-                    "maxfev": 70,
-                    "xatol": 0.01,
-                    "fatol": 1e-4,
-                },
-            )
-            for start in family.starts
-        ),
-        key=lambda result: result.fun,
-    )
+    def search(start: list[float]) -> Any:  # noqa: ANN401
+        simplex = np.array(start) + np.vstack([np.zeros(len(start)), np.diag(family.step)])
+        options = {"initial_simplex": simplex, "maxfev": 70, "xatol": 0.01, "fatol": 1e-4}
+        return minimize(objective, start, method="Nelder-Mead", options=options)
+
+    best = min(map(search, family.starts), key=lambda result: result.fun)
     return family.channel(list(best.x)), float(best.fun)
 
 

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from retx.plots import style
 from retx.study import Cell, Column, Figure, Measured, Table
+from retx.study.overview import PLACE
 
 FILE = "front.csv"
 """Findings of the search, written by `retx study --freeze`."""
@@ -85,8 +86,8 @@ def figure(measured: Measured) -> Figure:
                 column + 1, row, "s" if agrees else ".", ms=7 if agrees else 2,
                 color=style.BLUE if agrees else style.GREY,
             )  # fmt: skip
-    sources = {claim.id: claim.source for claim in measured.study.claims}
-    labels = [f"{name} ({sources[name].replace('figure', 'fig.')})" for name in claims]
+    places = {it.id: PLACE.search(it.source) for it in measured.study.claims}
+    labels = [f"{name} ({it[1]} {it[2]})" if (it := places[name]) else name for name in claims]
     axes.set_yticks(range(len(claims)), labels, fontsize=7)
     axes.set_xlabel("set-up, from the most claims that agree to the fewest")
     axes.set_xlim(0, len(set_ups) + 1)
