@@ -35,8 +35,7 @@ def reached(runs: Runs, case: str) -> Reached:
         gains = []
         for ber in RATES:
             none, near, at_55, far = (
-                runs.values(case, "throughput", count, ber, f"{ticks}0 ms")
-                for ticks in (51, 53, 55, 60)
+                runs.throughput(case, count, ber, f"{ticks}0 ms") for ticks in (51, 53, 55, 60)
             )
             significant += mean_of(ratio(near, none)) >= SIGNIFICANT
             flat += abs(mean_of(level(far, near, none))) <= LEVEL

@@ -5,19 +5,12 @@ from __future__ import annotations
 from math import log10
 from operator import truediv
 
-from retx.study import Estimate, Measured, Values, as_share, of_means
-
-BER = "link.space.channel.0.ber"
-THRESHOLD = "tcp.sender.loss_cause.threshold"
-COUNT = "flow.ftp.count"
-QUEUE = "link.space.queue.packets"
+from retx.study import Estimate, Measured, Values, of_means
 
 RATES = (1e-5, 1e-6, 1e-7)
 """Bit error rates of the paper."""
 COUNTS = (1, 2, 3)
 SEGMENT_BYTES = 960
-SHARES = ("taken", "jain")
-"""Quantities with values up to 1, which are missing in runs without such losses."""
 
 Place = str | float | int
 
@@ -37,18 +30,9 @@ class Runs:
     def _at(self, at: tuple[Place, ...]) -> dict[str, Place]:
         return dict(zip(self.keys, at, strict=True))
 
-    def values(self, case: str, quantity: str, *at: Place) -> Values:
-        """A quantity of each run at a point."""
-        return self.measured.values(self.name, case, quantity, at=self._at(at))
-
-    def estimate(self, case: str, quantity: str, *at: Place) -> Estimate | None:
-        """Mean and intervals of a quantity at a point; for shares, over the runs with a value."""
-        found = self.measured.estimate(self.name, case, quantity, at=self._at(at))
-        return as_share(found) if found and quantity in SHARES else found
-
-    def mean(self, case: str, quantity: str, *at: Place) -> float:
-        """The mean of a quantity at a point."""
-        return mean_of(self.estimate(case, quantity, *at))
+    def throughput(self, case: str, *at: Place) -> Values:
+        """The throughput of each run at a point."""
+        return self.measured.values(self.name, case, "throughput", at=self._at(at))
 
     def command(self, case: str, *at: Place) -> str:
         """Command that runs a point again."""

@@ -49,7 +49,7 @@ def _open(measured: Measured) -> Table:
         gains = []
         most = 0.0
         for ber in RATES:
-            none, near, far = (runs.values(case, "throughput", ber, t) for t in (NONE, NEAR, FAR))
+            none, near, far = (runs.throughput(case, ber, t) for t in (NONE, NEAR, FAR))
             found = ratio(near, none)
             assert found is not None
             row[f"gain_{rate(ber)[3:]}"] = found
@@ -94,10 +94,10 @@ def _onset(measured: Measured) -> Table:
 
 
 def _highest(runs: Runs, case: str, load: int, queue: int) -> str:
-    none = runs.values(case, "throughput", 0.0, load, queue, "510 ms")
+    none = runs.throughput(case, 0.0, load, queue, "510 ms")
     best = 51
     for ticks in HARM_TICKS[1:]:
-        found = ratio(runs.values(case, "throughput", 0.0, load, queue, f"{ticks}0 ms"), none)
+        found = ratio(runs.throughput(case, 0.0, load, queue, f"{ticks}0 ms"), none)
         if found is None or found.mean < HARMLESS:
             return "none" if best == 51 else str(best)
         best = ticks

@@ -26,16 +26,16 @@ def _alike(measured: Measured) -> Named:
     plain, rule = Runs(measured, "plain"), Runs(measured, "threshold")
     at_base = [
         _furthest(
-            rule.values("text", "throughput", count, ber, "510 ms"),
-            plain.values("none", "throughput", count, ber),
+            rule.throughput("text", count, ber, "510 ms"),
+            plain.throughput("none", count, ber),
         )
         for count in COUNTS
         for ber in RATES
     ]
     two_variables = [
         _furthest(
-            plain.values("base_rtt", "throughput", 1, ber),
-            rule.values("text", "throughput", 1, ber, "550 ms"),
+            plain.throughput("base_rtt", 1, ber),
+            rule.throughput("text", 1, ber, "550 ms"),
         )
         for ber in RATES
     ]

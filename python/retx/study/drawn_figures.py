@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 POINTS: Mapping[str, Any] = {"marker": "o", "ms": 4, "lw": 1.1}
 BARS_WIDTH = 0.8
-TICK_LETTERS = 34
-"""Length of a line of a label beside horizontal bars or points."""
 NUMBER_INCHES = 0.3
 """Width of a cell of a map from which its number is written into it."""
 NUMBER = re.compile(r"([-+.e\d]+)( (ms|s|mss|packets))?")
@@ -323,8 +320,7 @@ class _Places:
         """Sets the ticks of an axis of words."""
         if self.words:
             name = "y" if across else "x"
-            words = [fill(it, TICK_LETTERS) if across else it for it in self.words.values()]
-            getattr(axes, f"set_{name}ticks")(range(len(words)), words)
+            getattr(axes, f"set_{name}ticks")(range(len(self.words)), list(self.words.values()))
             axes.grid(visible=False, axis=name)
             if across:
                 axes.set_ylim(len(self.words) - 0.5, -0.5)
