@@ -1,4 +1,4 @@
-"""What agrees with the paper, figure by figure."""
+"""Overview of the figures, tables and equations of a paper, with the verdicts on each."""
 
 from __future__ import annotations
 
