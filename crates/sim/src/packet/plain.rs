@@ -3,7 +3,7 @@
 
 use super::{
     NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, TrackingFields,
-    UnpackedSegment,
+    UnpackedSegment, length,
 };
 use crate::endpoint::Endpoint;
 use retx_tcp::{Connection, PlainTransmit};
@@ -30,8 +30,7 @@ impl Packet {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
         let (bits, option_bytes) = if timed { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
         let headers = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes;
-        // A plain segment is not larger than the MSS, which is below 2^16.
-        let payload_bytes = payload_bytes as u16;
+        let payload_bytes = length(payload_bytes);
         Self {
             position: transmit.position,
             seq,

@@ -152,8 +152,8 @@ impl Connection {
         }
     }
 
-    /// Outcome of polling on a detailed path while no acknowledgment is due, if a train continues or
-    /// there is nothing to send.
+    /// Outcome of polling on a detailed path while no acknowledgment is due, if a train continues
+    /// or there is nothing to send.
     #[inline(always)]
     fn poll_in_detail(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
         if self.has_train(now) {

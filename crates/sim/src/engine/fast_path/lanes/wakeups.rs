@@ -97,7 +97,11 @@ impl LaneWakeups {
         debug_assert!(self.first.time != Time::NEVER, "there is one");
         // Usually there is no third one.
         let first = std::mem::replace(&mut self.first, self.second);
-        self.second = if self.others.is_empty() { Self::NONE } else { self.take_third() };
+        if self.others.is_empty() {
+            self.second.time = Time::NEVER;
+        } else {
+            self.second = self.take_third();
+        }
         first
     }
 
