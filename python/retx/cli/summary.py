@@ -12,6 +12,7 @@ from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, Table, plain, shortened
+from retx.scenarios.units import rate_of
 from retx.terminal.quantities import count, mean_count, rate, seconds, share
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 MOST_TRACED = 200
 """Maximum number of flows and links together, for which the paths of flows are examined."""
+SLOW = 10
+"""Ratio of two rates from which on a link may be too slow for acknowledgments."""
 MOST_WAITS = 10
 """Maximum number of links whose waits are printed."""
 MOST_MEANS = 40
@@ -137,10 +140,23 @@ def _print_limits(
         phrases = phrases_of_marks(flow)
         if resolved and is_small and (flow.get("limited_by") or {}).get("bottleneck"):
             scenario = scenario or resolved()
-            phrases |= _of_bottleneck(flow, scenario, summary)
+            if _has_slow_link(scenario):
+                phrases |= _of_bottleneck(flow, scenario, summary)
         limits = line(flow.get("limited_by"), phrases)
         if limits:
             out.print(f"{plain(flow['name'])}: {limits}.")
+
+
+def _has_slow_link(scenario: dict[str, Any]) -> bool:
+    """True if a link is so much slower than another that acknowledgments may fill it.
+
+    An acknowledgment has at least a tenth of the bytes of the data that it acknowledges. In all
+    other networks the modules that examine paths need not be loaded.
+    """
+    links = [*scenario.get("link", ()), *scenario.get("wlan", ())]
+    tables = [[it, it.get("forward") or {}, it.get("reverse") or {}] for it in links]
+    rates = [rate_of(it["rate"]) for table in tables for it in table if it.get("rate")]
+    return bool(rates) and max(rates) >= SLOW * min(rates)
 
 
 def _of_bottleneck(

@@ -7,9 +7,7 @@ the memory (`content`), or from a temporary file (`seekable`).
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from atexit import register
 from functools import cache
 from pathlib import Path
@@ -55,6 +53,10 @@ _originals: dict[Path, Path] = {}
 
 @cache
 def _copied(path: Path) -> Path:
+    # Loaded only here: most commands read no pipes.
+    import shutil
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix="retx-"))
     register(shutil.rmtree, folder, ignore_errors=True)
     copy = folder / ("standard-input" if is_standard_input(path) else path.name)
