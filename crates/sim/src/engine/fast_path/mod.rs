@@ -37,13 +37,15 @@
 //!
 //! *Gains.* The first row shows instructions per delivered segment (events in brackets), the others
 //! by how many per cent they rise if a part is switched off. Runs of the same number of flows
-//! delivered the same bytes. Measured on 2026-11-29 by `benches/scale.rs flows N` under callgrind,
-//! including the start and the end of the run, in the profile `release`: debug assertions, which
-//! `develop` has, also determine each cached limit in full.
+//! delivered the same bytes. Measured by `benches/scale.rs flows N` under callgrind, including the
+//! start and the end of the run, in the profile `release`: debug assertions, which `develop` has,
+//! also determine each cached limit in full. The first two rows were measured on 2026-11-30, the
+//! others on 2026-11-29, when all wake-ups of lanes were events.
 //!
 //! | flows | 1 | 10 | 100 | 1,000 | 10,000 |
 //! |---|---:|---:|---:|---:|---:|
-//! | all parts | 1,882 (1.50) | 3,287 (2.44) | 1,780 (1.62) | 3,724 (2.20) | 6,923 (2.60) |
+//! | all parts | 1,752 (1.50) | 3,097 (2.44) | 1,658 (1.62) | 3,680 (2.20) | 6,999 (2.60) |
+//! | all wake-ups of lanes as events, no lanes of single links | +7.3 | +6.4 | +7.7 | +2.9 | −0.1 |
 //! | without short checks in [`hops`] | +21.0 | +18.9 | +23.0 | +15.1 | +8.5 |
 //! | without private pipes | +4.8 | +22.2 | +27.6 | +16.0 | +9.1 |
 //! | without [`ahead`], which lanes need | +18.0 | +25.9 | +31.2 | +24.8 | +14.4 |
