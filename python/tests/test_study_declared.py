@@ -523,7 +523,7 @@ def test_a_share_is_at_most_one() -> None:
 
 
 def test_a_share_of_runs_has_the_interval_of_wilson() -> None:
-    """Of 20 runs one never ends; by Student's t, the interval would begin at 0."""
+    """One of 20 runs never ends; by Student's t, the interval would begin at 0."""
     one = estimate([1.0] + [0.0] * 19)
     assert one is not None
     found = as_share(one).interval

@@ -297,7 +297,13 @@ impl<'a> Engine<'a> {
         if !self.lanes.are_woken_by_events() {
             return self.handle_lane_or_event();
         }
-        let (time, target) = self.agenda.take_only().unwrap_or_else(|| self.take_first_event());
+        let event = self.agenda.take_only().unwrap_or_else(|| self.take_first_event());
+        self.handle_event(event);
+    }
+
+    /// Handles an event that has been taken.
+    #[inline(always)]
+    fn handle_event(&mut self, (time, target): (Time, Target)) {
         self.now = time;
         let arrived = match self.owners.owner(target) {
             Owner::Lane(lane) => self.handle_lane_wakeup(lane),

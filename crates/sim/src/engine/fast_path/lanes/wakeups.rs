@@ -1,6 +1,6 @@
 //! Wake-ups of lanes ([`super`]), which wait outside the event queue.
 //!
-//! Of a network with few lanes, nearly all events are arrivals of packets in lanes. Each of these
+//! In a network with few lanes, nearly all events are arrivals of packets in lanes. Each of these
 //! lanes has at most one wake-up, that of its first packet. A short sorted list of them takes about
 //! half as many instructions as the event queue, into which each wake-up would have to be inserted.
 //!
@@ -9,7 +9,6 @@
 //! determines the order.
 
 use crate::engine::Engine;
-use crate::engine::owners::Owner;
 use retx_units::Time;
 
 /// Maximum number of lanes: those of four bottlenecks. With more lanes, all wake-ups are events,
@@ -146,16 +145,8 @@ impl Engine<'_> {
     fn handle_event_before(&mut self, first: Time) {
         // In an unusual case all wake-ups of lanes become events, so that the queue orders them.
         let event = self.agenda.take_only_before(first);
-        let (time, target) = event.unwrap_or_else(|| self.take_first_event());
-        self.now = time;
-        let arrived = match self.owners.owner(target) {
-            Owner::Lane(lane) => self.handle_lane_wakeup(lane),
-            Owner::Pipe(index) if self.wakes_pipes_fast => self.handle_pipe_wakeup_fast(index),
-            owner => return self.handle_owner_wakeup(owner),
-        };
-        if let Some((id, to)) = arrived {
-            self.deliver_out_of_line(id, to);
-        }
+        let event = event.unwrap_or_else(|| self.take_first_event());
+        self.handle_event(event);
     }
 }
 
