@@ -53,6 +53,14 @@ def test_a_capture_comes_through_a_pipe(tmp_path: Path, capture: bytes) -> None:
         assert len(retx.diagnose(fifo).flows) == 1
 
 
+@pytest.mark.parametrize("command", ["diagnose", "fit"])
+def test_errors_name_the_standard_input_and_not_its_copy(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "retx", command, "-"], input=b"", capture_output=True, check=False
+    )
+    assert done.stderr.startswith(b"error: standard input: the file is empty"), done.stderr
+
+
 def test_names_of_inputs_may_be_any_bytes(tmp_path: Path, capture: bytes) -> None:
     scenario, file = (os.fsdecode(name) for name in (b"caf\xe9.toml", b"caf\xe9.pcapng"))
     (tmp_path / scenario).write_text(LOSSY)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.errors import UsageError
 from retx.errors.checks import required_path
-from retx.files.standard_input import seekable, shown
+from retx.files.standard_input import seekable, shown, with_names_shown
 
 if TYPE_CHECKING:
     from retx.diagnosing.tables import FlowTables
@@ -155,6 +155,6 @@ def diagnose(
         files = tuple(map(seekable, given))
         content = answer(files)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(with_names_shown(str(error))) from None
     diagnosis = Diagnosis(content, files)
     return diagnosis if flow is None else diagnosis.only(flow)

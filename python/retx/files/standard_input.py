@@ -47,6 +47,14 @@ def shown(path: Path) -> str:
     return os.fsencode(_originals.get(path, path)).decode("utf-8", "backslashreplace")
 
 
+def with_names_shown(message: str) -> str:
+    """A message with the names of originals in place of those of temporary copies."""
+    for copy, original in _originals.items():
+        name = "standard input" if is_standard_input(original) else shown(copy)
+        message = message.replace(os.fspath(copy), name)
+    return message
+
+
 _originals: dict[Path, Path] = {}
 """The standard input, or a pipe, by its temporary copy."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from retx import _native
 from retx.errors import UsageError
-from retx.files.standard_input import seekable, shown
+from retx.files.standard_input import seekable, shown, with_names_shown
 from retx.fitting.captures.estimates import LOST
 from retx.fitting.captures.hidden_queue import with_hidden_queue
 from retx.fitting.captures.policing import Policing, departures, policing
@@ -151,7 +151,7 @@ def measured(files: tuple[Path, ...], flow: int, least: int = LEAST_COPIES) -> d
     try:
         found: dict[str, Any] = json.loads(_native.measure_path(files[0], flow, *files[1:]))
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(with_names_shown(str(error))) from None
     found["capture"]["files"] = list(map(shown, files))
     name = " and ".join(found["capture"]["files"])
     if found["flow"] is None:
