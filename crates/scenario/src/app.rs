@@ -4,9 +4,10 @@ use crate::amounts::Amounts;
 use crate::error::Problem;
 use crate::spread::Spread;
 use crate::wording::FLOWS_OR_FILES_MAX;
+use retx_units::choice::Value;
 use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Declares the kinds of applications. Each entry consists of the kind's name in scenarios, its
 /// variant and its type.
@@ -33,23 +34,23 @@ macro_rules! applications {
             }
         }
 
-        impl<'de> Deserialize<'de> for App {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let choice = Choice::read(deserializer, "kind", Self::NAMES)?;
+        impl App {
+            fn from_value(value: Value) -> Result<Self, String> {
+                let choice = Choice::read(value, "kind", Self::NAMES)?;
                 match choice.name() {
                     $($word => choice.parameters().map(Self::$kind),)+
                     other => unreachable!("{other} has been checked against the list"),
                 }
             }
-        }
 
-        impl Serialize for App {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn to_value(&self) -> Result<Value, String> {
                 match self {
-                    $(Self::$kind(it) => choice::write(serializer, "kind", $word, it),)+
+                    $(Self::$kind(it) => choice::table("kind", $word, it),)+
                 }
             }
         }
+
+        retx_units::serde_by_value!(App);
     };
 }
 

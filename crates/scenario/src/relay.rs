@@ -2,9 +2,10 @@
 
 use retx_link::relay::snoop;
 use retx_tcp::Size;
+use retx_units::choice::Value;
 use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// Declares the kinds of relays. Each entry consists of the kind's name in scenarios, its variant
 /// and its type.
@@ -46,23 +47,23 @@ macro_rules! relays {
             }
         }
 
-        impl<'de> Deserialize<'de> for Relay {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let choice = Choice::read(deserializer, "kind", Self::NAMES)?;
+        impl Relay {
+            fn from_value(value: Value) -> Result<Self, String> {
+                let choice = Choice::read(value, "kind", Self::NAMES)?;
                 match choice.name() {
                     $($word => choice.parameters().map(Self::$kind),)+
                     other => unreachable!("{other} has been checked against the list"),
                 }
             }
-        }
 
-        impl Serialize for Relay {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn to_value(&self) -> Result<Value, String> {
                 match self {
-                    $(Self::$kind(it) => choice::write(serializer, "kind", $word, it),)+
+                    $(Self::$kind(it) => choice::table("kind", $word, it),)+
                 }
             }
         }
+
+        retx_units::serde_by_value!(Relay);
     };
 }
 

@@ -9,9 +9,9 @@
 //!
 //! A new choice takes one new file and one word in the list.
 
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Map;
 
 /// Choice as it was read: its name and its parameters.
 #[derive(Debug)]
@@ -25,34 +25,23 @@ impl Choice {
     ///
     /// # Errors
     /// The value has another type, the tag is missing, or the name is not in `names`.
-    pub fn read<'de, D: Deserializer<'de>>(
-        deserializer: D,
-        tag: &str,
-        names: &[&str],
-    ) -> Result<Self, D::Error> {
+    pub fn read(value: Value, tag: &str, names: &[&str]) -> Result<Self, String> {
         let mut in_table = false;
-        let choice = match Value::deserialize(deserializer)? {
+        let choice = match value {
             Value::String(name) => Self { name, parameters: Map::new() },
             Value::Object(mut parameters) => match parameters.remove(tag) {
                 Some(Value::String(name)) => {
                     in_table = true;
                     Self { name, parameters }
                 }
-                Some(other) => {
-                    return Err(D::Error::custom(error_at(tag, &format!("{other} is not a name"))));
-                }
-                None => {
-                    return Err(D::Error::custom(format!(
-                        "lacks `{tag}`: one of {}",
-                        names.join(", ")
-                    )));
-                }
+                Some(other) => return Err(error_at(tag, &format!("{other} is not a name"))),
+                None => return Err(format!("lacks `{tag}`: one of {}", names.join(", "))),
             },
             other => {
-                return Err(D::Error::custom(format!(
+                return Err(format!(
                     "{other} is neither a name nor a table with `{tag}`; names are {}",
                     names.join(", ")
-                )));
+                ));
             }
         };
         if names.contains(&choice.name.as_str()) {
@@ -64,7 +53,7 @@ impl Choice {
                 choice.name,
                 expected.join(", ")
             );
-            Err(D::Error::custom(if in_table { error_at(tag, &message) } else { message }))
+            Err(if in_table { error_at(tag, &message) } else { message })
         }
     }
 
@@ -78,11 +67,11 @@ impl Choice {
     /// # Errors
     /// A parameter is unknown, missing, or of the wrong type; the message contains the inner path
     /// (see [`error_at`]).
-    pub fn parameters<T: DeserializeOwned, E: serde::de::Error>(self) -> Result<T, E> {
+    pub fn parameters<T: DeserializeOwned>(self) -> Result<T, String> {
         serde_path_to_error::deserialize(Value::Object(self.parameters)).map_err(|error| {
             let path = error.path().to_string();
             let message = error.into_inner().to_string();
-            E::custom(if path == "." { message } else { error_at(&path, &message) })
+            if path == "." { message } else { error_at(&path, &message) }
         })
     }
 }
@@ -103,23 +92,39 @@ pub fn split_path(text: &str) -> (&str, &str) {
     text.strip_prefix('\u{1f}').and_then(|rest| rest.split_once('\u{1f}')).unwrap_or(("", text))
 }
 
-/// Writes a choice as a table: first the tag, then all parameters.
+/// Returns a choice as a table: first the tag, then all parameters.
 ///
 /// # Errors
-/// Errors of the serializer.
-pub fn write<S: Serializer>(
-    serializer: S,
-    tag: &str,
-    name: &str,
-    parameters: &impl Serialize,
-) -> Result<S::Ok, S::Error> {
+/// The parameters cannot be represented in JSON.
+pub fn table(tag: &str, name: &str, parameters: &impl Serialize) -> Result<Value, String> {
     let mut table = Map::new();
     table.insert(tag.to_owned(), Value::String(name.to_owned()));
-    let parameters = serde_json::to_value(parameters).map_err(serde::ser::Error::custom)?;
+    let parameters = serde_json::to_value(parameters).map_err(|error| error.to_string())?;
     if let Value::Object(parameters) = parameters {
         table.extend(parameters.into_iter().filter(|(_, value)| !value.is_null()));
     }
-    table.serialize(serializer)
+    Ok(Value::Object(table))
+}
+
+/// Implements serde's traits for a type by its methods `from_value` and `to_value`. These are
+/// compiled once, in the crate of the type. The methods of the traits would be compiled for each
+/// format in each crate that reads or writes such a type.
+#[macro_export]
+macro_rules! serde_by_value {
+    ($type:ty) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = $crate::choice::Value::deserialize(deserializer)?;
+                Self::from_value(value).map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_value().map_err(serde::ser::Error::custom)?.serialize(serializer)
+            }
+        }
+    };
 }
 
 /// JSON Schema of a choice, which is written as a bare name or as a table.
@@ -212,25 +217,25 @@ macro_rules! registry {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for Config {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let choice = $crate::Choice::read(deserializer, $tag, Self::NAMES)?;
+        impl Config {
+            fn from_value(value: $crate::choice::Value) -> Result<Self, String> {
+                let choice = $crate::Choice::read(value, $tag, Self::NAMES)?;
                 match choice.name() {
                     $(stringify!($word) => choice.parameters().map(Self::$word),)+
                     other => unreachable!("{other} has been checked against the list"),
                 }
             }
-        }
 
-        impl serde::Serialize for Config {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn to_value(&self) -> Result<$crate::choice::Value, String> {
                 match self {
                     $(Self::$word(config) => {
-                        $crate::choice::write(serializer, $tag, stringify!($word), config)
+                        $crate::choice::table($tag, stringify!($word), config)
                     })+
                 }
             }
         }
+
+        $crate::serde_by_value!(Config);
 
         impl $crate::choice::JsonSchema for Config {
             fn schema_name() -> std::borrow::Cow<'static, str> { $schema_name.into() }
@@ -324,6 +329,7 @@ macro_rules! kept {
 }
 
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};
+pub use serde_json::Value;
 
 /// Schema generator that writes every subschema in place, so a listing need not follow references.
 pub fn inline_generator() -> SchemaGenerator {

@@ -11,10 +11,9 @@ pub use shapes::{Chain, Dumbbell, ParkingLot, Satellite};
 
 use crate::error::{Problem, Step};
 use crate::wording;
+use retx_units::choice::Value;
 use retx_units::{Choice, choice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 use std::borrow::Cow;
 use tables::{GeneratedTable, Origin, Tables};
 
@@ -47,23 +46,23 @@ macro_rules! shapes {
             }
         }
 
-        impl Serialize for Topology {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $(Self::$shape(shape) => choice::write(serializer, TAG, $word, shape),)+
-                }
-            }
-        }
-
-        impl<'de> Deserialize<'de> for Topology {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let choice = Choice::read(deserializer, TAG, Self::NAMES)?;
+        impl Topology {
+            fn from_value(value: Value) -> Result<Self, String> {
+                let choice = Choice::read(value, TAG, Self::NAMES)?;
                 match choice.name() {
                     $($word => choice.parameters().map(Self::$shape),)+
                     other => unreachable!("{other} has been checked against the list"),
                 }
             }
+
+            fn to_value(&self) -> Result<Value, String> {
+                match self {
+                    $(Self::$shape(it) => choice::table(TAG, $word, it),)+
+                }
+            }
         }
+
+        retx_units::serde_by_value!(Topology);
     };
 }
 
