@@ -4,8 +4,7 @@ use crate::amounts::Amounts;
 use crate::error::Problem;
 use crate::spread::Spread;
 use crate::wording::FLOWS_OR_FILES_MAX;
-use retx_units::choice::Value;
-use retx_units::{Choice, Duration, choice};
+use retx_units::{Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -19,14 +18,6 @@ macro_rules! applications {
         pub enum App { $($kind($kind),)+ }
 
         impl App {
-            /// Every kind, in listing order.
-            pub const NAMES: &'static [&'static str] = &[$($word),+];
-
-            /// The kind's name in scenarios.
-            pub const fn name(&self) -> &'static str {
-                match self { $(Self::$kind(_) => $word,)+ }
-            }
-
             /// Name and JSON Schema of every kind.
             pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
                 let mut generator = choice::inline_generator();
@@ -34,23 +25,7 @@ macro_rules! applications {
             }
         }
 
-        impl App {
-            fn from_value(value: Value) -> Result<Self, String> {
-                let choice = Choice::read(value, "kind", Self::NAMES)?;
-                match choice.name() {
-                    $($word => choice.parameters().map(Self::$kind),)+
-                    other => unreachable!("{other} has been checked against the list"),
-                }
-            }
-
-            fn to_value(&self) -> Result<Value, String> {
-                match self {
-                    $(Self::$kind(it) => choice::table("kind", $word, it),)+
-                }
-            }
-        }
-
-        retx_units::serde_by_value!(App);
+        retx_units::named_choices! { App, name, tag = "kind"; $($word => $kind),+ }
     };
 }
 

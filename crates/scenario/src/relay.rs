@@ -2,8 +2,7 @@
 
 use retx_link::relay::snoop;
 use retx_tcp::Size;
-use retx_units::choice::Value;
-use retx_units::{Choice, Duration, choice};
+use retx_units::{Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +16,6 @@ macro_rules! relays {
         pub enum Relay { $($kind($kind),)+ }
 
         impl Relay {
-            /// Every kind, in listing order.
-            pub const NAMES: &'static [&'static str] = &[$($word),+];
-
-            /// The kind's name in scenarios.
-            pub const fn kind(&self) -> &'static str {
-                match self { $(Self::$kind(_) => $word,)+ }
-            }
-
             /// Name, unique among relays.
             pub fn name(&self) -> &str {
                 match self { $(Self::$kind(it) => &it.name,)+ }
@@ -47,23 +38,7 @@ macro_rules! relays {
             }
         }
 
-        impl Relay {
-            fn from_value(value: Value) -> Result<Self, String> {
-                let choice = Choice::read(value, "kind", Self::NAMES)?;
-                match choice.name() {
-                    $($word => choice.parameters().map(Self::$kind),)+
-                    other => unreachable!("{other} has been checked against the list"),
-                }
-            }
-
-            fn to_value(&self) -> Result<Value, String> {
-                match self {
-                    $(Self::$kind(it) => choice::table("kind", $word, it),)+
-                }
-            }
-        }
-
-        retx_units::serde_by_value!(Relay);
+        retx_units::named_choices! { Relay, kind, tag = "kind"; $($word => $kind),+ }
     };
 }
 

@@ -106,12 +106,39 @@ pub fn table(tag: &str, name: &str, parameters: &impl Serialize) -> Result<Value
     Ok(Value::Object(table))
 }
 
-/// Implements serde's traits for a type by its methods `from_value` and `to_value`. These are
-/// compiled once, in the crate of the type. The methods of the traits would be compiled for each
-/// format in each crate that reads or writes such a type.
+/// Implements for an enum of named choices: their names, and reading and writing by serde.
+///
+/// `$name` is the method that returns the name of a choice. Each entry is a name and its variant.
+/// The methods `from_value` and `to_value` are compiled once, in the crate of the enum, whereas the
+/// methods of serde's traits are compiled for each format, in each crate that reads or writes such
+/// an enum.
 #[macro_export]
-macro_rules! serde_by_value {
-    ($type:ty) => {
+macro_rules! named_choices {
+    ($type:ident, $name:ident, tag = $tag:expr; $($word:expr => $variant:ident),+ $(,)?) => {
+        impl $type {
+            /// All names, in the order of the list.
+            pub const NAMES: &'static [&'static str] = &[$($word),+];
+
+            /// Name of this choice in scenarios.
+            pub const fn $name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $word,)+ }
+            }
+
+            fn from_value(value: $crate::choice::Value) -> Result<Self, String> {
+                let choice = $crate::Choice::read(value, $tag, Self::NAMES)?;
+                $(if choice.name() == $word {
+                    return choice.parameters().map(Self::$variant);
+                })+
+                unreachable!("the name has been checked against the list")
+            }
+
+            fn to_value(&self) -> Result<$crate::choice::Value, String> {
+                match self {
+                    $(Self::$variant(it) => $crate::choice::table($tag, $word, it),)+
+                }
+            }
+        }
+
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = $crate::choice::Value::deserialize(deserializer)?;
@@ -199,14 +226,6 @@ macro_rules! registry {
         pub enum Config { $($word($word::Config),)+ }
 
         impl Config {
-            /// All names, in the order of the list.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($word)),+];
-
-            /// Name of this choice in scenarios.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$word(_) => stringify!($word),)+ }
-            }
-
             /// Name and JSON Schema of each choice, from which listings and docs are generated.
             pub fn schemas() -> Vec<(&'static str, $crate::choice::Schema)> {
                 let mut generator = $crate::choice::inline_generator();
@@ -217,25 +236,9 @@ macro_rules! registry {
             }
         }
 
-        impl Config {
-            fn from_value(value: $crate::choice::Value) -> Result<Self, String> {
-                let choice = $crate::Choice::read(value, $tag, Self::NAMES)?;
-                match choice.name() {
-                    $(stringify!($word) => choice.parameters().map(Self::$word),)+
-                    other => unreachable!("{other} has been checked against the list"),
-                }
-            }
-
-            fn to_value(&self) -> Result<$crate::choice::Value, String> {
-                match self {
-                    $(Self::$word(config) => {
-                        $crate::choice::table($tag, stringify!($word), config)
-                    })+
-                }
-            }
+        $crate::named_choices! {
+            Config, name, tag = $tag; $(stringify!($word) => $word),+
         }
-
-        $crate::serde_by_value!(Config);
 
         impl $crate::choice::JsonSchema for Config {
             fn schema_name() -> std::borrow::Cow<'static, str> { $schema_name.into() }

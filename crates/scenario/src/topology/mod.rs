@@ -11,9 +11,9 @@ pub use shapes::{Chain, Dumbbell, ParkingLot, Satellite};
 
 use crate::error::{Problem, Step};
 use crate::wording;
-use retx_units::choice::Value;
-use retx_units::{Choice, choice};
+use retx_units::choice;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
 use std::borrow::Cow;
 use tables::{GeneratedTable, Origin, Tables};
 
@@ -33,9 +33,6 @@ macro_rules! shapes {
         pub enum Topology { $($shape($shape),)+ }
 
         impl Topology {
-            /// All names, in listing order.
-            pub const NAMES: &'static [&'static str] = &[$($word),+];
-
             /// Name and JSON Schema of every shape.
             pub fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
                 vec![$(($word, $shape::json_schema(generator))),+]
@@ -46,23 +43,7 @@ macro_rules! shapes {
             }
         }
 
-        impl Topology {
-            fn from_value(value: Value) -> Result<Self, String> {
-                let choice = Choice::read(value, TAG, Self::NAMES)?;
-                match choice.name() {
-                    $($word => choice.parameters().map(Self::$shape),)+
-                    other => unreachable!("{other} has been checked against the list"),
-                }
-            }
-
-            fn to_value(&self) -> Result<Value, String> {
-                match self {
-                    $(Self::$shape(it) => choice::table(TAG, $word, it),)+
-                }
-            }
-        }
-
-        retx_units::serde_by_value!(Topology);
+        retx_units::named_choices! { Topology, name, tag = TAG; $($word => $shape),+ }
     };
 }
 
