@@ -80,12 +80,33 @@ def test_a_policer_is_named_with_its_rate(preset: str, tmp_path: Path) -> None:
         {"forward": {"channel": {"model": "gilbert_elliott", "p": 0.002, "r": 0.2, "h": 0.2}}},
         {"rate": "5 Mbit/s", "queue": {"discipline": "droptail", "packets": 20}},
         {"rate": "5 Mbit/s", "queue": {"discipline": "droptail", "packets": 4}},
+        {
+            "rate": "30 Mbit/s",
+            "delay": "50 ms",
+            "queue": {"discipline": "droptail", "packets": 50},
+            "forward": {"channel": {"model": "bernoulli", "p": 0.002}},
+        },
     ],
-    ids=["random", "bursts", "queue", "short queue"],
+    ids=["random", "bursts", "queue", "short queue", "overflow in slow start"],
 )
 def test_other_losses_are_no_policer(preset: str, link: Mapping[str, Any], tmp_path: Path) -> None:
     _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": preset}, megabytes=5, **link)
     assert "policer" not in names(flow)
+
+
+@pytest.mark.parametrize("preset", ["linux", "linux_bbr"])
+def test_frequent_random_losses_are_not_regular(preset: str, tmp_path: Path) -> None:
+    """A loss during a recovery begins no new one, so frequent losses seem to come at intervals."""
+    link = {
+        "rate": "30 Mbit/s",
+        "delay": "50 ms",
+        "queue": {"discipline": "droptail", "packets": 175},
+        "forward": {"channel": {"model": "bernoulli", "p": 0.01}},
+    }
+    _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": preset}, megabytes=40, **link)
+    causes = [it["cause"] for it in flow["episodes"]]
+    assert len(causes) > 20
+    assert causes.count("wireless") > 0.9 * len(causes)
 
 
 def test_windows_reduced_by_ecn_count_as_in_the_simulation(tmp_path: Path) -> None:

@@ -279,15 +279,18 @@ impl Direction {
         let mut judgments: Vec<_> = self.episodes.iter().zip(counts).map(one).collect();
         let is_known = |(judgment, _): &(&Option<LossEvidence>, _)| judgment.is_some();
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
-        let mut times_ns: Vec<i64> = Vec::new();
+        let mut gaps_ns: Vec<i64> = Vec::new();
+        // A loss during a recovery does not begin another one. Nor does it during `SAME_RTTS`: if the
+        // capture is not at the sender, one recovery may look like several.
+        let mut ready_ns = None;
         for (_, episode) in losses {
-            // If the capture is not at the sender, one recovery may look like several.
-            let is_same = |last: &i64| episode.start_ns - last < SAME_RTTS * episode.rtt_ns;
-            if !times_ns.last().is_some_and(is_same) {
-                times_ns.push(episode.start_ns);
-            }
+            let gap_ns = ready_ns.map(|ready_ns| episode.start_ns - ready_ns);
+            gaps_ns.extend(gap_ns.filter(|ns| *ns >= 0));
+            let from_now = episode.start_ns + SAME_RTTS * episode.rtt_ns;
+            let ends = if gap_ns.is_some_and(i64::is_negative) { ready_ns } else { Some(from_now) };
+            ready_ns = ends.max(episode.end_ns);
         }
-        cause::adjust_to_all_losses(&mut judgments, &times_ns);
+        cause::adjust_to_all_losses(&mut judgments, &gaps_ns);
         judgments
     }
 

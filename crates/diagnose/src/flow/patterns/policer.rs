@@ -15,7 +15,9 @@ use crate::answer::Pattern;
 
 /// Minimum number of losses for a judgment (Flach et al. §3.1).
 const LOSSES_MIN: usize = 15;
-/// Minimum number of loss bursts; a burst counts as one, however many packets it loses.
+/// Minimum number of loss bursts. A burst lasts at least one round trip, because a sender needs this
+/// time to react. It counts as one, however many packets it loses: a single slow start that
+/// overflows a queue loses packets dozens of times, all for the same reason.
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
@@ -121,8 +123,8 @@ impl PolicerDetector {
         }
         // Retransmissions repair losses in another order than that in which they happened.
         self.losses.sort_by_key(|loss| loss.time_ns);
-        let (events, segment) = self.events();
-        let bursts = events.iter().filter(|event| event.is_loss).count();
+        let (events, segment) = self.events(least_ns.unwrap_or(0));
+        let bursts = events.iter().filter(|event| event.kind == EventKind::Burst).count();
         if bursts < BURSTS_MIN {
             return None;
         }
@@ -152,23 +154,28 @@ impl PolicerDetector {
         })
     }
 
-    /// Bursts of losses, and samples between them, in the order of time; and the largest segment.
-    fn events(&self) -> (Vec<Event>, f64) {
+    /// Bursts of losses, and samples between them, in the order of time; and the largest segment. A
+    /// burst lasts at least `round_trip_ns`.
+    fn events(&self, round_trip_ns: i64) -> (Vec<Event>, f64) {
         let segment = self.losses.iter().map(|loss| loss.length).max().unwrap_or(1) as f64;
         let mut samples = self.samples.iter().peekable();
         let mut events: Vec<Event> = Vec::new();
-        let (mut lost, mut last) = (0, f64::NEG_INFINITY);
+        let (mut lost, mut last, mut burst_ns) = (0, f64::NEG_INFINITY, None);
         for loss in &self.losses {
             while let Some((time_ns, sent)) = samples.next_if(|(_, sent)| *sent <= loss.sent) {
                 let passed = (*sent - lost) as f64;
                 if !events.is_empty() {
-                    events.push(Event { time_ns: *time_ns, passed, is_loss: false });
+                    events.push(Event { time_ns: *time_ns, passed, kind: EventKind::Sample });
                 }
             }
-            // A bucket that stays empty drops several segments in a row, which count once.
+            // A bucket that stays empty drops several segments in a row.
             let passed = (loss.sent - lost) as f64;
             if passed - last > segment {
-                events.push(Event { time_ns: loss.time_ns, passed, is_loss: true });
+                let continues =
+                    burst_ns.is_some_and(|burst_ns| loss.time_ns - burst_ns < round_trip_ns);
+                let kind = if continues { EventKind::Continuation } else { EventKind::Burst };
+                burst_ns = if continues { burst_ns } else { Some(loss.time_ns) };
+                events.push(Event { time_ns: loss.time_ns, passed, kind });
             }
             last = passed;
             lost += loss.length;
@@ -192,7 +199,17 @@ fn rate_of([least, most]: [f64; 2]) -> String {
 struct Event {
     time_ns: i64,
     passed: f64,
-    is_loss: bool,
+    kind: EventKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EventKind {
+    /// Packet that need not have been lost.
+    Sample,
+    /// First loss of a burst.
+    Burst,
+    /// Further loss of a burst.
+    Continuation,
 }
 
 /// Result of the simulation of one bucket: how well it explains the losses.
@@ -275,15 +292,16 @@ fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
         tokens = (grown - (event.passed - before.passed)).clamp(0.0, size);
         before = *event;
         let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
-        if event.is_loss {
-            // A loss shows that the bucket was empty, so the simulated level is set to 0.
-            score.bursts += 1;
-            score.hits += usize::from(is_empty);
-            (tokens, burst) = (0.0, event.passed);
-        } else {
+        if event.kind == EventKind::Sample {
             score.samples += 1;
             score.empty += usize::from(is_empty);
             score.deepest = score.deepest.max(tokens);
+        } else {
+            // A loss shows that the bucket was empty, so the simulated level is set to 0.
+            let begins = event.kind == EventKind::Burst;
+            score.bursts += usize::from(begins);
+            score.hits += usize::from(begins && is_empty);
+            (tokens, burst) = (0.0, event.passed);
         }
     }
     score
