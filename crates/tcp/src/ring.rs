@@ -93,6 +93,19 @@ impl<T> Ring<T> {
         self.head = head;
     }
 
+    /// Index of the first item from `index` on for which `skips` is false; `skips` is called once
+    /// per item.
+    #[inline(always)]
+    pub fn skip_while(&self, index: usize, mut skips: impl FnMut(&T) -> bool) -> usize {
+        let mut place = self.head.wrapping_add(index as u32);
+        let mut left = self.len().saturating_sub(index);
+        while left > 0 && self.slots.get(self.place(place)).is_some_and(&mut skips) {
+            place = place.wrapping_add(1);
+            left -= 1;
+        }
+        self.len() - left
+    }
+
     /// Items from first to last.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let (from, to) = self.halves();
@@ -236,6 +249,9 @@ mod tests {
                 let index = value as usize;
                 prop_assert_eq!(ring.get(index), queue.get(index));
                 prop_assert_eq!(ring.get_mut(index), queue.get_mut(index));
+                let odd = |other: &u32| *other % 2 == 1;
+                let even = (index..queue.len()).find(|index| !odd(&queue[*index]));
+                prop_assert_eq!(ring.skip_while(index, odd), even.unwrap_or(queue.len()));
                 let below = |other: &u32| *other < number / 2;
                 prop_assert_eq!(ring.partition_point(below), queue.partition_point(below));
                 prop_assert!(ring.iter().eq(&queue) && ring.iter().rev().eq(queue.iter().rev()));

@@ -68,7 +68,7 @@ impl Record {
 #[repr(C)]
 pub struct Scoreboard {
     records: Ring<Record>,
-    /// True if the loss detection does not need the order of transmission: `by_time` then stays
+    /// True if the loss detection does not need the order of transmission: `resent` then stays
     /// empty.
     pub without_times: bool,
     /// True for Linux's rules: a tail loss probe does not count as in flight, and an undo leaves
@@ -98,13 +98,15 @@ pub struct Scoreboard {
     assumed: AssumedArrivals,
     /// Positions of lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions as (time, first position), in order of time. Those in `overtaken` are left
-    /// out; entries may be out of date. Segments from `listed_end` on, each sent once, follow.
-    by_time: VecDeque<(Time, u64)>,
-    /// Position after the last segment that has been listed in `by_time`.
-    listed_end: u64,
-    /// Transmissions of data that were still in flight when data sent later had arrived; entries
-    /// may be out of date.
+    /// Transmissions other than the first of each segment, as (time, first position), in order of
+    /// time. Those in `overtaken` are left out; entries may be out of date.
+    resent: VecDeque<(Time, u64)>,
+    /// Position of the first segment whose first transmission has not been compared with a later
+    /// one that has arrived. The segments from here on that were sent once, are in flight and are
+    /// not lost belong to the order of time, too.
+    next_original: u64,
+    /// Transmissions of data that were still in flight when data sent later had arrived, in order
+    /// of time; entries may be out of date.
     overtaken: VecDeque<(Time, u64)>,
     /// Position after the highest segment ever retransmitted.
     resent_end: u64,
@@ -133,8 +135,8 @@ impl LazyDefault for Scoreboard {
         opened_bursts: 0,
         assumed: AssumedArrivals::NONE,
         to_retransmit: BinaryHeap::new(),
-        by_time: VecDeque::new(),
-        listed_end: 0,
+        resent: VecDeque::new(),
+        next_original: 0,
         overtaken: VecDeque::new(),
         resent_end: 0,
         examined: 0,

@@ -15,25 +15,22 @@ impl Scoreboard {
         if self.sacked.is_empty() {
             self.acknowledge_originals(snd_una, delivered);
         }
-        while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
+        loop {
+            self.remove_sacked(snd_una, delivered);
+            let Some(record) = self.records.front().filter(|it| it.end() <= snd_una) else { break };
             work::steps(1);
             let record = *record;
             self.forget_extra_copy(0);
             self.records.pop_front();
             self.opened_bursts -= u64::from(record.opens_burst);
             delivered.acked_retransmitted |= record.ever_retransmitted;
-            if record.sacked {
-                self.sacked_bytes -= u64::from(record.length);
-                self.sacked_segments -= 1;
-            } else {
-                self.forget(&record);
-                delivered.bytes += u64::from(record.length);
-                delivered.add_acked(&record);
-                // A retransmission below the highest block fills a hole; only an original shows
-                // reordering.
-                if !record.ever_retransmitted && record.end() <= highest_before {
-                    delivered.note_reordered(record.start);
-                }
+            self.forget(&record);
+            delivered.bytes += u64::from(record.length);
+            delivered.add_acked(&record);
+            // A retransmission below the highest block fills a hole; only an original shows
+            // reordering.
+            if !record.ever_retransmitted && record.end() <= highest_before {
+                delivered.note_reordered(record.start);
             }
         }
         self.assumed.last_acked_segments = (segments - self.records.len()) as u64;
@@ -49,6 +46,38 @@ impl Scoreboard {
         if !self.without_times {
             self.forget_arrived();
         }
+    }
+
+    /// Removes leading segments that are selectively acknowledged.
+    #[inline(always)]
+    fn remove_sacked(&mut self, snd_una: u64, delivered: &mut Delivered) {
+        if !self.records.front().is_some_and(|it| it.sacked && it.end() <= snd_una) {
+            return;
+        }
+        let (mut bytes, mut segments, mut bursts, mut again) = (0, 0, 0, false);
+        let (mut extra_bytes, mut extra_segments) = (0, 0);
+        self.records.pop_while(|record| {
+            let goes = record.sacked && record.end() <= snd_una;
+            if goes {
+                work::steps(1);
+                let length = u64::from(record.length);
+                bytes += length;
+                segments += 1;
+                bursts += u64::from(record.opens_burst);
+                again |= record.ever_retransmitted;
+                if record.extra_copy_in_flight {
+                    extra_bytes += length;
+                    extra_segments += 1;
+                }
+            }
+            goes
+        });
+        self.sacked_bytes -= bytes;
+        self.sacked_segments -= segments;
+        self.opened_bursts -= bursts;
+        self.extra_copy_bytes -= extra_bytes;
+        self.extra_copy_segments -= extra_segments;
+        delivered.acked_retransmitted |= again;
     }
 
     /// Removes leading segments that were sent once and are not marked lost, while nothing is
@@ -171,7 +200,7 @@ pub(crate) struct SackedRun {
 impl Record {
     /// True if sent once, and neither selectively acknowledged nor marked lost.
     #[inline(always)]
-    const fn is_original(&self) -> bool {
+    pub(super) const fn is_original(&self) -> bool {
         !(self.sacked | self.lost | self.ever_retransmitted)
     }
 }

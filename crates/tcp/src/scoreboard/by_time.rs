@@ -6,42 +6,16 @@ use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// Appends the segments sent since the last call, which are the last in order of time. Most
-    /// segments are acknowledged before anyone asks for this order, and never listed.
-    ///
-    /// Must be called before the transmission time of a segment changes.
-    pub(super) fn list_new(&mut self) {
-        let end = self.records.back().map_or(0, Record::end);
-        if self.without_times || end <= self.listed_end {
-            return;
-        }
-        for index in self.first_index_from(self.listed_end)..self.records.len() {
-            work::steps(1);
-            let record = &self.records[index];
-            // As in `current_from`: other segments would be removed from the list as out of date.
-            if !(record.sacked || record.lost) {
-                self.by_time.push_back((record.sent, record.start));
-            }
-        }
-        self.listed_end = end;
-    }
-
-    /// Records a transmission time; new data have been listed. Among segments sent at the same
-    /// time, the lower position counts as earlier (RFC 8985 §5.2).
+    /// Records the time of a transmission that is not the first of its segment. Among segments sent
+    /// at the same time, the lower position counts as earlier (RFC 8985 §5.2).
     pub(super) fn note_time(&mut self, now: Time, start: u64) {
         if self.without_times {
             return;
         }
-        if self.by_time.back().is_none_or(|last| *last <= (now, start)) {
-            work::steps(1);
-            self.by_time.push_back((now, start));
-            return;
-        }
-        // A retransmission at the same instant as new data precedes the entries of these data, of
-        // which there are few.
-        let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
+        // A transmission that is recorded late precedes the later ones, of which there are few.
+        let later = self.resent.iter().rev().take_while(|other| **other > (now, start)).count();
         work::steps(later + 1);
-        self.by_time.insert(self.by_time.len() - later, (now, start));
+        self.resent.insert(self.resent.len() - later, (now, start));
     }
 
     /// Marks lost the segments that were sent before `newest` by more than the reordering window,
@@ -54,19 +28,8 @@ impl Scoreboard {
         newest: &Newest,
         is_overdue: impl Fn(Time) -> bool,
     ) -> Option<Time> {
-        self.list_new();
         let first = self.first();
-        while let Some(&(sent, start)) = self.by_time.front() {
-            work::steps(1);
-            if let Some((_, record)) = self.current_from(first, sent, start) {
-                // The list is sorted by time: all further entries were sent later, too.
-                if !newest.is_after(sent, record.end()) {
-                    break;
-                }
-                self.overtaken.push_back((sent, start));
-            }
-            self.by_time.pop_front();
-        }
+        self.move_overtaken(newest, first);
         while let Some(&(sent, start)) = self.overtaken.front() {
             work::steps(1);
             if let Some((index, _)) = self.current_from(first, sent, start) {
@@ -79,6 +42,51 @@ impl Scoreboard {
             self.overtaken.pop_front();
         }
         self.latest_overtaken(first)
+    }
+
+    /// Moves the transmissions that were sent before `newest` to `overtaken`, in order of time:
+    /// those of `resent`, and those of the segments from `next_original` on.
+    #[inline(always)]
+    fn move_overtaken(&mut self, newest: &Newest, first: (u64, u32)) {
+        let mut index = self.first_index_from(self.next_original);
+        loop {
+            let again = self.first_resent(first);
+            let limit = again.map_or((Time::NEVER, 0), |(time, _)| time);
+            let overtaken = &mut self.overtaken;
+            index = self.records.skip_while(index, |record| {
+                work::steps(1);
+                // Segments that were marked lost by time are not examined again in Linux, even if
+                // an undo has removed the mark.
+                if record.is_original() && !record.overdue {
+                    let time = (record.sent, record.start);
+                    if time > limit || !newest.is_after(record.sent, record.end()) {
+                        return false;
+                    }
+                    overtaken.push_back(time);
+                }
+                true
+            });
+            let Some((time, _)) = again.filter(|(time, end)| newest.is_after(time.0, *end)) else {
+                break;
+            };
+            self.overtaken.push_back(time);
+            self.resent.pop_front();
+        }
+        let end = self.records.back().map_or(self.next_original, Record::end);
+        self.next_original = self.records.get(index).map_or(end, |record| record.start);
+    }
+
+    /// First of the transmissions in `resent` that is not out of date, and the end of its segment.
+    #[inline(always)]
+    fn first_resent(&mut self, first: (u64, u32)) -> Option<((Time, u64), u64)> {
+        while let Some(&(sent, start)) = self.resent.front() {
+            work::steps(1);
+            if let Some((_, record)) = self.current_from(first, sent, start) {
+                return Some(((sent, start), record.end()));
+            }
+            self.resent.pop_front();
+        }
+        None
     }
 
     /// Latest transmission time of the overtaken segments still in flight.
@@ -97,13 +105,8 @@ impl Scoreboard {
     /// Removes leading entries that are out of date, most of them because the segment has arrived.
     #[inline]
     pub(super) fn forget_arrived(&mut self) {
-        let first = self.first();
-        while let Some(&(sent, start)) = self.by_time.front() {
-            work::steps(1);
-            if self.current_from(first, sent, start).is_some() {
-                break;
-            }
-            self.by_time.pop_front();
+        if !self.resent.is_empty() {
+            self.first_resent(self.first());
         }
     }
 
@@ -139,7 +142,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
     use crate::scoreboard::Delivered;
-    use retx_units::Duration;
+    use retx_units::{Duration, StreamKey};
 
     const MS: fn(u64) -> Time = |ms| Time::ZERO + Duration::from_millis(ms);
 
@@ -164,24 +167,78 @@ mod tests {
         board.records.iter().filter(|it| it.lost).map(|it| it.start / 1_000).collect()
     }
 
-    /// New data are listed when a retransmission, a detection or a split needs their order.
+    /// Transmissions move in order of time, whether or not they were repeated.
     #[test]
-    fn new_data_are_listed_when_needed() {
-        let starts = |board: &Scoreboard| board.by_time.iter().map(|it| it.1).collect::<Vec<_>>();
+    fn transmissions_move_in_order_of_time() {
+        let starts = |board: &Scoreboard| board.overtaken.iter().map(|it| it.1).collect::<Vec<_>>();
         let mut first = board();
-        assert_eq!(starts(&first), [0; 0]);
-        first.mark_retransmitted(MS(9), 8_001);
         // The time of the retransmission is that of the last segment, whose position is higher.
-        let order = [1, 1_001, 2_001, 3_001, 4_001, 5_001, 6_001, 7_001, 8_001, 8_001, 9_001];
-        assert_eq!(starts(&first), order);
+        first.mark_retransmitted(MS(9), 8_001);
         first.push(MS(10), 10_001, 1_000);
-        assert_eq!(starts(&first), order);
         first.split(10_001, 400);
-        assert_eq!(starts(&first)[11..], [10_001, 10_401]);
+        first.mark_retransmitted(MS(11), 10_001);
+        first.push(MS(12), 11_001, 1_000);
+        arrive(&mut first, 2, MS(0));
+        assert_eq!(starts(&first), [1, 1_001]);
+        arrive(&mut first, 11, MS(0));
+        let order = [1, 1_001, 3_001, 4_001, 5_001, 6_001, 7_001, 8_001, 9_001, 10_401, 10_001];
+        assert_eq!(starts(&first), order);
         let mut second = board();
         arrive(&mut second, 9, MS(0));
-        assert_eq!(starts(&second), [0; 0], "all others were overtaken");
-        assert_eq!(second.overtaken.len(), 9);
+        assert_eq!(second.overtaken.len(), 9, "all others were overtaken");
+    }
+
+    /// Segments in flight whose last transmission was overtaken, with the time of this
+    /// transmission.
+    fn overtaken_by_definition(board: &Scoreboard, newest: &Newest) -> Vec<(Time, u64)> {
+        let is_overtaken =
+            |it: &&Record| !(it.sacked || it.lost) && newest.is_after(it.sent, it.end());
+        board.records.iter().filter(is_overtaken).map(|it| (it.sent, it.start)).collect()
+    }
+
+    /// Random transmissions, arrivals and losses, compared with the definition.
+    #[test]
+    fn losses_by_time_are_those_of_the_definition() {
+        for seed in 0..500 {
+            let mut stream = StreamKey { seed, replication: 0 }.stream("by time");
+            let (mut board, mut end, mut una) = (Scoreboard::default(), 1, 1);
+            let mut newest: Option<Newest> = None;
+            for step in 0..120 {
+                let now = MS(10 + step / 3);
+                let segments = (end - una) / 1_000;
+                let start = una + 1_000 * stream.below(segments.max(1));
+                match stream.below(5) {
+                    0 | 1 => {
+                        board.push(now, end, 1_000);
+                        end += 1_000;
+                    }
+                    2 if segments > 0 => board.mark_retransmitted(now, start),
+                    3 if segments > 8 => {
+                        una += 1_000 * stream.below(3);
+                        board.acknowledge(una, &[], &mut Delivered::default());
+                    }
+                    4 if segments > 0 => {
+                        let mut delivered = Delivered::default();
+                        board.acknowledge(una, &[(start, start + 1_000)], &mut delivered);
+                        let later = delivered.newest.filter(|it| {
+                            newest.is_none_or(|known| it.is_after(known.sent, known.end))
+                        });
+                        newest = later.or(newest);
+                        let Some(newest) = newest else { continue };
+                        let late = MS(8 + step / 3 - stream.below(6).min(step / 3));
+                        let (lost, waiting): (Vec<_>, Vec<_>) =
+                            overtaken_by_definition(&board, &newest)
+                                .into_iter()
+                                .partition(|it| it.0 < late);
+                        let before = board.losses;
+                        let latest = board.mark_lost_by_time(&newest, |sent| sent < late);
+                        assert_eq!(board.losses - before, lost.len() as u64, "{seed}, {step}");
+                        assert_eq!(latest, waiting.iter().map(|it| it.0).max(), "{seed}, {step}");
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// RFC 8985 §6.2, step 5: only `segment.xmit_ts`, the time of the last transmission, counts. A

@@ -37,13 +37,10 @@ impl Scoreboard {
         odd == 0 && self.sacked.is_empty()
     }
 
-    /// True if everything in flight was sent once, and `by_time` lists exactly the segments in
-    /// flight below `listed_end`; the scoreboard must be [in order](Self::is_in_order).
+    /// True if everything in flight was sent once, and nothing of it was overtaken; the scoreboard
+    /// must be [in order](Self::is_in_order).
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
-        // `by_time` is cleaned lazily; an entry out of date would be removed in place of the
-        // acknowledged one.
-        let listed = if self.without_times { 0 } else { self.first_index_from(self.listed_end) };
-        self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
+        self.resent_end <= snd_una && self.resent.is_empty() && self.overtaken.is_empty()
     }
 
     /// Start and transmission time of the first segment in flight, if it ends at or before this
@@ -128,10 +125,6 @@ impl Scoreboard {
             goes
         });
         self.opened_bursts -= bursts;
-        // Nothing is listed unless the order was needed while these segments were in flight.
-        if !self.by_time.is_empty() {
-            self.by_time.drain(..self.by_time.len().min(segments as usize));
-        }
         RemovedInTimeOrder { bytes: end - first_start, segments, first_sent, last_sent, end }
     }
 
@@ -141,11 +134,10 @@ impl Scoreboard {
     pub(crate) fn normalise(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);
         self.assumed.last_acked_segments = 0;
-        self.list_new();
-        self.listed_end = self.listed_end.max(snd_una);
-        let (mut times, first) = (std::mem::take(&mut self.by_time), self.first());
+        self.next_original = self.next_original.max(snd_una);
+        let (mut times, first) = (std::mem::take(&mut self.resent), self.first());
         times.retain(|(sent, start)| self.current_from(first, *sent, *start).is_some());
-        self.by_time = times;
+        self.resent = times;
         self.last_sack = None;
     }
 }

@@ -110,8 +110,8 @@ impl Scoreboard {
         self.examined = self.records.back().map_or(self.examined, Record::end);
         // All segments are marked lost: none is left that a later delivery could overtake.
         if all {
-            self.by_time.clear();
-            self.listed_end = self.records.back().map_or(self.listed_end, Record::end);
+            self.resent.clear();
+            self.next_original = self.examined;
             self.overtaken.clear();
         }
     }

@@ -8,7 +8,6 @@ impl Scoreboard {
     /// Records the retransmission of the segment that begins at `start`.
     pub fn mark_retransmitted(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };
-        self.list_new();
         let record = &mut self.records[index];
         let length = u64::from(record.length);
         // RFC 6675 §4, `SetPipe`: the copy counts as in the network, and so does the original,

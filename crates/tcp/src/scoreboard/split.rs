@@ -19,7 +19,6 @@ impl Scoreboard {
             opens_burst: false,
             ..whole
         };
-        self.list_new();
         self.records[index].length = length;
         work::steps(self.records.len() - index);
         self.records.insert(index + 1, rest);
@@ -32,7 +31,9 @@ impl Scoreboard {
         if whole.lost {
             self.to_retransmit.push(Reverse(rest.start));
         }
-        self.note_time(whole.sent, rest.start);
+        if start < self.next_original || !whole.is_original() {
+            self.note_time(whole.sent, rest.start);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! State that a recovery leaves to the next one, and the undo of a spurious recovery.
 
-use super::{Delivered, Record, Scoreboard};
+use super::{Delivered, Scoreboard};
 use crate::work;
 use retx_units::Time;
 
@@ -76,7 +76,7 @@ impl Scoreboard {
     /// back.
     pub fn undo(&mut self) {
         let as_linux = self.as_linux;
-        let mut in_time: Vec<(Time, u64)> = Vec::new();
+        let mut resent: Vec<(Time, u64)> = Vec::new();
         for record in self.records.iter_mut() {
             if as_linux && record.retransmitted && !record.extra_copy_in_flight {
                 record.extra_copy_in_flight = true;
@@ -86,8 +86,9 @@ impl Scoreboard {
             record.lost = false;
             record.retransmitted = false;
             record.previous_copy_in_flight = false;
-            if !(record.sacked || as_linux && record.overdue) {
-                in_time.push((record.sent, record.start));
+            record.overdue &= as_linux;
+            if record.ever_retransmitted && !(record.sacked || record.overdue) {
+                resent.push((record.sent, record.start));
             }
         }
         self.lost_bytes = 0;
@@ -99,13 +100,12 @@ impl Scoreboard {
         // All marks are gone, so that all segments may be found lost again.
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
         self.overtaken.clear();
-        self.by_time.clear();
-        self.listed_end = self.records.back().map_or(self.listed_end, Record::end);
+        self.resent.clear();
+        self.next_original = 0;
         if !self.without_times {
-            // Records lie in the order of the stream; retransmissions were sent later than their
-            // neighbours.
-            in_time.sort_unstable();
-            self.by_time.extend(in_time);
+            // Records lie in the order of the stream, not in that of their retransmissions.
+            resent.sort_unstable();
+            self.resent.extend(resent);
         }
     }
 }
