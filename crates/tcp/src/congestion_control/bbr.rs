@@ -158,6 +158,14 @@ impl State {
     }
 }
 
+impl State {
+    /// Like `on_sent`, for new data that are sent while other data are in flight.
+    #[inline(always)]
+    pub fn on_next_data(&mut self, sent: &Sent) {
+        self.0.rate.on_next_data(sent);
+    }
+}
+
 /// Estimates, and the rates and windows derived from them.
 impl Bbr {
     fn bandwidth(&self) -> Bandwidth {

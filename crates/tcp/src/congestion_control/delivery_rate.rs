@@ -141,16 +141,8 @@ impl DeliveryRate {
             self.first_sent = sent.now;
             self.delivered_at = sent.now;
         }
-        let end = sent.position + u64::from(sent.bytes);
-        let stamp = Stamp {
-            end,
-            sent: sent.now,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_sent: self.first_sent,
-            is_app_limited: self.app_limited > 0,
-            again: sent.retransmission,
-        };
+        let stamp = self.stamp(sent);
+        let end = stamp.end;
         let known = self.flying.back().map_or(0, |last| last.end);
         if sent.retransmission && sent.position < known {
             // A retransmission may cover several segments, each of which keeps its own end.
@@ -166,6 +158,25 @@ impl DeliveryRate {
         }
         if end > known {
             self.flying.push_back(stamp);
+        }
+    }
+
+    /// Like [`Self::on_sent`], for new data that are sent while other data are in flight.
+    #[inline(always)]
+    pub fn on_next_data(&mut self, sent: &Sent) {
+        self.flying.push_back(self.stamp(sent));
+    }
+
+    #[inline(always)]
+    fn stamp(&self, sent: &Sent) -> Stamp {
+        Stamp {
+            end: sent.position + u64::from(sent.bytes),
+            sent: sent.now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            is_app_limited: self.app_limited > 0,
+            again: sent.retransmission,
         }
     }
 

@@ -25,6 +25,19 @@ macro_rules! call_cubic_directly {
 }
 pub(crate) use call_cubic_directly;
 
+impl State {
+    /// Like `on_sent`, for new data that are sent while other data are in flight. Linux's default
+    /// and BBR are called directly, so that the call can be inlined.
+    #[inline(always)]
+    pub(crate) fn on_next_data(&mut self, sent: &Sent) {
+        match self {
+            Self::cubic(cubic) => cubic.on_sent(sent),
+            Self::bbr(bbr) => bbr.on_next_data(sent),
+            other => other.on_sent(sent),
+        }
+    }
+}
+
 impl Config {
     /// Names that need no further parameters: all but `python`, the last.
     pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;

@@ -39,6 +39,8 @@ pub(crate) struct Pacer {
     /// Time for which the gate had been open before the current burst, minus the part that this
     /// burst has used up.
     credit: Duration,
+    /// Bytes of the last gap, 0 if there was none, and its length before credit.
+    last_gap: (u32, Duration),
     /// True if the next segment passes even a closed gate, because a timeout has occurred.
     ignored_once: bool,
 }
@@ -95,12 +97,31 @@ impl Pacer {
         self.unpaced = self.unpaced.saturating_add(bytes);
         // The gap includes the segments of this burst before the tenth, since the kernel paces a
         // burst as one packet.
-        let gap = match rate {
+        self.last_gap = match rate {
             Some(rate) if self.segments == UNPACED_SEGMENTS => {
-                rate.transmission_time(std::mem::take(&mut self.unpaced))
+                let bytes = std::mem::take(&mut self.unpaced);
+                (bytes, rate.transmission_time(bytes))
             }
-            _ => Duration::ZERO,
+            _ => (0, Duration::ZERO),
         };
+        self.close(leaves);
+    }
+
+    /// Like [`Self::on_sent`] for the next segment of the same burst, at the same instant and rate.
+    /// Returns false, without any effect, if the last gap was that of other bytes.
+    #[inline(always)]
+    fn on_next_of_train(&mut self, now: Time, bytes: u32) -> bool {
+        let applies = self.last_gap.0 == bytes;
+        if applies {
+            self.close(self.opens.unwrap_or(now).max(now));
+        }
+        applies
+    }
+
+    /// Closes the gate for the last gap, after a segment that `leaves` at this time.
+    #[inline(always)]
+    fn close(&mut self, leaves: Time) {
+        let gap = self.last_gap.1;
         // A late transmission shortens the gap by at most half, so that a pause is not followed by
         // a burst at line rate.
         let credit = self.credit.min(gap / 2);
@@ -124,6 +145,18 @@ impl Connection {
     pub(super) fn pace(&mut self, now: Time, bytes: u32, is_new: bool) {
         if self.sender.pacer.is_some() && bytes > 0 {
             self.close_gate(now, bytes, is_new);
+        }
+    }
+
+    /// Like [`Self::pace`] for the next segment of a train. BBR's rate changes only at an
+    /// acknowledgment or a timer, which end a train.
+    #[inline(always)]
+    pub(super) fn pace_train(&mut self, now: Time, bytes: u32) {
+        let sender = &mut self.sender;
+        let is_bbr = matches!(sender.congestion_control, congestion_control::State::bbr(_));
+        let Some(pacer) = &mut sender.pacer else { return };
+        if !(is_bbr && pacer.on_next_of_train(now, bytes)) {
+            self.close_gate(now, bytes, true);
         }
     }
 
@@ -229,6 +262,24 @@ mod tests {
         pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), false);
         pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), true);
         assert_eq!(pacer.closed_until(at(52)), Some(at(53)));
+    }
+
+    /// The next segments of a train close the gate as other segments of the burst do.
+    #[test]
+    fn a_train_is_paced_like_its_segments() {
+        let mut pacer = warm();
+        let mut unpaced = pacer;
+        assert!(!unpaced.on_next_of_train(at(5), 1000), "not paced yet");
+        pacer.on_sent(at(5), 1000, Some(RATE), false);
+        pacer.on_sent(at(50), 1000, Some(RATE), false);
+        let mut train = pacer;
+        assert!(!train.on_next_of_train(at(50), 999), "another length");
+        for _ in 0..3 {
+            pacer.on_sent(at(50), 1000, Some(RATE), true);
+            assert!(train.on_next_of_train(at(50), 1000));
+            assert_eq!(format!("{train:?}"), format!("{pacer:?}"));
+        }
+        assert_eq!(train.closed_until(at(50)), Some(at(52)));
     }
 
     /// The gap after a burst that ends with the tenth segment is that of all bytes of the burst.

@@ -343,7 +343,7 @@ impl Connection {
         if self.fast_paths.observed {
             let retransmission = false;
             let sent = Sent { now, position, bytes: length, flight_size, retransmission };
-            call_cubic_directly!(&mut self.sender.congestion_control, on_sent(&sent));
+            self.sender.congestion_control.on_next_data(&sent);
             if self.fast_paths.loss_cause_observes {
                 self.sender.loss_cause.on_sent(&sent);
             }

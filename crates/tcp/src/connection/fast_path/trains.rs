@@ -7,7 +7,7 @@
 //! close the train.
 
 use super::{Connection, Sender, Sending};
-use crate::congestion_control::{CongestionControl, Sent};
+use crate::congestion_control::Sent;
 use crate::connection::PlainTransmit;
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
@@ -91,13 +91,13 @@ impl Connection {
         if LOSSES && self.fast_paths.observed {
             let retransmission = false;
             let sent = Sent { now, position, bytes: length, flight_size: flight, retransmission };
-            sender.congestion_control.on_sent(&sent);
+            sender.congestion_control.on_next_data(&sent);
             if self.fast_paths.loss_cause_observes {
                 sender.loss_cause.on_sent(&sent);
             }
         }
         self.note_flight(pipe, true);
-        self.pace(now, length, true);
+        self.pace_train(now, length);
         let may_send_more = !is_last
             || if LOSSES {
                 !self.is_delayed_by_pacing(now)
