@@ -186,7 +186,7 @@ impl Connection {
             None => sender.delivered_without_sack(acked),
         };
         let newest = selective.and_then(|delivered| Some(delivered.newest?.end));
-        self.deliver_to_model(ack, acked, (segments, selective.is_some()), newest);
+        self.deliver_to_model((ack.now, ack.rtt), acked, (segments, selective.is_some()), newest);
     }
 
     /// Like [`Self::update_model`], for an acknowledgment that only removes the first segments in
@@ -198,19 +198,27 @@ impl Connection {
         it: &RemovedInTimeOrder,
     ) {
         if self.sender.model_inputs.is_some() {
-            self.deliver_to_model(ack, ack.bytes_acked.max(1), (it.segments, true), Some(it.end));
+            let (newest, acked) = (Some(it.end), ack.bytes_acked.max(1));
+            self.deliver_to_model((ack.now, ack.rtt), acked, (it.segments, true), newest);
         }
+    }
+
+    /// Like [`Self::update_model`], for an acknowledgment that only reports SACK blocks.
+    #[inline(always)]
+    pub(super) fn update_model_by_sack(&mut self, now: Time, delivered: &Delivered) {
+        let newest = delivered.newest.map(|newest| newest.end);
+        self.deliver_to_model((now, None), 0, (delivered.segments, true), newest);
     }
 
     fn deliver_to_model(
         &mut self,
-        ack: &congestion_control::Ack,
+        (now, rtt): (Time, Option<Duration>),
         acked: u64,
         (segments, is_selective): (u64, bool),
         newest: Option<u64>,
     ) {
         let Some(inputs) = self.sender.model_inputs.as_deref().copied() else { return };
-        let pacing_delay = self.pacing_delay(ack.now);
+        let pacing_delay = self.pacing_delay(now);
         let sender = &mut self.sender;
         let lost_total = sender.losses(&inputs);
         let phase = if sender.timeout_recovery_end > sender.snd_una {
@@ -221,7 +229,7 @@ impl Connection {
             Phase::Open
         };
         let delivery = Delivery {
-            now: ack.now,
+            now,
             snd_una: sender.snd_una,
             delivered_segments: segments,
             is_selective,
@@ -232,7 +240,7 @@ impl Connection {
             flight_before: sender.in_segments(inputs.flight_before),
             flight: sender.in_segments(sender.pipe()),
             phase,
-            rtt: ack.rtt,
+            rtt,
             srtt: sender.estimator.srtt(),
             pacing_delay,
         };

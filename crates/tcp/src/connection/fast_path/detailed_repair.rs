@@ -6,9 +6,12 @@
 use super::{Connection, Sender};
 use crate::connection::Transmit;
 use crate::connection::outgoing::Outcome;
-use crate::loss_detection::LossDetection;
+use crate::connection::timeout::ProbeRestart;
+use crate::loss_detection::{self, LossDetection};
+use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
 use crate::spurious::Detector;
+use crate::{congestion_control, loss_cause};
 use retx_units::Time;
 use retx_wire::{Flags, Segment};
 
@@ -81,7 +84,9 @@ impl Connection {
             if !self.sack_keeps_recovery() {
                 self.detect_spurious(segment, snd_una, Some(&delivered));
             }
-            self.on_duplicate_ack(now, Some(&delivered), false);
+            if !self.decide_in_recovery(now, &delivered) {
+                self.on_duplicate_ack(now, Some(&delivered), false);
+            }
         }
         if delivered.reordered.is_some() {
             self.sender.forget_known_bursts();
@@ -90,6 +95,49 @@ impl Connection {
         // In a recovery that continues, new data can be sent as before.
         if !self.sender.loss_detection.in_recovery() {
             self.recompute_fast_paths();
+        }
+        true
+    }
+
+    /// Like [`Connection::on_duplicate_ack`] in a recovery of Linux with BBR that continues: only
+    /// RACK and the model evaluate the acknowledgment. Returns false, without any effect, in other
+    /// cases.
+    #[inline(always)]
+    fn decide_in_recovery(&mut self, now: Time, delivered: &Delivered) -> bool {
+        let recovery_point = self.next_recovery_point();
+        let sender = &mut self.sender;
+        let is_bbr = matches!(sender.congestion_control, congestion_control::State::bbr(_))
+            && matches!(sender.loss_cause, loss_cause::State::none(_));
+        let snd_una = sender.snd_una;
+        let loss_detection::State::rack(rack) = &mut sender.loss_detection else { return false };
+        let is_new = sender.last_una != snd_una;
+        if !is_bbr || is_new || delivered.dsack.is_some() || !rack.continues_as_linux(snd_una) {
+            return false;
+        }
+        sender.dupacks += 1;
+        let seen = loss_detection::Ack {
+            now,
+            srtt: sender.estimator.srtt(),
+            least_rtt: sender.least_rtt,
+            has_rtt_sample: false,
+            bytes_acked: 0,
+            snd_una,
+            snd_max: sender.snd_max,
+            recovery_point,
+            defers_marking: sender.repair.defers_marking,
+            dupack_threshold: self.parameters.dupack_threshold,
+            overdue: false,
+            smss: sender.window.smss,
+            selective: Some(delivered),
+        };
+        rack.on_ack_in_recovery(&seen, &mut sender.board);
+        // A model sets the window by itself, without proportional rate reduction.
+        sender.end_reduction();
+        sender.limited_credit = 0;
+        self.update_model_by_sack(now, delivered);
+        self.schedule_loss_detection(now, ProbeRestart::None);
+        if self.sender.has_sack_of_earlier_data(Some(delivered)) {
+            self.restart_retransmit_timer(now);
         }
         true
     }

@@ -13,7 +13,7 @@ use retx_wire::{Flags, SackBlock, Segment, Timestamps};
 /// A duplicate ACK is handled at once if its first block alone is new.
 #[test]
 fn a_duplicate_ack_with_one_new_block_is_taken() {
-    ["sack", "linux"].into_iter().for_each(check_blocks);
+    ["sack", "linux", "linux_bbr"].into_iter().for_each(check_blocks);
 }
 
 fn check_blocks(name: &str) {
