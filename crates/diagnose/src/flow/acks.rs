@@ -2,12 +2,12 @@
 //! needed.
 
 use super::direction::{Direction, PacketContext};
+use super::needless::{Echo, needless_evidence};
 use super::packet_log::ObservedAck;
 use super::path::{DeliveredData, FullSegmentAck};
 use super::patterns::pauses;
-use super::record::RetransmissionRecord;
 use super::sender::Ack;
-use crate::answer::{Evidence, Necessity, Proof};
+use crate::answer::Proof;
 use crate::packet::{ControlBits, Packet};
 
 /// Number of segments that one delayed ACK covers.
@@ -25,33 +25,6 @@ const LOOP_SLACK_NS: i64 = 500_000;
 /// `tools/diagnose_truth.py` (30000–30399), over the range from 0.12 to 0.5 ms: a full segment
 /// takes 0.12 ms at 100 Mbit/s, and a host some tens of microseconds.
 const LOOP_SLACK_BEFORE_QUEUES_NS: i64 = 250_000;
-
-/// A cumulative acknowledgment.
-#[derive(Clone, Copy)]
-struct Echo {
-    /// Previous cumulative acknowledgment.
-    before: i64,
-    /// True if the ACK covers more data than a delayed ACK does.
-    is_jump: bool,
-    /// Time of the latest transmission of the first data that the ACK covers.
-    head_ns: i64,
-    /// Timestamp echo; none without timestamps.
-    echoed: Option<u32>,
-}
-
-impl Echo {
-    /// Ticks by which the timestamp of a retransmission is later than the echoed one.
-    fn age_of(&self, record: &RetransmissionRecord) -> Option<i32> {
-        let (echoed, value) = self.echoed.zip(record.timestamp_value)?;
-        Some(value.wrapping_sub(echoed) as i32)
-    }
-
-    /// True if the ACK echoes a timestamp from before this retransmission. If the retransmission
-    /// had filled the gap, the ACK would echo the timestamp of the retransmission instead.
-    fn is_older_than(&self, record: &RetransmissionRecord) -> bool {
-        record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
-    }
-}
 
 impl Direction {
     /// Handles an acknowledgment of this direction's data. Returns the time since the transmission
@@ -218,12 +191,17 @@ impl Direction {
         let mut rtt = None;
         let (mut delivered, mut is_clean) = (0, true);
         let (mut segments, mut are_full, mut first_ns) = (0, true, None);
+        let head = self.scoreboard.first_span().and_then(|span| span.retransmission);
         let mut echo = Echo {
             before,
+            is_head_older: false,
+            reports_arrivals: self.sender.has_sack,
             is_jump: ack - before > SEGMENTS_PER_DELAYED_ACK * self.largest_payload,
             head_ns: self.scoreboard.first_span().map_or(i64::MAX, |span| span.last_ns),
             echoed: packet.options.timestamps.map(|(_, echo)| echo),
         };
+        echo.is_head_older = head
+            .is_some_and(|index| echo.precedes(&self.records.all[index as usize]) == Some(true));
         // An ACK of many segments is no evidence if its first data are missing in the capture,
         // because an earlier ACK may be missing, too.
         if self.scoreboard.first_span().is_none_or(|span| span.copies == 0) {
@@ -318,6 +296,8 @@ impl Direction {
                 return;
             }
             record.is_acked = true;
+            // Without SACK, any copy of the data may have arrived since the gap before them opened.
+            record.is_copy_unknown = echo.is_some_and(|echo| echo.hides_arrival(record));
             if echo.is_some_and(|echo| echo.is_older_than(record)) {
                 record.frame_informing_sender = record.frame_informing_sender.or(Some(now.packet));
             }
@@ -337,42 +317,4 @@ impl Direction {
 pub fn rtt_tolerance_ns(now: &PacketContext) -> i64 {
     let most_ns = if now.is_at_receiver() { LOOP_SLACK_NS } else { LOOP_SLACK_BEFORE_QUEUES_NS };
     (now.sender_loop.unwrap_or(0) / 2).min(most_ns)
-}
-
-/// Verdict on a retransmission from the first acknowledgment of its data, with its confidence and
-/// its evidence.
-fn needless_evidence(
-    record: &RetransmissionRecord,
-    echo: Option<&Echo>,
-    now: &PacketContext,
-    least: Option<i64>,
-    thins_acks: bool,
-) -> Option<(Necessity, f64, Evidence)> {
-    let elapsed = now.time_ns - record.time_ns;
-    // The ACK came sooner than a round trip permits, so an earlier copy has caused it.
-    if least.is_some_and(|least| elapsed < least / 20 * 19) {
-        return Some((Necessity::Yes, 0.98, Evidence::EarlyAck));
-    }
-    let echo = echo?;
-    let age = echo.age_of(record);
-    if record.start <= echo.before {
-        // The retransmission fills the gap, so its own timestamp is echoed. Copies with equal
-        // timestamps cannot be distinguished by an echo.
-        let age = age.filter(|_| record.previous_timestamp_value != record.timestamp_value)?;
-        return Some(if age > 0 {
-            (Necessity::Yes, 0.99, Evidence::OlderTimestamp)
-        } else {
-            (Necessity::No, 0.99, Evidence::OwnTimestamp)
-        });
-    }
-    // An earlier segment filled a gap and triggered this ACK. The ACK also covers the retransmitted
-    // data, so an earlier copy of them had arrived. A lost ACK can cause the same observation.
-    if echo.is_jump && record.time_ns >= echo.head_ns {
-        return match age {
-            Some(age) if age > 0 => Some((Necessity::Yes, 0.97, Evidence::OlderTimestamp)),
-            _ if thins_acks => None,
-            _ => Some((Necessity::Yes, 0.9, Evidence::Jump)),
-        };
-    }
-    None
 }

@@ -240,7 +240,8 @@ impl Direction {
                 }
                 _ => {}
             }
-            if record.needless == Necessity::Unknown && record.is_acked {
+            let is_go_back_n = record.kind == Kind::Timeout && record.is_copy_unknown;
+            if record.needless == Necessity::Unknown && record.is_acked && !is_go_back_n {
                 let (confidence, evidence) =
                     if has_dsack { (0.95, Evidence::NoDsack) } else { (0.8, Evidence::None) };
                 record.add_proof(Necessity::No, confidence, sure(evidence, None));

@@ -20,6 +20,7 @@ mod growth;
 mod limit;
 mod lost_tail;
 mod nagle;
+mod needless;
 mod paced_sender;
 mod paced_ticks;
 mod pacing;

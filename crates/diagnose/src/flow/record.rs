@@ -50,6 +50,8 @@ pub struct RetransmissionRecord {
     pub previous_retransmission: Option<u32>,
     /// True once the retransmitted data are acknowledged.
     pub is_acked: bool,
+    /// True if their acknowledgment does not show which of the copies arrived.
+    pub is_copy_unknown: bool,
 }
 
 impl RetransmissionRecord {

@@ -184,6 +184,7 @@ impl Direction {
             // sender later. Its timestamp shows the sender that an earlier copy has arrived.
             frame_informing_sender: value.and(self.sender.frame_acking(end)),
             is_acked: end <= self.highest_ack,
+            is_copy_unknown: false,
             previous_retransmission: self
                 .scoreboard
                 .range(start, end)
