@@ -127,6 +127,9 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (30045, "receiver"),
         (30009, "receiver"),
         (30359, "receiver"),
+        (21069, "receiver"),
+        (21131, "receiver"),
+        (20131, "receiver"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -152,7 +155,9 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     timeouts whose retransmissions were lost before the capture as a window (75), a recovery as over
     because acknowledgments counted too early (8), pacing as slow start behind a queue (5), a window
     of nine segments as full (15), data that NewReno counts as in flight as arrived (7), the time of
-    an outage as the bottleneck's (22), and a slow start without end as ended by HyStart (27).
+    an outage as the bottleneck's (22), a slow start without end as ended by HyStart (27), a large
+    initial window as a small one behind a small peer's window (17), data in flight before a
+    recovery as only those that had not arrived (4), and an undone reduction as lasting (28).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

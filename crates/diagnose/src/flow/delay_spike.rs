@@ -100,7 +100,7 @@ impl Direction {
             self.account.reassign(part.length_ns, of, (Limit::Timeout, None));
         }
         self.sender.has_reduced = true;
-        self.clock_loss(true);
+        self.clock_loss(self.sender.snd_una, true);
     }
 
     /// Notes that an acknowledgment takes effect at the sender.

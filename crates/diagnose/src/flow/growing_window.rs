@@ -18,6 +18,8 @@ pub struct GrowingWindow {
     pub receive_window: Option<i64>,
     /// Slow start threshold in bytes; none before the sender leaves slow start.
     pub ssthresh: Option<i64>,
+    /// Slow start threshold and bytes in flight before the last reduction, until it is undone.
+    pub prior: Option<(Option<i64>, i64)>,
     /// True after the first loss.
     pub has_lost: bool,
     /// True if slow start adds all acknowledged bytes.
@@ -40,6 +42,20 @@ impl GrowingWindow {
         end <= self.end() && !is_held
     }
 
+    /// Takes the window for one that began with `initial` bytes, although the peer's window did not
+    /// permit as many.
+    pub fn take_as_large(&mut self, initial: i64) {
+        if !self.adds_all {
+            (self.adds_all, self.bytes) = (true, self.bytes.max(initial));
+        }
+    }
+
+    /// True if the sender uses too little of its window to let it grow in slow start
+    /// (`tcp_is_cwnd_limited`): less than half of it, because the peer's window is small.
+    fn is_unused(&self) -> bool {
+        self.adds_all && self.receive_window.is_some_and(|most| self.bytes >= 2 * most)
+    }
+
     /// Handles an acknowledgment, for segments of `segment` bytes.
     pub fn on_ack(&mut self, ack: &Ack, segment: i64) {
         self.receive_window = (ack.window >= 0).then_some(ack.window);
@@ -49,6 +65,9 @@ impl GrowingWindow {
         }
         self.una = ack.ack;
         if self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh) {
+            if self.is_unused() {
+                return;
+            }
             self.bytes += if self.adds_all { news } else { news.min(segment) };
             return;
         }
@@ -61,5 +80,25 @@ impl GrowingWindow {
             self.acked -= per_segment;
             self.bytes += segment;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(segments: i64, window: i64) -> Ack {
+        Ack { ack: 1 + segments * 1_000, window: window * 1_000, ..Ack::default() }
+    }
+
+    /// The peer's window of four segments leaves most of ten unused, so the window does not grow.
+    #[test]
+    fn an_unused_window_does_not_grow() {
+        let mut window = GrowingWindow { una: 1, bytes: 4_000, ..GrowingWindow::default() };
+        window.take_as_large(10_000);
+        window.on_ack(&ack(2, 4), 1_000);
+        assert_eq!((window.bytes, window.end()), (10_000, 6_001));
+        window.on_ack(&ack(4, 20), 1_000);
+        assert_eq!((window.bytes, window.end()), (12_000, 16_001));
     }
 }

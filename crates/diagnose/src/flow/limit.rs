@@ -105,6 +105,7 @@ impl Direction {
             episode.end_ns.get_or_insert(ack.effective_ns);
             episode.is_undone = true;
             self.sender.rtts.take_shorter_share(0);
+            self.clock_undo();
         }
     }
 
@@ -116,6 +117,7 @@ impl Direction {
         {
             self.sender.has_reduced = episode.had_reduced;
             episode.is_undone = true;
+            self.clock_undo();
         }
     }
 

@@ -111,7 +111,7 @@ impl Direction {
                     is_undone: false,
                 };
                 self.episodes.push(episode);
-                self.clock_loss(is_timeout);
+                self.clock_loss(start, is_timeout);
             }
         }
         let limit = if is_timeout && verdict.begins_episode {

@@ -217,6 +217,7 @@ impl SelfClock {
     fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
         // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6).
         let ssthresh = if self.window.adds_all { flight / 10 * 7 } else { flight / 2 };
+        self.window.prior = Some((self.window.ssthresh, flight));
         self.window.ssthresh = Some(ssthresh);
         self.window.bytes = if is_timeout { segment } else { ssthresh };
         (self.window.has_lost, self.window.acked) = (true, 0);
@@ -237,6 +238,9 @@ impl Direction {
         let is_blind = now.is_at_receiver() && packet.options.timestamps.is_none();
         let Some(rtt_ns) = now.rtt().filter(|_| is_blind && is_new) else { return *now };
         let segment = self.largest_payload.max(payload_bytes);
+        if self.sender.has_large_initial() {
+            self.self_clock.window.take_as_large(LARGE_INITIAL * segment);
+        }
         let arrival = Arrival {
             time_ns: now.time_ns,
             start,
@@ -257,10 +261,21 @@ impl Direction {
         PacketContext { sent_ns, ..*now }
     }
 
-    /// Lets the self-clocked sender handle the first retransmission of an episode.
-    pub(super) fn clock_loss(&mut self, is_timeout: bool) {
-        let flight = self.scoreboard.end - self.sender.snd_una;
+    /// Lets the self-clocked sender handle the first retransmission of an episode, which begins at
+    /// `start`. A sender first repairs the data that follow its cumulative acknowledgment. All data
+    /// that it had sent before have arrived or are lost, since they do not overtake each other.
+    pub(super) fn clock_loss(&mut self, start: i64, is_timeout: bool) {
+        let flight = self.scoreboard.end - start.min(self.sender.snd_una);
         self.self_clock.on_loss(flight, self.largest_payload, is_timeout);
+    }
+
+    /// Lets the self-clocked sender undo the reduction of its window: it has at least the data in
+    /// flight before the episode again (`tcp_undo_cwnd_reduction`).
+    pub(super) fn clock_undo(&mut self) {
+        let window = &mut self.self_clock.window;
+        if let Some((ssthresh, flight)) = window.prior.take() {
+            (window.ssthresh, window.bytes) = (ssthresh, window.bytes.max(flight));
+        }
     }
 
     /// Lets the self-clocked sender handle an acknowledgment.

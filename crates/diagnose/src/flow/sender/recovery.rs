@@ -20,6 +20,11 @@ impl Sender {
         self.estimator.is_linux() && self.has_first_of_linux
     }
 
+    /// True once the sender has sent a large initial window (RFC 6928), as Linux does.
+    pub fn has_large_initial(&self) -> bool {
+        self.has_first_of_linux
+    }
+
     /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
         if self.snd_una <= 1 && segment > 0 {
