@@ -131,7 +131,7 @@ impl Flow {
 
     /// Diagnosis of the flow, and all packets if they were recorded.
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
-        let end_ns = self.last_ns - self.start_ns;
+        let end_ns = self.elapsed_ns(self.last_ns);
         let (data, is_one_way) = self.data_side();
         let ends = self.close(end_ns);
         let picture = self.recorders.take().map(|recorders| {

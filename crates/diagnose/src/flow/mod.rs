@@ -98,6 +98,10 @@ impl Loop {
 /// more precise than timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
+/// Longest life of a flow (36 years), which only damaged times exceed. Sums of a few such times do
+/// not overflow.
+const LIFE_MAX_NS: i64 = 1 << 60;
+
 /// TCP connection in a capture.
 pub struct Flow {
     ends: [Endpoint; 2],
@@ -170,6 +174,11 @@ impl Flow {
         opens && self.is_over && self.syn_ns[side].is_none_or(|_| self.halves[side].is_new(packet))
     }
 
+    /// Time since the flow's first packet.
+    fn elapsed_ns(&self, time_ns: i64) -> i64 {
+        (time_ns - self.start_ns).clamp(-LIFE_MAX_NS, LIFE_MAX_NS)
+    }
+
     fn side(&self, packet: &Packet) -> usize {
         usize::from(packet.source != self.ends[0])
     }
@@ -183,7 +192,7 @@ impl Flow {
         if self.copies[side].is_copy(packet, rtt_ns) {
             return false;
         }
-        let time_ns = packet.time_ns - self.start_ns;
+        let time_ns = self.elapsed_ns(packet.time_ns);
         self.handshake(packet, side, time_ns);
         self.negotiation.on_packet(packet, side);
         if let Some((value, echo)) = packet.options.timestamps {
@@ -297,8 +306,8 @@ impl Flow {
     /// Context of this packet for the data that side `sender` sends.
     fn now(&self, packet: &Packet, sender: usize) -> PacketContext {
         PacketContext {
-            time_ns: packet.time_ns - self.start_ns,
-            sent_ns: packet.time_ns - self.start_ns,
+            time_ns: self.elapsed_ns(packet.time_ns),
+            sent_ns: self.elapsed_ns(packet.time_ns),
             timestamp_tick_ns: 0,
             echo: None,
             packet: packet.number,

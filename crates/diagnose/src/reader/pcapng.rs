@@ -8,6 +8,9 @@ use std::io::Read;
 
 /// The type of a section header block, the same in both byte orders.
 pub const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Latest time of a frame, in the year 2116: as late as pcap files can express. Differences of times
+/// and their sums then do not overflow.
+const TIME_MAX_NS: i64 = 1 << 62;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
@@ -219,7 +222,8 @@ impl Section {
         } else {
             let units = u64::from(word(4)) << 32 | u64::from(word(8));
             let offset = interface.offset_s.saturating_mul(1_000_000_000);
-            (word(12), word(16), interface.resolution.nanoseconds(units).saturating_add(offset))
+            let time_ns = interface.resolution.nanoseconds(units).saturating_add(offset);
+            (word(12), word(16), time_ns.clamp(0, TIME_MAX_NS))
         };
         if captured_bytes > room || captured_bytes > RECORD_MAX_BYTES || room > RECORD_MAX_BYTES {
             let text = format!("a frame of {captured_bytes} bytes in a block with room for {room}");

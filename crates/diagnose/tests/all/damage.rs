@@ -3,6 +3,7 @@
 use crate::build::{
     Header, Order, Written, enhanced, ethernet, interface, ipv4, pcap, read, section, tcp,
 };
+use crate::script::Script;
 use proptest::prelude::*;
 use std::io::Write;
 use std::sync::LazyLock;
@@ -71,6 +72,24 @@ fn a_length_that_cannot_be() {
     assert_eq!(packets.len(), 1);
     let expected = format!("at {}: a record says that it has 4294967295 bytes", at - 8);
     assert_eq!(damage, Some(expected));
+}
+
+/// Damaged times, up to the last one that 64 bits express: none of their sums overflows.
+#[test]
+fn times_after_centuries() {
+    let mut script = Script::open(false);
+    (0..2).for_each(|number| script.data(40, number));
+    script.ack(80, 2);
+    script.packet(90, false, (1, 2_001), (100, 16));
+    (2..4).for_each(|number| script.data(130, number));
+    script.ack(170, 4);
+    let order = Order::Little;
+    let mut file = [section(order), interface(order, None, 0)].concat();
+    for (number, frame) in script.frames.iter().enumerate() {
+        file.extend(enhanced(order, number as u64 * 2_000_000_000_000_000, frame));
+    }
+    let answer = retx_diagnose::diagnose(file.as_slice(), "late").expect("a capture");
+    assert_eq!(answer.flows.len(), 1);
 }
 
 proptest! {
