@@ -42,23 +42,14 @@ link.cloud.delay = ["5 ms", "50 ms"]
 """
 
 FIGURES = """
-from .quantities import quantities
+def ratio(measured):
+    return measured.ratio("plain", "cubic", "reno")
+"""
 
-
-def values(measured):
-    at = {"link.cloud.forward.channel.p": 0.01, "link.cloud.delay": "50 ms"}
-    return {
-        "ratio": measured.ratio("plain", "cubic", "reno"),
-        "resent": measured.estimate("surface", "cubic", "resent", at=at),
-    }
-
-
-def tables(measured):
-    return []
-
-
-def figures(measured):
-    return []
+VALUES = """
+[[values]]
+is.ratio = { python = "figures.ratio" }
+is.resent = { mean = "surface/cubic @ p=0.01, delay=50 ms", of = "resent" }
 """
 
 BODY = """
@@ -82,6 +73,7 @@ def write_study(home: Path) -> Path:
         "s.toml": SCENARIO,
         "study.toml": STUDY,
         "figures.py": FIGURES,
+        "values.toml": VALUES,
         "quantities.py": QUANTITIES,
         "published.toml": "",
         "claims.toml": "",

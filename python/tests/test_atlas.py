@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from types import ModuleType
 
 import numpy as np
@@ -12,7 +11,6 @@ from conftest import QuickReports
 
 import retx
 from retx.study import Report, Verdict, load
-from retx.study.authors_code import module_of
 from retx.sweeps.grid import read_grid
 
 
@@ -24,8 +22,7 @@ def report(quick_reports: QuickReports) -> Report:
 @pytest.fixture(scope="module")
 def ranking() -> ModuleType:
     """The study's own module of that name."""
-    name = module_of(load("atlas")).__name__
-    return sys.modules[f"{name}.ranking"]
+    return load("atlas").code.module("ranking")
 
 
 def table(report: Report, name: str) -> list[dict[str, str]]:

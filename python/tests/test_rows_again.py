@@ -96,7 +96,7 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("delay", "vegas", MBIT),
         ("readings", "veno", MBIT),
         ("mac", "vegas", MBIT),
-        ("switches", "reno_0.01", MBIT),
+        ("switches", "reno_0_01", MBIT),
         ("switches_delay", "reno_kept", MBIT),
         ("every_imposed", "goodput", MBIT),
         ("every_mac", "idle_s", first("idle_total_s")),

@@ -105,17 +105,13 @@ why = "A quarter at most."
 use = "calibrate"
 because = { "*" = "the set-up is another." }
 """
-FIGURES = """
-def values(measured):
-    return {"longest": measured.estimate("sizes", "3000000")}
-
-
-def tables(measured):
-    return []
-
-
-def figures(measured):
-    return []
+LONGEST = """
+def longest(measured):
+    return measured.estimate("sizes", "3000000")
+"""
+VALUES = """
+[[values]]
+is.longest = { python = "own.longest" }
 """
 
 
@@ -142,7 +138,7 @@ def toy(tmp_path: Path) -> Path:
     (home / "published.toml").write_text(
         f'[times]\ntitle = "t"\nsource = "table 1"\nunit = "s"\nvalues = {{ {values} }}\n'
     )
-    files = {"claims.toml": CLAIMS, "figures.py": FIGURES, "open.toml": OPEN}
+    files = {"claims.toml": CLAIMS, "own.py": LONGEST, "values.toml": VALUES, "open.toml": OPEN}
     for name, text in files.items():
         (home / name).write_text(text)
     (home / "body.html").write_text('{% extends "base.html" %}{% block body %}{% endblock %}')
@@ -387,7 +383,7 @@ because = "the set-up is another."
 
 def test_other_definitions_of_values_start_a_new_search(toy: Path) -> None:
     before, frozen = search(toy).file, digest(load(str(toy)))
-    (toy / "values.toml").write_text('[[values]]\nis.least = { mean = "sizes/1000" }\n')
+    (toy / "values.toml").write_text(VALUES + 'is.least = { mean = "sizes/1000" }\n')
     after = search(toy).file
     (toy / "quantities.toml").write_text('[x]\nfrom = "flows"\nis = "COUNT(*)"\n')
     assert len({before, after, search(toy).file}) == 3
@@ -397,8 +393,6 @@ def test_other_definitions_of_values_start_a_new_search(toy: Path) -> None:
 def held_out_claim(toy: Path, published: float) -> dict[str, Any]:
     """Freezes the true set-up, and returns what is kept of a claim that the search did not see."""
     (toy / "claims.toml").write_text(CLAIMS + HELD.format(published=published))
-    figures = FIGURES + "\n\ndef calibration(measured):\n    return {}\n\n\nheld_out = values\n"
-    (toy / "figures.py").write_text(figures)
     trials = search(toy).run()
     seen: list[HeldOutCheck] = []
     search(toy).freeze(best(trials).number, seen.append)

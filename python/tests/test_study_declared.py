@@ -6,14 +6,13 @@ from dataclasses import replace
 from math import exp, inf, log
 from pathlib import Path
 from statistics import fmean
-from types import ModuleType
 
 import pytest
 from small_study import write_study
 
+import retx
 from retx.study import Estimate, Measured, Plan, Points, load
 from retx.study.arithmetic import arithmetic
-from retx.study.authors_code import module_of
 from retx.study.data import StudyError
 from retx.study.estimates import (
     Interval,
@@ -28,7 +27,6 @@ from retx.study.estimates import (
 from retx.study.filled_tables import filled_tables
 from retx.study.items import Scope
 from retx.study.measures import Found, Measure, Measuring
-from retx.study.reproduction import _compute, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.verdicts import Doubt, doubt
 
@@ -172,15 +170,14 @@ def refused(home: Path, said: str, **files: str) -> None:
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     folder = write(tmp_path_factory.mktemp("declared") / "study")
-    study = load(str(folder))
-    found = Measured(study, Plan("quick", 1), derive=module_of(study).quantities)
+    found = Measured(load(str(folder)), Plan("quick", 1))
     found.run_all()
     return found
 
 
 @pytest.fixture(scope="module")
 def values(measured: Measured) -> dict[str, Found]:
-    return computed_values(module_of(measured.study), measured)
+    return measured.study.declared.computed(measured)
 
 
 def series(measured: Measured, case: str, p: float) -> list[float]:
@@ -534,37 +531,119 @@ def test_a_share_of_runs_has_the_interval_of_wilson() -> None:
     assert as_share(fractions).interval == Interval(0.0, 1.0)
 
 
-class Functions(ModuleType):
-    """A figures.py with these functions."""
-
-    def __init__(self, **functions: dict[str, float | None]) -> None:
-        super().__init__("figures")
-        for name, found in functions.items():
-            setattr(self, name, lambda _, found=found: found)
+OWN = """
+def number(measured, *texts):
+    return float("".join(texts))
 
 
-def test_values_of_python_complete_the_declared_ones(measured: Measured, tmp_path: Path) -> None:
-    names = ["rate_low", "own", ""]
-    own = Functions(values={"own": 1.0}, calibration={"other": None})
-    found = computed_values(own, measured, "calibration", names)
-    assert found.keys() == {"rate_low", "own", "other"}
-    assert found["own"] == Estimate(1.0)
-    found = computed_values(Functions(calibration={"own": None}), measured, "calibration", names)
-    assert found["own"] is None
-    with pytest.raises(StudyError, match="'least' is declared in"):
-        computed_values(Functions(values={"least": 1.0}), measured)
-    nothing = load(str(write(tmp_path / "study", values="", tables="")))
-    assert computed_values(Functions(), replace(measured, study=nothing)) == {}
+def nothing(measured):
+    return None
 
 
-def test_a_table_of_python_has_an_id_of_its_own(measured: Measured, tmp_path: Path) -> None:
-    folder = write(tmp_path / "study")
-    twice = 'return [Table("plain", "", [])]'
-    figures = (folder / "figures.py").read_text().replace("return []", twice, 1)
-    (folder / "figures.py").write_text(f"from retx.study import Table\n{figures}")
-    study = load(str(folder))
-    with pytest.raises(StudyError, match="tables: the id 'plain' is there twice"):
-        _compute(module_of(study), replace(measured, study=study))
+def text(measured):
+    return "words"
+
+
+def rows(measured, case):
+    for p in ("0.01", "0.1"):
+        place = measured.at(f"surface/{case} @ p={p}, delay=50 ms")
+        yield {"p": p, "rate": place.mean("kbit")}, place.command()
+
+
+def cell(measured, p):
+    return f"p is {p}"
+"""
+BY_PYTHON = """
+[list]
+losses = { low = "0.01", high = "0.1" }
+
+[[values]]
+over = { p = "losses" }
+is."own_{p}" = { python = "own.number", with = ["{p}", "5"], scale = 2 }
+is."calculated_{p}" = { number = "2 * {p} + 1" }
+
+[[values]]
+is.nothing = { python = "own.nothing" }
+"""
+TABLES_BY_PYTHON = """
+[[table]]
+id      = "rows_{case}"
+over    = { case = ["reno", "cubic"] }
+title   = "Rates of {case}"
+python  = "own.rows"
+with    = ["{case}"]
+columns = [{ key = "p", label = "loss" }, { key = "rate", label = "rate" }]
+
+[[table]]
+id      = "cells"
+title   = "Cells"
+rows    = { p = "losses" }
+columns = [
+    { key = "p", label = "", is = { python = "own.cell", with = ["{p}"] } },
+    { key = "printed", label = "", is = { published = "printed/reno", printed = true } },
+]
+"""
+
+
+def by_python(
+    measured: Measured, home: Path, values: str = BY_PYTHON, tables: str = TABLES_BY_PYTHON
+) -> Measured:
+    """The runs with a study that names functions."""
+    folder = write(home / "study", values=values, tables=tables)
+    (folder / "own.py").write_text(OWN)
+    return replace(measured, study=load(str(folder)))
+
+
+def test_functions_compute_values(measured: Measured, tmp_path: Path) -> None:
+    found = by_python(measured, tmp_path)
+    computed = found.study.declared.computed(found)
+    assert computed["own_low"] == Estimate(2 * 0.015)
+    assert computed["own_high"] == Estimate(2 * 0.15)
+    assert computed["calculated_high"] == Estimate(1.2)
+    assert computed["nothing"] is None
+    assert found.study.declared.computed(found, ["nothing"]) == {"nothing": None}
+
+
+def test_functions_compute_rows_and_cells(measured: Measured, tmp_path: Path) -> None:
+    reno, cubic, cells = filled_tables(by_python(measured, tmp_path), {})
+    assert (reno.id, reno.title, cubic.id) == ("rows_reno", "Rates of reno", "rows_cubic")
+    rates = [fmean(series(measured, "cubic", p)) for p in (0.01, 0.1)]
+    assert [row["rate"] for row in cubic.rows] == pytest.approx(rates)
+    assert "channel.p=0.1" in cubic.commands[1]
+    assert [row["p"] for row in cells.rows] == ["p is 0.01", "p is 0.1"]
+    assert cells.rows[0]["printed"] == "10.5"
+    assert not cells.commands
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("own.text", "own.text returns 'words', which is no number"),
+        ("own.numbr", "python: no function 'numbr'; did you mean 'number'?"),
+        ("number", "python: 'number': write FILE.FUNCTION; there is no number.py"),
+    ],
+)
+def test_a_wrong_function_names_file_and_value(
+    measured: Measured, tmp_path: Path, function: str, said: str
+) -> None:
+    values = f'[[values]]\nis.a = {{ python = "{function}" }}\n'
+    found = by_python(measured, tmp_path, values, "")
+    with pytest.raises(StudyError) as error:
+        found.study.declared.computed(found)
+    assert str(error.value) == f"{found.study.folder}/values.toml: a: {said}"
+
+
+def test_a_failing_function_is_named_with_its_file(measured: Measured, tmp_path: Path) -> None:
+    values = '[[values]]\nis.a = { python = "own.number" }\n'
+    found = by_python(measured, tmp_path, values, "")
+    with pytest.raises(retx.UserCodeError, match=r"own\.py: number: ValueError"):
+        found.study.declared.computed(found)
+
+
+def test_a_row_has_only_declared_columns(measured: Measured, tmp_path: Path) -> None:
+    tables = TABLES_BY_PYTHON.replace('{ key = "rate", ', '{ key = "rates", ')
+    with pytest.raises(StudyError, match=r"own\.rows: no column 'rate'; did you mean 'rates'"):
+        list(filled_tables(by_python(measured, tmp_path, BY_PYTHON, tables), {}))
 
 
 def test_a_trial_may_fail_while_its_numbers_are_unknown(measured: Measured) -> None:

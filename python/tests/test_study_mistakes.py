@@ -11,7 +11,6 @@ from small_study import write_guide
 from retx import UserCodeError
 from retx.errors import UsageError
 from retx.study import Measured, Plan, load
-from retx.study.authors_code import module_of
 from retx.study.data import StudyError
 from retx.study.rehearsal import check_names
 from retx.study.reproduction import reproduce
@@ -62,6 +61,19 @@ def changed(home: Path, file: str, old: str, new: str) -> Path:
         ("figures.toml", 'look = "paper"', 'look = "papers"', "no look 'papers'; did you mean"),
         ("figures.toml", "y = { mean", "z = { mean", "draw[0].z: unknown key"),
         ("figures.toml", "y = { mean", "y = { men", "draw[0].y: exactly one of"),
+        (
+            "figures.toml",
+            '"figures.window"',
+            '"figures.windows"',
+            "cwnd: python: no function",
+        ),
+        ("figures.toml", '"figures.window"', '"window"', "'window': write FILE.FUNCTION"),
+        (
+            "figures.toml",
+            'alt     = "The w',
+            'panel = [{ draw = [] }]\nalt = "The w',
+            "`python`",
+        ),
         ("body.html", "tables.T4", "tables.T5", "body.html:4: tables: no name 'T5'"),
         ("body.html", "show_claims(", "show_clams(", "body.html:8: no name 'show_clams'"),
         ("body.html", "{% endblock %}", "", "body.html:8: Unexpected end of template"),
@@ -73,7 +85,7 @@ def test_a_mistake_is_reported_before_any_run(
     folder = changed(tmp_path / "mine", file, old, new)
     with pytest.raises(UsageError, match=re.escape(said)) as error:
         study = load(str(folder))
-        check_names(Measured(study, Plan("quick")), module_of(study))
+        check_names(Measured(study, Plan("quick")))
     assert str(error.value).startswith(f"{folder}/{file}:")
 
 
@@ -94,14 +106,20 @@ def test_a_wrong_quantity_is_reported_before_any_run(
     (folder / "values.toml").write_text(values.replace("flow.download.rto_count", "lost"))
     study = load(str(folder))
     with pytest.raises(StudyError, match=f"quantities.toml: lost: .*{said}"):
-        check_names(Measured(study, Plan("quick")), module_of(study))
+        check_names(Measured(study, Plan("quick")))
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "kind", "said"),
     [
         ("figures.py", "    drawn,", "   drawn", UserCodeError, "cannot be loaded: Syntax"),
-        ("figures.py", '"time_s"', '"time"', UserCodeError, "figures: ColumnNotFoundError"),
+        (
+            "figures.py",
+            '"time_s"',
+            '"time"',
+            UserCodeError,
+            "window: ColumnNotFoundError",
+        ),
         ("figures.py", '"0.01"', '"0.1"', StudyError, "drop: no case '0.1'; did you mean '0.01'"),
         ("body.html", "figures.cwnd", "figures.cwd", StudyError, "body.html:6: figures: no name"),
     ],

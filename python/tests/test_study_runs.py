@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_study import FIGURES, QUANTITIES, STUDY, write_study
+from small_study import FIGURES, QUANTITIES, STUDY, VALUES, write_study
 from sweeping import SCENARIO
 
 import retx
@@ -169,7 +169,7 @@ def test_what_is_there_is_not_run_again(
     (study / "study.toml").write_text(STUDY.replace("[experiment.surface]", "[experiment.more]"))
     text = (study / "study.toml").read_text()
     (study / "study.toml").write_text(text[: text.index("[experiment.more]")])
-    (study / "figures.py").write_text(FIGURES.replace('"resent":', '"x": 1.0}\n    {'))
+    (study / "values.toml").write_text(VALUES[: VALUES.index("is.resent")])
     out = tmp_path / "out"
     made = runs_made(monkeypatch)
 
@@ -221,7 +221,7 @@ def test_an_interrupted_study_keeps_its_runs_and_the_report_that_was_there(
     out, plan = tmp_path / "out", Plan("quick", replications=2)
     reproduce(load(str(study)), plan, out)
     before = (out / "report.html").stat().st_ino
-    broken = FIGURES.replace("return {", "raise KeyboardInterrupt\n    return {")
+    broken = FIGURES.replace("return ", "raise KeyboardInterrupt\n    return ")
     (study / "figures.py").write_text(broken)
     with pytest.raises(KeyboardInterrupt):
         reproduce(load(str(study)), Plan("quick", replications=3), out)

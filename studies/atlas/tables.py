@@ -1,4 +1,4 @@
-"""Tables of the atlas."""
+"""Rows of the atlas's tables that need the ranking of algorithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from retx.study import Cell, Column, Estimate, Measured, Noted, Table, changed, scaled
+from retx.study import Cell, Estimate, Measured, Noted, changed, scaled
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
 from .values import (
@@ -23,7 +23,6 @@ from .values import (
     NEVER,
     QUEUE,
     SPIKES,
-    WORTH,
     delays,
     downloads,
     idle,
@@ -38,6 +37,9 @@ from .values import (
     worth,
 )
 
+Row = tuple[dict[str, Cell], str]
+"""Cells by the keys of the columns, and the command that repeats the runs."""
+
 SETTINGS = {
     "linux": "cubic",
     "linux_reno": "reno",
@@ -46,14 +48,6 @@ SETTINGS = {
     "veno_linux": "veno",
 }
 """Value of `net.ipv4.tcp_congestion_control` for each preset."""
-
-
-def tables(measured: Measured) -> Iterator[Table]:
-    """Tables in the order of the report; `cells` contains all conditions."""
-    yield _decisions(measured)
-    yield _places(measured)
-    yield _algorithms(measured)
-    yield _cells(measured)
 
 
 def advice(found: Leader) -> str:
@@ -69,44 +63,27 @@ def advice(found: Leader) -> str:
     return " or ".join([best, *rivals])
 
 
-def _decisions(measured: Measured) -> Table:
+def decisions(measured: Measured) -> Iterator[Row]:
     """One row per round trip: loss rates at which to keep the default, to change, or undecided."""
     found = places(measured)
     rates = losses(measured)
-    rows: list[dict[str, Cell]] = []
     for delay, rtt in delays(measured).items():
         row = {loss: found[delay, loss] for loss in rates}
         gains = sorted(it.gain.mean for it in row.values() if worth(it))
         ends = [f"{gain:.2f}" for gain in (gains[:1] + gains[-1:])[: len(gains)]]
-        rows.append(
-            {
-                "rtt": f"{rtt:g}\u00a0ms",
-                "keep": _ranges(row, {loss for loss in row if worth(row[loss]) is False}),
-                "open": _ranges(row, {loss for loss in row if worth(row[loss]) is None}),
-                "change": _changes(row),
-                "gain": "\u00a0…\u00a0".join(ends),
-                "keeps": changed(reno_keeps(measured, "linux_bbr", delay), lambda kept: 100 * kept),
-            }
-        )
-    return Table(
-        "decisions",
-        "Which of Linux's algorithms to use, by the loss rate in per cent",
-        [
-            Column("rtt", "round trip", right=True),
-            Column("keep", "stay with CUBIC"),
-            Column("open", "not settled"),
-            Column("change", "change to"),
-            Column("gain", "and gain, times", right=True),
-            Column("keeps", "a Reno flow next to BBR keeps", "%"),
-        ],
-        rows,
-        note="Means over eight conditions: losses single or in bursts, with and without cross "
-        "traffic, with and without delay spikes. Stay: nothing gains significantly more "
-        f"than {100 * (WORTH - 1):.0f} % over CUBIC, the default. Change: the best gains "
-        "significantly more; “or”: the difference between them is not significant. Not settled: "
-        "the runs do not show whether a change is worth it. The commands run a row again.",
-        commands=[_row_command(measured, delay) for delay in delays(measured)],
-    )
+        cells: dict[str, Cell] = {
+            "rtt": f"{rtt:g}\u00a0ms",
+            "keep": _ranges(row, {loss for loss in row if worth(row[loss]) is False}),
+            "open": _ranges(row, {loss for loss in row if worth(row[loss]) is None}),
+            "change": _changes(row),
+            "gain": "\u00a0…\u00a0".join(ends),
+            "keeps": _keeps(measured, "linux_bbr", delay),
+        }
+        yield cells, _row_command(measured, delay)
+
+
+def _keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
+    return changed(reno_keeps(measured, case, delay), lambda kept: 100 * kept)
 
 
 def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
@@ -152,46 +129,24 @@ def _row_command(measured: Measured, delay: str) -> str:
     return shlex.join([*words, "--out", f"../rows/rtt-{rtt_ms(delay):g}"])
 
 
-def _places(measured: Measured) -> Table:
-    """Table by round-trip time and loss rate, over the other conditions."""
+def pairs(measured: Measured) -> Iterator[Row]:
+    """Every pair of round trip and loss rate, over the other conditions."""
     single = leaders(measured, linux=True)
-    rows: list[dict[str, Cell]] = []
-    commands = []
     for (delay, loss), found in places(measured).items():
         cells = [it for cell, it in single.items() if cell[:2] == (delay, loss)]
         agreeing = [it for it in cells if worth(it) is worth(found) and _same(it, found)]
         gains = [it.gain.mean for it in cells]
         at = _at(measured, delay, loss)
-        rows.append(
-            {
-                "case": f"{rtt_ms(delay):g}\u00a0ms, {percent(loss)}\u00a0%",
-                "advice": advice(found),
-                "gain": found.gain,
-                "range": f"{min(gains):.2f} … {max(gains):.2f}",
-                "agree": f"{len(agreeing)} of {len(cells)}",
-                "keeps": changed(reno_keeps(measured, found.best, delay), lambda x: 100 * x),
-                "goodput": _mbit(measured, found.best, at),
-            }
-        )
-        commands.append(measured.command("atlas", found.best, at=at))
-    return Table(
-        "places",
-        "Every pair of round trip and loss rate, with Linux's algorithms",
-        [
-            Column("case", "round trip, loss"),
-            Column("advice", "use"),
-            Column("gain", "best over CUBIC", "times"),
-            Column("range", "single conditions", "times", right=True),
-            Column("agree", "that agree", right=True),
-            Column("keeps", "a Reno flow next to it keeps", "%"),
-            Column("goodput", "best, single losses only", "Mbit/s"),
-        ],
-        rows,
-        note="Geometric mean over the eight conditions. Where the best surely gains at most "
-        f"{100 * (WORTH - 1):.0f} % over CUBIC it stays; “perhaps”: not settled. The commands run "
-        "the best with single losses and nothing else: the last column.",
-        commands=commands,
-    )
+        row: dict[str, Cell] = {
+            "case": f"{rtt_ms(delay):g}\u00a0ms, {percent(loss)}\u00a0%",
+            "advice": advice(found),
+            "gain": found.gain,
+            "range": f"{min(gains):.2f} … {max(gains):.2f}",
+            "agree": f"{len(agreeing)} of {len(cells)}",
+            "keeps": _keeps(measured, found.best, delay),
+            "goodput": _mbit(measured, found.best, at),
+        }
+        yield row, measured.command("atlas", found.best, at=at)
 
 
 def _same(one: Leader, other: Leader) -> bool:
@@ -208,81 +163,51 @@ def _mbit(measured: Measured, case: str, at: Mapping[str, Any]) -> Estimate | No
     return scaled(measured.estimate("atlas", case, at=at), 1e-6)
 
 
-def _algorithms(measured: Measured) -> Table:
+def algorithms(measured: Measured) -> Iterator[Row]:
+    """Every algorithm over the whole map, the best first."""
     logs = logs_by_cell(downloads(measured), ())[()]
     calm = logs_by_cell(downloads(measured).filter(pl.col(LOSS) == LEAST), ())[()]
     rough = logs_by_cell(downloads(measured).filter(pl.col(LOSS) >= 1e-2), ())[()]
     cells = logs_by_cell(downloads(measured), [DELAY, LOSS])
     found = leaders(measured)
-    rows: list[dict[str, Cell]] = []
-    names = sorted(logs, key=lambda name: -float(logs[name].mean()))
     at = _at(measured, "25 ms", 0.01)
-    for name in names:
+    for name in sorted(logs, key=lambda name: -float(logs[name].mean())):
         worst = min(float((one[name] - one[DEFAULT]).mean()) for one in cells.values())
         front = [it for it in found.values() if FAMILY[name] in (it.family, *it.rivals)]
-        rows.append(
-            {
-                "case": Noted(name, FAMILY[name]),
-                "calm": ratio(calm, name, DEFAULT),
-                "rough": ratio(rough, name, DEFAULT),
-                "worst": exp(worst),
-                "front": len(front),
-                "needless": needless(measured, name),
-                "idle": idle(measured, name),
-                "keeps": changed(reno_keeps(measured, name), lambda x: 100 * x),
-                "goodput": _mbit(measured, name, at),
-            }
-        )
-    return Table(
-        "algorithms",
-        "Every algorithm over the whole map",
-        [
-            Column("case", "algorithm, family"),
-            Column("calm", "over CUBIC's, loss 0.001 %", "times"),
-            Column("rough", "loss ≥ 1 %", "times"),
-            Column("worst", "worst place", "times", 2),
-            Column("front", f"family in front, of {len(found)} cells"),
-            Column("needless", "needless retransmissions", "%"),
-            Column("idle", "idle", "%"),
-            Column("keeps", "a Reno flow next to it keeps", "%"),
-            Column("goodput", "1 % single losses, 50 ms", "Mbit/s"),
-        ],
-        rows,
-        note="Goodput divided by that of Linux's default, as geometric means. Worst place: the "
-        "least mean over the eight conditions of a round trip and a loss rate. In front: "
-        "best, or not significantly worse than the best. Needless: share of the segments "
-        "sent. The commands run the last column.",
-        commands=[measured.command("atlas", name, at=at) for name in names],
-    )
+        row: dict[str, Cell] = {
+            "case": Noted(name, FAMILY[name]),
+            "calm": ratio(calm, name, DEFAULT),
+            "rough": ratio(rough, name, DEFAULT),
+            "worst": exp(worst),
+            "front": f"{len(front)} of {len(found)}",
+            "needless": needless(measured, name),
+            "idle": idle(measured, name),
+            "keeps": _keeps(measured, name),
+            "goodput": _mbit(measured, name, at),
+        }
+        yield row, measured.command("atlas", name, at=at)
 
 
-def _cells(measured: Measured) -> Table:
+def cells(measured: Measured) -> Iterator[Row]:
     """All cells, for programs."""
-    rows: list[dict[str, Cell]] = []
-    commands = []
     linux = leaders(measured, linux=True)
     for cell, found in leaders(measured).items():
         delay, loss, burst, start, spikes = cell
         assert isinstance(delay, str)
         assert isinstance(loss, float)
         at = _at(measured, delay, loss) | {BURST: burst, SPIKES: spikes, BURSTS: start}
-        rows.append(
-            {
-                "rtt": rtt_ms(delay),
-                "loss": loss,
-                "burst": str(burst),
-                "cross": "no" if start == NEVER else "yes",
-                "spikes": "yes" if spikes else "no",
-                "best": found.best,
-                "gain": found.gain,
-                "rivals": ", ".join(found.rivals),
-                "goodput": _mbit(measured, found.best, at),
-                "linux": linux[cell].best,
-                "linux_gain": linux[cell].gain,
-                "linux_rivals": ", ".join(linux[cell].rivals),
-            }
-        )
-        commands.append(measured.command("atlas", found.best, at=at))
-    names = ("rtt", "loss", "burst", "cross", "spikes", "best", "gain", "rivals", "goodput")
-    columns = [Column(name, name) for name in (*names, "linux", "linux_gain", "linux_rivals")]
-    return Table("cells", "All cells", columns, rows, commands=commands)
+        row: dict[str, Cell] = {
+            "rtt": rtt_ms(delay),
+            "loss": loss,
+            "burst": str(burst),
+            "cross": "no" if start == NEVER else "yes",
+            "spikes": "yes" if spikes else "no",
+            "best": found.best,
+            "gain": found.gain,
+            "rivals": ", ".join(found.rivals),
+            "goodput": _mbit(measured, found.best, at),
+            "linux": linux[cell].best,
+            "linux_gain": linux[cell].gain,
+            "linux_rivals": ", ".join(linux[cell].rivals),
+        }
+        yield row, measured.command("atlas", found.best, at=at)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import polars as pl
 
-from retx.study import Estimate, Measured, Named, estimate
+from retx.study import Estimate, Measured, estimate
 from retx.sweeps.result import Sweep
 
 from .ranking import LINUX, Leader, leader, logs_by_cell, ratio
@@ -31,24 +32,25 @@ LOOKED_AT = (
 )
 
 
-def values(measured: Measured) -> Named:
-    """Numbers of cells and places by what the runs show there."""
-    found = leaders(measured)
-    gains = [worth(it) for it in found.values()]
-    apart = [it for it in found.values() if it.apart and worth(it)]
-    named: Named = {
-        "cells": float(len(found)),
-        "cells_default": float(sum(gain is False for gain in gains)),
-        "cells_worth": float(sum(gain is True for gain in gains)),
-        "cells_unclear": float(sum(gain is None for gain in gains)),
-        "cells_apart": float(len(apart)),
-        "cells_bbr": float(sum(it.family == "BBR" for it in apart)),
-    }
-    advised = [worth(it) for it in places(measured).values()]
-    named["places"] = float(len(advised))
-    for name, gain in (("keep", False), ("change", True), ("open", None)):
-        named[f"places_{name}"] = float(sum(it is gain for it in advised))
-    return named
+def cells(measured: Measured, gain: str) -> float:
+    """Number of cells whose leader gains enough: `yes`, `no`, `unclear`, or `all` of them."""
+    return _count(leaders(measured).values(), gain)
+
+
+def pairs(measured: Measured, gain: str) -> float:
+    """Number of pairs of round trip and loss rate, of Linux's algorithms, likewise."""
+    return _count(places(measured).values(), gain)
+
+
+def _count(found: Iterable[Leader], gain: str) -> float:
+    answers = {"yes": (True,), "no": (False,), "unclear": (None,), "all": (True, False, None)}
+    return sum(worth(it) in answers[gain] for it in found)
+
+
+def apart(measured: Measured, family: str = "") -> float:
+    """Number of cells whose leader, or one of a family, is apart from all others and gains."""
+    ahead = [it for it in leaders(measured).values() if it.apart and worth(it)]
+    return sum(it.family == family or not family for it in ahead)
 
 
 def rtt_ms(delay: str) -> float:

@@ -1,13 +1,13 @@
-"""The exchange of table II: its situations, values and table."""
+"""The exchange of table II: its situations, values and rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 import retx
-from retx.study import Cell, Column, Measured, Named, Noted, Table, Verdict
+from retx.study import Cell, Measured, Noted, Verdict
 
 SMSS = 1448
 BEFORE = 48 * SMSS
@@ -50,47 +50,36 @@ def _row(sample: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def values(measured: Measured) -> Named:
-    """Number of values that differ from the paper's, and of new segments during the timeouts."""
-    keep = measured.run("table_2", "keep")
-    found, series = situations(keep), measured.study.published.series
-    ends = keep.episodes.filter(kind="rto").head(5)
-    between = pl.col("sent_s").is_between(ends["start_s"].min(), ends["end_s"].max(), closed="none")
-    new = keep.segments.filter(between & ~pl.col("retransmission"))
-    wrong = sum(
+def wrong(measured: Measured) -> float:
+    """Number of values that differ from the paper's."""
+    found, series = situations(measured.run("table_2", "keep")), measured.study.published.series
+    return sum(
         found[situation][name] != value
         for name in FIGURES
         for situation, value in series[f"table_2_{name}"].values.items()
     )
-    return {"table_2_wrong": float(wrong), "new_segments": float(new.height)}
 
 
-def table(measured: Measured) -> Table:
+def new_segments(measured: Measured) -> float:
+    """Number of new segments during the timeouts."""
+    keep = measured.run("table_2", "keep")
+    ends = keep.episodes.filter(kind="rto").head(5)
+    between = pl.col("sent_s").is_between(ends["start_s"].min(), ends["end_s"].max(), closed="none")
+    return keep.segments.filter(between & ~pl.col("retransmission")).height
+
+
+def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Table II, with the paper's number below each of ours."""
     found = situations(measured.run("table_2", "keep"))
     series = measured.study.published.series
-    columns = [Column("situation", "", right=True), Column("event", "event")]
-    columns += [
-        Column(name, series[f"table_2_{name}"].title, series[f"table_2_{name}"].unit, right=True)
-        for name in FIGURES
-    ]
-    rows: list[dict[str, Cell]] = []
     for situation, event in EVENTS.items():
         row: dict[str, Cell] = {"situation": situation, "event": event}
-        wrong = False
+        differs = False
         for name in FIGURES:
             published = series[f"table_2_{name}"].values.get(situation)
             ours = found[situation][name]
-            wrong |= published is not None and published != ours
+            differs |= published is not None and published != ours
             said = "?" if published is None else f"{published:g}"
             row[name] = Noted(f"{ours:g}", f"paper {said}")
-        rows.append(row | {"verdict": Verdict.DIFFERS if wrong else Verdict.AGREES})
-    return Table(
-        "exchange",
-        "The exchange that leads to a silence of 57 s (table II)",
-        [*columns, Column("verdict", "verdict")],
-        rows,
-        note="The measured number, with the paper's below it. The script of losses is in "
-        "silence.toml.",
-        commands=[measured.command("table_2", "keep")] * len(rows),
-    )
+        row["verdict"] = Verdict.DIFFERS if differs else Verdict.AGREES
+        yield row, measured.command("table_2", "keep")

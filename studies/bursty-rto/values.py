@@ -1,57 +1,48 @@
-"""Named values that values.toml does not compute."""
+"""Named values that values.toml cannot say: of single runs, and of judged rows."""
 
 from __future__ import annotations
 
 from statistics import fmean
 
-from retx.study import Estimate, Measured, Named, Verdict, estimate, exact, scaled
+from retx.study import Estimate, Measured, Verdict, estimate, scaled
 from retx.study.claims import Rows
 from retx.study.estimates import bounded
 from retx.study.rules import judge
-
-from . import exchange
 
 IDLE_MAX = "flow.file.idle_max_s"
 IDLE_TOTAL = "flow.file.idle_total_s"
 
 
-def values(measured: Measured) -> Named:
-    """Values of table II, of single runs, of judged rows, and of the paper's own numbers."""
-    judged: Named = {
-        f"within_{experiment}_{test}": within(measured, experiment, test)
-        for experiment in ("table_1", "fading")
-        for test in "12345"
-    }
-    paper = exchange.values(measured) | _paper(measured)
-    return paper | _table_1(measured) | judged | held_out(measured)
+def longest_silence(measured: Measured, test: str) -> float:
+    """The longest silence of all runs of a test."""
+    return max(it for it in measured.values("table_1", test, IDLE_MAX) if it is not None)
 
 
-def calibration(measured: Measured) -> Named:
-    """The longest silence of test 2, a fact; the search uses only rows of table I."""
-    silences = measured.values("table_1", "2", IDLE_MAX)
-    return {"longest_silence_2": max(it for it in silences if it is not None)}
-
-
-def held_out(measured: Measured) -> Named:
+def ack_share(measured: Measured) -> Estimate | None:
     """Idle time due to errors in the direction of the ACKs, in per cent of the mean idle time."""
     acks = measured.difference("policies", "2 keep", "2 keep data", IDLE_TOTAL)
-    idle = measured.mean("policies", "2 keep", IDLE_TOTAL)
-    share = scaled(acks, 100 / idle)
-    return {"ack_share_waiting_2": share and bounded(share, 100)}
+    share = scaled(acks, 100 / measured.mean("policies", "2 keep", IDLE_TOTAL))
+    return share and bounded(share, 100)
 
 
-def _table_1(measured: Measured) -> Named:
-    """The order of the levels, the idle share of poor runs, and the spread of single runs."""
+def levels(measured: Measured) -> Estimate | None:
+    """The order of the levels: the smallest of the quotients that should be above 1."""
     pairs = (("1", "2"), ("1", "4"), ("3", "1"), ("5", "1"))
-    levels = [it for above, below in pairs if (it := _quotient(measured, above, below))]
+    found = [it for above, below in pairs if (it := _quotient(measured, above, below))]
+    return min(found, key=lambda it: it.mean, default=None)
+
+
+def idle_poor(measured: Measured) -> Estimate | None:
+    """Share of idle time in runs of test 2 below 1 Mbit/s."""
     rates, idle = (measured.values("table_1", "2", it) for it in ("throughput", "idle_percent"))
-    poor = [it for it, rate in zip(idle, rates, strict=True) if rate is not None and rate < 1]
+    pairs = zip(idle, rates, strict=True)
+    return estimate([it for it, rate in pairs if rate is not None and rate < 1])
+
+
+def spread(measured: Measured) -> float | None:
+    """Quotient of the ends of the range of single runs of test 2."""
     found = measured.estimate("table_1", "2", "throughput")
-    return {
-        "levels": min(levels, key=lambda it: it.mean, default=None),
-        "idle_poor": estimate(poor),
-        "spread": found.single.high / found.single.low if found and found.single else None,
-    }
+    return found.single.high / found.single.low if found and found.single else None
 
 
 def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
@@ -76,27 +67,3 @@ def agrees(measured: Measured, rows: Rows, experiment: str, case: str, test: str
     assert target is not None
     found = measured.estimate(experiment, case, rows.quantity)
     return judge(rows.criterion(target), found).verdict is not Verdict.DIFFERS
-
-
-def _paper(measured: Measured) -> Named:
-    """Numbers computed from those of the paper."""
-    published = measured.study.published
-    lost, again, frames, most = (
-        published.series[name].values
-        for name in ("ip_loss", "retransmissions", "fer", "retransmissions_max")
-    )
-    return {
-        "paper_rto_8": _rto_s(310, 580, 4, 4),
-        "paper_rto_1": _rto_s(30, 10, 8, 0),
-        "paper_srtt_6": 30 + (3000 - 30) / 8,
-        "paper_mdev_6": 10 + (3000 - 30 - 10) / 4,
-        "paper_lost": exact(max(abs(lost[it] / 100 * 7500 / again[it] - 1) for it in "124")),
-        "paper_loss_over_independent": lost["2"] / 100 / frames["2"] ** 4,
-        "paper_frames_2": published.numbers["attempts"].value * most["2"],
-    }
-
-
-def _rto_s(srtt: float, mdev: float, cwnd: int, backoff: int) -> float:
-    """Equation 1, from milliseconds."""
-    factor = 1 + 1 / 4 + 0.5 ** (cwnd - 1)
-    return float((srtt + 4 * mdev) * factor * 2.0**backoff / 1e3)

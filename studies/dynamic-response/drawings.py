@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import polars as pl
 import retx
 from retx.analysis.queues import queue_length
 from retx.plots import style
-from retx.study import Figure, Measured
+from retx.study import Measured
 
 from .values import COUNT, FLOWS, cause_points
 
@@ -19,20 +18,14 @@ NEAR_S = 0.6
 SETTLED_S = 5.0
 
 
-def drawings(measured: Measured) -> Iterator[Figure]:
-    """Figures in the order of the paper."""
-    for drawn in (_near_a_timeout, _needless, _responses, _silence):
-        yield drawn(measured)
-
-
-def panels(rows: int, columns: int, height: float, share: str = "") -> tuple[style.Figure, Any]:
+def _panels(rows: int, columns: int, height: float, share: str = "") -> tuple[style.Figure, Any]:
     """A figure with panels of the width of the text; `share` is their common axis, `x` or `y`."""
     made = style.Figure(figsize=(5.2, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, sharex=share == "x", sharey=share == "y")
     return made, axes
 
 
-def legend(figure: style.Figure, axes: Any, columns: int = 2) -> None:  # noqa: ANN401
+def _legend(figure: style.Figure, axes: Any, columns: int = 2) -> None:  # noqa: ANN401
     """One legend above all panels."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=2.2)
@@ -54,10 +47,11 @@ def _first(result: retx.Result, kind: str, least: int = 1) -> float:
     return float(chosen["start_s"][0])
 
 
-def _near_a_timeout(measured: Measured) -> Figure:
+def near_a_timeout(measured: Measured) -> style.Figure:
+    """Figures 2 and 1c: window and arrivals around a timeout."""
     result = measured.run("behaviour", "one_percent")
     start = _first(result, "rto", 2)
-    figure, axes = panels(1, 2, 2.8)
+    figure, axes = _panels(1, 2, 2.8)
     samples = result.samples.filter(pl.col("time_s").is_between(start - 0.3, start + 1.5))
     _line(axes[0, 0], samples, "cwnd_bytes", color=style.BLUE, label="window")
     _line(axes[0, 0], samples, "ssthresh_bytes", color=style.RED, ls="--", label="threshold")
@@ -72,16 +66,12 @@ def _near_a_timeout(measured: Measured) -> Figure:
         panel.axvline(start, color=style.GREY, lw=0.8, ls=":")
         panel.set(xlabel="time (s)", ylabel=label)
         panel.legend(fontsize=7)
-    return Figure(
-        "near_a_timeout", figure,
-        "Figures 2 and 1c: after a timeout (dotted) slow start up to the threshold, then linear "
-        "growth; and the segments that arrive around it.",
-        "The window doubles up to the threshold; a pause, then retransmissions.",
-    )  # fmt: skip
+    return figure
 
 
-def _responses(measured: Measured) -> Figure:
-    figure, axes = panels(2, 3, 4.6)
+def responses(measured: Measured) -> style.Figure:
+    """Figure 7: window and threshold around a timeout and a fast retransmit."""
+    figure, axes = _panels(2, 3, 4.6)
     cases = (("reno", "Reno"), ("dynamic", "proposal"), ("dynamic_flat", "never above 25 kB"))
     for row, (kind, title) in enumerate(
         (("rto", "timeout"), ("fast_retransmit", "fast retransmit"))
@@ -111,15 +101,12 @@ def _responses(measured: Measured) -> Figure:
         panel.set_ylabel("kB")
     for panel in axes[1]:
         panel.set_xlabel("time (s)")
-    legend(figure, axes[0, 1], 4)
-    return Figure(
-        "responses", figure,
-        "Figure 7: window and threshold around a timeout and a fast retransmit at 5 % lost.",
-        "After a timeout Reno starts from one segment, the proposal from ten.",
-    )  # fmt: skip
+    _legend(figure, axes[0, 1], 4)
+    return figure
 
 
-def _silence(measured: Measured) -> Figure:
+def silence(measured: Measured) -> style.Figure:
+    """Figures 8b and 8c: the flow with the largest backoff, and the queue."""
     values = measured.values("backoff", "reno", "backoff")
     replication = max(range(len(values)), key=lambda number: values[number] or 0.0)
     result = measured.run("backoff", "reno", replication)
@@ -127,7 +114,7 @@ def _silence(measured: Measured) -> Figure:
     waits = result.episodes.filter(_is("flow", worst["name"]) & _is("kind", "rto"))
     last = waits.sort("rto_s", descending=True).row(0, named=True)
     span = (max(0.0, last["start_s"] - 2.2 * last["rto_s"]), last["start_s"] + 5)
-    figure, axes = panels(2, 1, 4.2, "x")
+    figure, axes = _panels(2, 1, 4.2, "x")
     sent = result.segments.filter(_is("flow", worst["name"]) & pl.col("sent_s").is_between(*span))
     for again, colour, label in ((False, style.BLUE, "first time"), (True, style.RED, "again")):
         part = sent.filter(pl.col("retransmission") == again)
@@ -142,17 +129,13 @@ def _silence(measured: Measured) -> Figure:
     )
     axes[0, 0].set_ylabel("segment")
     axes[1, 0].set(xlabel="time (s)", ylabel="packets waiting", xlim=span)
-    legend(figure, axes[0, 0])
-    return Figure(
-        "silence", figure,
-        "Figures 8b and 8c: the Reno flow with the largest backoff (timeouts dotted), and the "
-        "queue at the same time.",
-        "A connection is silent for ever longer times while the queue is in use.",
-    )  # fmt: skip
+    _legend(figure, axes[0, 0])
+    return figure
 
 
-def _needless(measured: Measured) -> Figure:
-    figure, axes = panels(1, 2, 2.9)
+def needless(measured: Measured) -> style.Figure:
+    """Figures 5c and 5d: Reno's retransmissions, and the share of unnecessary ones."""
+    figure, axes = _panels(1, 2, 2.9)
     points = cause_points(measured)
     for label, key, value, look in (
         ("faults, one flow", FLOWS, 1, {"color": style.RED, "marker": "D"}),
@@ -173,10 +156,5 @@ def _needless(measured: Measured) -> Figure:
     for panel, text in zip(axes[0], labels, strict=True):
         panel.set(xlabel="packets lost (%)", ylabel=text)
         panel.set_ylim(bottom=0)
-    legend(figure, axes[0, 0], 3)
-    return Figure(
-        "needless", figure,
-        "Figures 5c and 5d: Reno's retransmissions, and the share of unnecessary ones. Dotted: "
-        "the paper's worst case, “almost 90 %”.",
-        "Retransmissions and their needless share over the loss rate.",
-    )  # fmt: skip
+    _legend(figure, axes[0, 0], 3)
+    return figure

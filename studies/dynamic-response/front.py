@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from itertools import combinations
 
 from retx.plots import style
-from retx.study import Cell, Column, Figure, Measured, Table
+from retx.study import Cell, Measured
 from retx.study.overview import PLACE
 
 FILE = "front.csv"
@@ -46,33 +47,28 @@ def _apart(set_ups: list[Scores]) -> dict[str, list[str]]:
     return apart
 
 
-def table(measured: Measured) -> Table:
+def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Each claim with those that exclude it, the most exclusive one first."""
     set_ups = _set_ups(measured)
-    columns = [
-        Column("claim", "claim"),
-        Column("agrees", f"agrees in set-ups, of {len(set_ups)}", right=True),
-        Column("apart", "never together with"),
-    ]
-    made = Table(
-        "front",
-        "Claims that never agree together in the set-ups of the search",
-        columns,
-        note="Claims on experiments with open parameters of their own, such as figures 5c and 11, "
-        "may agree together in a set-up that was not tried.",
-    )
     apart = _apart(set_ups)
     for name in sorted((it for it in apart if apart[it]), key=lambda it: -len(apart[it])):
-        row: dict[str, Cell] = {
-            "claim": name,
-            "agrees": str(sum(name in _agreeing(it) for it in set_ups)),
-            "apart": ", ".join(apart[name]),
-        }
-        made.add(row, "")
-    return made
+        agrees = sum(name in _agreeing(it) for it in set_ups)
+        row: dict[str, Cell] = {"claim": name, "apart": ", ".join(apart[name])}
+        yield row | {"agrees": f"{agrees} of {len(set_ups)}"}, ""
 
 
-def figure(measured: Measured) -> Figure:
+def most(measured: Measured) -> float:
+    """Largest number of claims that agree in one set-up."""
+    return max(len(_agreeing(it)) for it in _set_ups(measured))
+
+
+def never(measured: Measured) -> float:
+    """Number of claims that agree in no set-up."""
+    set_ups = _set_ups(measured)
+    return len(set_ups[0].keys() - frozenset().union(*map(_agreeing, set_ups)))
+
+
+def figure(measured: Measured) -> style.Figure:
     """Claims against set-ups: filled where a claim agrees."""
     set_ups = _set_ups(measured)
     times = {name: sum(name in _agreeing(it) for it in set_ups) for name in set_ups[0]}
@@ -92,13 +88,4 @@ def figure(measured: Measured) -> Figure:
     axes.set_xlabel("set-up, from the most claims that agree to the fewest")
     axes.set_xlim(0, len(set_ups) + 1)
     axes.grid(visible=False)
-    never = [name for name in claims if not times[name]]
-    most = max(len(_agreeing(it)) for it in set_ups)
-    return Figure(
-        "front", drawn,
-        f"Squares: the claim agrees in that set-up of the search. No set-up satisfies more than "
-        f"{most} of {len(claims)} claims; {len(never)} agree in none. Two claims without squares "
-        f"in the same column agree together in no set-up that was tried. Names as in “Claim by "
-        f"claim”.",
-        "Claims that agree, by set-up of the search.",
-    )  # fmt: skip
+    return drawn

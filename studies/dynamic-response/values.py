@@ -1,49 +1,42 @@
-"""Named values that values.toml does not compute: of the paper, of single runs, best points."""
+"""Named values that values.toml cannot say: of single runs, and the best of many points."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
-from retx.study import Measured, Named, estimate, mean_quotient
+from retx.study import Estimate, Measured, Values, estimate, mean_quotient
 
 COUNT, FLOWS = "link.wireless.channel.count", "flow.ftp.count"
 ALPHA, BETA = (f"tcp.dynamic.congestion_control.{key}" for key in ("alpha", "beta"))
-BOUNDS = ("dynamic", "dynamic_flat", "dynamic_free")
-"""The proposal with equation 5 at any time, with cwnd_max, and with equation 5 at losses only."""
 MANY = 20
 """Minimum number of retransmissions of a run for a meaningful share of them."""
 SHOWN = 10
 """Runs looked at ACK by ACK."""
 
 
-def values(measured: Measured) -> Named:
-    """Values that values.toml does not compute."""
-    return best_parameters(measured) | _causes(measured) | _behaviour(measured) | PAPER
-
-
-def held_out(measured: Measured) -> Named:
-    """The value of the claim on figure 6a."""
-    return best_parameters(measured, BOUNDS[:1])
-
-
-def best_parameters(measured: Measured, bounds: Sequence[str] = BOUNDS) -> Named:
-    """Figure 6a: goodput at the best α and β of our grid, relative to that at the paper's."""
-    found: Named = {}
+def _by_parameters(measured: Measured, case: str) -> dict[tuple[float, float], Values]:
+    """Figure 6a: goodputs by α and β of our grid."""
     axes = measured.axes("alpha_beta")
-    for case in bounds:
-        goodputs = {
-            (alpha, beta): measured.values(
-                "alpha_beta", case, "goodput", at={ALPHA: alpha, BETA: beta}
-            )
-            for alpha in axes[ALPHA]
-            for beta in axes[BETA]
-        }
-        best = max(goodputs, key=lambda point: sum(one or 0.0 for one in goodputs[point]))
-        found[f"best_beta_{case}"] = float(best[1])
-        found[f"best_times_{case}"] = mean_quotient(goodputs[best], goodputs[0.5, 10_000])
-    return found
+    return {
+        (alpha, beta): measured.values("alpha_beta", case, "goodput", at={ALPHA: alpha, BETA: beta})
+        for alpha in axes[ALPHA]
+        for beta in axes[BETA]
+    }
+
+
+def _best(goodputs: dict[tuple[float, float], Values]) -> tuple[float, float]:
+    return max(goodputs, key=lambda point: sum(one or 0.0 for one in goodputs[point]))
+
+
+def best_beta(measured: Measured, case: str) -> float:
+    """Figure 6a: the β of the highest goodput."""
+    return _best(_by_parameters(measured, case))[1]
+
+
+def best_times(measured: Measured, case: str) -> Estimate | None:
+    """Figure 6a: goodput at the best α and β, relative to that at the paper's."""
+    goodputs = _by_parameters(measured, case)
+    return mean_quotient(goodputs[_best(goodputs)], goodputs[0.5, 10_000])
 
 
 def cause_points(measured: Measured) -> list[dict[str, float]]:
@@ -61,31 +54,43 @@ def cause_points(measured: Measured) -> list[dict[str, float]]:
     ]
 
 
-def _causes(measured: Measured) -> Named:
-    """Figure 5: the extreme points of those with enough losses, or enough retransmissions."""
-    points = cause_points(measured)
-    mixed = [it for it in points if it["lost_wireless"] >= 0.2 and it["lost_percent"] >= 0.5]
-    often = (it for it in points if it["resent"] >= MANY)
+def irrelevant_least(measured: Measured) -> float:
+    """Figure 5: the smallest share at a point with enough losses."""
+    return min(
+        it["irrelevant"]
+        for it in cause_points(measured)
+        if it["lost_wireless"] >= 0.2 and it["lost_percent"] >= 0.5
+    )
+
+
+def unnecessary_worst(measured: Measured) -> Estimate | None:
+    """Figure 5: the largest share at a point with enough retransmissions."""
+    often = (it for it in cause_points(measured) if it["resent"] >= MANY)
     worst = max(often, key=lambda it: it["unnecessary_share"])
     at = {FLOWS: worst[FLOWS], COUNT: worst[COUNT]}
-    return {
-        "irrelevant_least": min(it["irrelevant"] for it in mixed),
-        "unnecessary_worst": measured.estimate("causes", "reno", "unnecessary_share", at=at),
-    }
+    return measured.estimate("causes", "reno", "unnecessary_share", at=at)
 
 
-def _behaviour(measured: Measured) -> Named:
-    """Figures 1 and 7b, ACK by ACK."""
-    clean = measured.run("behaviour", "clean")
-    limit = int(clean.samples["cwnd_bytes"].to_numpy().max())
-    reached = clean.samples.filter(pl.col("cwnd_bytes") == limit)["time_s"][0]
-    each = range(SHOWN)
-    return {
-        "to_the_limit": float(reached) - 1.0,
-        "episodes_clean": float(clean.episodes.height),
-        "window_after_loss": estimate([_largest_after_loss(measured, one) for one in each]),
-        "ssthresh_dynamic": estimate([_threshold(measured, one) for one in each]),
-    }
+def to_the_limit(measured: Measured) -> float:
+    """Figure 1: time until the window of a run without errors is largest, s."""
+    samples = measured.run("behaviour", "clean").samples
+    limit = int(samples["cwnd_bytes"].to_numpy().max())
+    return float(samples.filter(pl.col("cwnd_bytes") == limit)["time_s"][0]) - 1.0
+
+
+def episodes_clean(measured: Measured) -> float:
+    """Recoveries of that run."""
+    return measured.run("behaviour", "clean").episodes.height
+
+
+def window_after_loss(measured: Measured) -> Estimate | None:
+    """Figure 1a: the largest windows after the first second of losses."""
+    return estimate([_largest_after_loss(measured, one) for one in range(SHOWN)])
+
+
+def ssthresh_dynamic(measured: Measured) -> Estimate | None:
+    """Figure 7b: the thresholds set after losses, in bytes."""
+    return estimate([_threshold(measured, one) for one in range(SHOWN)])
 
 
 def _largest_after_loss(measured: Measured, replication: int) -> float:
@@ -103,14 +108,3 @@ def _threshold(measured: Measured, replication: int) -> float:
     new = pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)
     set_by_losses = samples.filter(new & (pl.col("time_s") > 5))["ssthresh_bytes"]
     return float(set_by_losses.to_numpy().mean())
-
-
-PAPER: Named = {
-    "paper_recovery_11": 11e6 * 0.1**2 / (2 * 8 * 1000),
-    "paper_recovery_54": 54e6 * 0.1**2 / (2 * 8 * 1000),
-    "paper_waits": 2.0 + 3 + 6 + 12 + 24,
-    "paper_first_wait": 1.2,
-    "paper_loss_rate_20": 100 / 20,
-    "paper_resent_needed": (1 - 0.30) * 727,
-}
-"""Numbers computed from those in the paper's text."""

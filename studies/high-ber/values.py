@@ -1,11 +1,11 @@
-"""Named values from the paper's numbers and equations, and others that values.toml cannot say."""
+"""Named values from the paper's equations, and others that values.toml cannot say."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from retx.models.bit_errors import packet_error_rate, packet_error_rate_linear
-from retx.study import Measured, Named
+from retx.models.bit_errors import packet_error_rate_linear
+from retx.study import Measured
 
 from .closed_forms import SEGMENTS, chance_of_few, grown, terms_s
 from .quantities import steady_round_s
@@ -14,47 +14,59 @@ BER = "link.cloud.channel.ber"
 RESENT = "flow.download.segments_retransmitted"
 
 
-def values(measured: Measured) -> Named:
-    """Values that values.toml does not compute."""
-    counts = [it for it in measured.values("dropping", "preset", RESENT) if it is not None]
-    bers = measured.axes("recommend")[BER]
-    slow = [measured.mean("recommend", "reno", at={BER: ber}) for ber in bers]
-    twice = np.interp(np.log(2 * slow[0]), np.log(slow), np.log(bers))
-    own: Named = {
-        "round_s": steady_round_s(),
-        "terms_sum": sum(terms_s().values()),
-        "dropping_least": min(counts),
-        "dropping_most": max(counts),
-        "reno_stop": float(np.exp(twice)),
-    }
-    return held_out(measured) | _equations(measured) | own
+def round_s(_: Measured) -> float:
+    """Round trip of the simulator with a full window."""
+    return steady_round_s()
 
 
-def held_out(measured: Measured) -> Named:
-    """Values of held-out claims that follow from equations."""
+def terms_sum(_: Measured) -> float:
+    """Response time without loss, as the sum of its effects."""
+    return sum(terms_s().values())
+
+
+def step_6(_: Measured) -> float:
+    """Window after six steps of equation 17, bytes."""
+    return grown(6)[-1]
+
+
+def chance_of_62(measured: Measured) -> float:
+    """Chance of a number of retransmissions as far from its mean as the paper's at 1 %."""
     resent = measured.study.published.series["table_5"].values["0.01"]
-    return {
-        "chance_of_62": chance_of_few(int(resent), 0.01),
-        "per_exact_1250": float(packet_error_rate(1e-4, 1250)),
-    }
+    return chance_of_few(int(resent), 0.01)
 
 
-def _equations(measured: Measured) -> Named:
-    """The paper's equations, and the largest deviations of its tables from them."""
+def table_1_worst(measured: Measured) -> float:
+    """Largest relative deviation of table 1 from the linear form."""
     series = measured.study.published.series
-    table_1 = {
-        (float(ber), length): value
+    return max(
+        abs(value / float(packet_error_rate_linear(float(ber), length)) - 1)
         for length in (1250, 1500)
         for ber, value in series[f"table_1_{length}"].values.items()
-    }
-    table_7 = series["table_7"].values
-    until = {p: SEGMENTS * float(p) / (1 - float(p)) for p in table_7}
-    found: Named = {
-        "per_ack": float(packet_error_rate(1e-5, 40)),
-        "step_6": grown(6)[-1],
-        "table_1_worst": max(
-            abs(value / float(packet_error_rate_linear(*at)) - 1) for at, value in table_1.items()
-        ),
-        "table_7_worst": max(abs(value - SEGMENTS * float(p)) for p, value in table_7.items()),
-    }
-    return found | {f"until_{p.replace('.', '_')}": value for p, value in until.items()}
+    )
+
+
+def table_7_worst(measured: Measured) -> float:
+    """Largest deviation of table 7 from n·p."""
+    table_7 = measured.study.published.series["table_7"].values
+    return max(abs(value - SEGMENTS * float(p)) for p, value in table_7.items())
+
+
+def dropping_least(measured: Measured) -> float:
+    """Smallest number of retransmissions of a run."""
+    return min(_counts(measured))
+
+
+def dropping_most(measured: Measured) -> float:
+    """Largest number of retransmissions of a run."""
+    return max(_counts(measured))
+
+
+def _counts(measured: Measured) -> list[float]:
+    return [it for it in measured.values("dropping", "preset", RESENT) if it is not None]
+
+
+def reno_stop(measured: Measured) -> float:
+    """Bit error rate at which a download by Reno takes twice as long as at the smallest one."""
+    bers = measured.axes("recommend")[BER]
+    slow = [measured.mean("recommend", "reno", at={BER: ber}) for ber in bers]
+    return float(np.exp(np.interp(np.log(2 * slow[0]), np.log(slow), np.log(bers))))

@@ -1,104 +1,105 @@
-"""Tables of the study that tables.toml does not describe."""
+"""Cells of tables that tables.toml cannot say: claims that hold, and thresholds without harm."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import truediv
 
-from retx.study import Cell, Column, Measured, Table
+from retx.study import Cell, Estimate, Measured, of_means
 
-from . import front
-from .runs import RATES, Runs, level, rate, ratio
-
-NONE, NEAR, FAR = "0 ms", "20 ms", "90 ms"
-"""Thresholds above the base RTT: no rule, and the paper's 53 and 60 ticks."""
+RATES = ("1e-5", "1e-6", "1e-7")
+"""Bit error rates of the paper."""
+COUNTS = (1, 2, 3)
+SIGNIFICANT, LEVEL = 1.1, 0.1
+"""Bounds of the claims: gain at 53 ticks, and change from there to 60."""
 HARMLESS = 0.95
 """Share of the throughput without the rule below which the rule does harm."""
-LOADS = (1, 3, 10)
-QUEUES = (5, 10, 20, 50, 100)
-HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
 
 
-def tables(measured: Measured) -> Iterator[Table]:
-    """Tables in no order: the text places them."""
-    yield front.table(measured)
-    yield _open(measured)
-    yield _onset(measured)
+@dataclass(frozen=True)
+class Reached:
+    """Numbers of the claims of figures 3, 5 and 7 that hold for one set-up, of 9, 9 and 6."""
+
+    significant: int
+    level: int
+    order: int
+
+    @property
+    def all(self) -> int:
+        """Number of claims reached, of 24."""
+        return self.significant + self.level + self.order
 
 
-def _open(measured: Measured) -> Table:
-    """Table of the choices that the text leaves open, and of the trends that then hold."""
-    runs = Runs(measured, "open")
-    columns = [
-        Column("case", "case"),
-        *(Column(f"gain_{rate(ber)[3:]}", rate(ber), "times") for ber in RATES),
-        Column("significant", "by a tenth"),
-        Column("levels", "levels off"),
-        Column("order", "order"),
-    ]
-    table = Table(
-        "open",
-        "What the text leaves open, one setting changed at a time",
-        columns,
-        note="Gain at 2 ticks above the base RTT (the paper's 53) for one connection, and the "
-        "paper's trends that hold: a gain of a tenth at each error rate; from 2 to 9 ticks, "
-        "a change of at most a tenth; the larger the error rate, the larger the (mean) gain."
-        " Commands: 1e-6.",
-    )
-    for case, what in measured.study.experiments["open"].cases.items():
-        row: dict[str, Cell] = {"case": what.label}
+def reached(measured: Measured, case: str) -> Reached:
+    """Claims on one, two and three connections at three error rates, by means."""
+    significant = flat = order = 0
+    for count in COUNTS:
         gains = []
-        most = 0.0
         for ber in RATES:
-            none, near, far = (runs.throughput(case, ber, t) for t in (NONE, NEAR, FAR))
-            found = ratio(near, none)
-            assert found is not None
-            row[f"gain_{rate(ber)[3:]}"] = found
-            gains.append(found.mean)
-            beyond = level(far, near, none)
-            assert beyond is not None
-            most = max(most, max(0.0, beyond.bounds.low), max(0.0, -beyond.bounds.high))
-        row["significant"] = _held(min(gains) >= 1.1)
-        row["levels"] = _held(most <= 0.1)
-        row["order"] = _held(gains == sorted(gains, reverse=True))
-        table.add(row, runs.command(case, 1e-6, "20 ms"))
-    return table
+            place = f"joint/{case} @ count={count}, ber={ber}, threshold="
+            none, near, far = (f"{place}{ticks}0 ms" for ticks in (51, 53, 60))
+            significant += _mean(_gain(measured, near, none)) >= SIGNIFICANT
+            flat += abs(_mean(_level(measured, far, near, none))) <= LEVEL
+            gains.append(_mean(_gain(measured, f"{place}550 ms", none)))
+        order += sum(high > low for high, low in pairwise(gains))
+    return Reached(significant, flat, order)
 
 
-def _held(holds: bool) -> str:
-    return "yes" if holds else "no"
+def _mean(value: Estimate | None) -> float:
+    """Mean of an estimate; NaN without one."""
+    return value.mean if value else float("nan")
 
 
-def _onset(measured: Measured) -> Table:
-    """The highest threshold that does no harm, by queue and load."""
-    runs = Runs(measured, "harm")
-    full = ", ".join(f"{51 + queue} at {queue}" for queue in QUEUES)
-    columns = [
-        Column("case", "reading"),
-        Column("load", "connections"),
-        *(Column(f"queue_{queue}", f"queue {queue}", right=True) for queue in QUEUES),
-    ]
-    table = Table(
-        "onset",
-        "The highest threshold without harm",
-        columns,
-        note="In ticks, of those tried; no errors. Harm: less than 95 % of the throughput without "
-        f"the rule. A full queue makes the RTT {full} packets. Commands: queue 20, 59 ticks.",
-    )
-    for case, what in measured.study.experiments["harm"].cases.items():
-        for load in LOADS:
-            row: dict[str, Cell] = {"case": what.label, "load": load}
-            for queue in QUEUES:
-                row[f"queue_{queue}"] = _highest(runs, case, load, queue)
-            table.add(row, runs.command(case, 0.0, load, 20, "590 ms"))
-    return table
+def _gain(measured: Measured, above: str, below: str) -> Estimate | None:
+    """Ratio of two means, as shown by curves of means."""
+    return of_means(truediv, *(measured.at(it).values("throughput") for it in (above, below)))
 
 
-def _highest(runs: Runs, case: str, load: int, queue: int) -> str:
-    none = runs.throughput(case, 0.0, load, queue, "510 ms")
-    best = 51
-    for ticks in HARM_TICKS[1:]:
-        found = ratio(runs.throughput(case, 0.0, load, queue, f"{ticks}0 ms"), none)
+def _level(measured: Measured, far: str, near: str, none: str) -> Estimate | None:
+    """Gain of the higher threshold over the lower, relative to the throughput without the rule."""
+    series = (measured.at(it).values("throughput") for it in (far, near, none))
+    return of_means(lambda last, first, base: (last - first) / base, *series)
+
+
+def front(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
+    """The set-ups, and what each reaches."""
+    for case, what in measured.study.experiments["joint"].cases.items():
+        it = reached(measured, case)
+        numbers = {"significant": it.significant, "level": it.level, "order": it.order}
+        row: dict[str, Cell] = {name: str(value) for name, value in numbers.items()}
+        command = measured.at(f"joint/{case} @ count=1, ber=1e-5, threshold=530 ms").command()
+        yield row | {"case": what.label, "all": str(it.all)}, command
+
+
+def trend(measured: Measured, case: str, claim: str) -> str:
+    """“yes” if one of the paper's trends holds in a case of `open`, for one connection."""
+    gains = []
+    most = 0.0
+    for ber in RATES:
+        # Thresholds above the base RTT: no rule, and the paper's 53 and 60 ticks.
+        none, near, far = (f"open/{case} @ ber={ber}, threshold={it} ms" for it in (0, 20, 90))
+        gains.append(_mean(_gain(measured, near, none)))
+        beyond = _level(measured, far, near, none)
+        assert beyond is not None
+        most = max(most, beyond.bounds.low, -beyond.bounds.high)
+    holds = {
+        "significant": min(gains) >= SIGNIFICANT,
+        "levels": most <= LEVEL,
+        "order": gains == sorted(gains, reverse=True),
+    }
+    return "yes" if holds[claim] else "no"
+
+
+def highest(measured: Measured, case: str, load: str, queue: str) -> str:
+    """The highest threshold that does no harm, of those tried, in ticks."""
+    place = f"harm/{case} @ ber=0, count={load}, packets={queue}, threshold="
+    best, *others = (it.key for it in measured.study.declared.lists.items("harm_ticks"))
+    none = f"{place}{best}0 ms"
+    for number, ticks in enumerate(others):
+        found = _gain(measured, f"{place}{ticks}0 ms", none)
         if found is None or found.mean < HARMLESS:
-            return "none" if best == 51 else str(best)
+            return best if number else "none"
         best = ticks
     return f"≥ {best}"

@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 import polars as pl
 
 import retx
-from retx.study import Measured, Named, Values, exact
+from retx.study import Measured
 
-from .runs import COUNTS, RATES, SEGMENT_BYTES, Runs
+from .tables import COUNTS, RATES
 
+SEGMENT_BYTES = 960
 TICK_S = 0.01
-EARTH_KM, ORBIT_KM, LIGHT_KM_S = 6378.137, 35_786.0, 299_792.458
 
 
-def values(measured: Measured) -> Named:
-    """Values that values.toml does not compute."""
-    return _alike(measured) | _single(measured)
-
-
-def _alike(measured: Measured) -> Named:
-    """Largest differences between runs that should be the same, in kbit/s."""
-    plain, rule = Runs(measured, "plain"), Runs(measured, "threshold")
-    at_base = [
+def at_base(measured: Measured) -> float:
+    """Largest difference by the rule at the base RTT, at which it does nothing, in kbit/s."""
+    return max(
         _furthest(
-            rule.throughput("text", count, ber, "510 ms"),
-            plain.throughput("none", count, ber),
+            measured,
+            f"threshold/text @ count={count}, ber={ber}, threshold=510 ms",
+            f"plain/none @ count={count}, ber={ber}",
         )
         for count in COUNTS
         for ber in RATES
-    ]
-    two_variables = [
+    )
+
+
+def two_variables(measured: Measured) -> float:
+    """Largest difference between two ways to write the same threshold, in kbit/s."""
+    return max(
         _furthest(
-            plain.throughput("base_rtt", 1, ber),
-            rule.throughput("text", 1, ber, "550 ms"),
+            measured,
+            f"plain/base_rtt @ count=1, ber={ber}",
+            f"threshold/text @ count=1, ber={ber}, threshold=550 ms",
         )
         for ber in RATES
-    ]
-    return {"at_base": max(at_base), "two_variables": max(two_variables)}
+    )
 
 
-def _furthest(one: Values, other: Values) -> float:
-    return max(abs((a or 0.0) - (b or 0.0)) for a, b in zip(one, other, strict=True))
+def _furthest(measured: Measured, one: str, other: str) -> float:
+    first, second = (measured.at(it).values("throughput") for it in (one, other))
+    return max(abs((a or 0.0) - (b or 0.0)) for a, b in zip(first, second, strict=True))
 
 
 def round_trips(result: retx.Result) -> pl.DataFrame:
@@ -63,20 +61,31 @@ def round_trips(result: retx.Result) -> pl.DataFrame:
     return rtts.join_asof(windows.sort("time_s"), left_on="acked_s", right_on="time_s")
 
 
-def _single(measured: Measured) -> Named:
-    """Values from single deterministic runs, and from geometry."""
+def correlation(measured: Measured) -> float:
+    """Correlation of round-trip time and window in a run without errors."""
     trips = round_trips(measured.run("traces", "clean")).drop_nulls()
-    base = min(trips["rtt_s"].to_list())
+    return float(np.corrcoef(trips["rtt_s"], trips["cwnd"])[0, 1])
+
+
+def base_rtt_s(measured: Measured) -> float:
+    """Shortest round trip of this run."""
+    trips = round_trips(measured.run("traces", "clean")).drop_nulls()
+    return float(min(trips["rtt_s"].to_list()))
+
+
+def base_ticks(measured: Measured) -> float:
+    """Shortest round trip of this run, in ticks."""
+    return round(base_rtt_s(measured) / TICK_S)
+
+
+def short_base_rtt_s(measured: Measured) -> float:
+    """The shortest round trip of a run over 50 ms."""
     at = {"link.space.channel.0.ber": 1e-7, "tcp.sender.loss_cause.threshold": "60 ms"}
     short = measured.run("short", "text", at=at).segments.drop_nulls("acked_s")
     short = short.filter(pl.col("length_bytes") > 0)
-    least = min((short["acked_s"] - short["sent_s"]).to_list())
-    slant_km = sqrt((EARTH_KM + ORBIT_KM) ** 2 - EARTH_KM**2)
-    return {
-        "correlation": float(np.corrcoef(trips["rtt_s"], trips["cwnd"])[0, 1]),
-        "base_rtt_ms": 1e3 * base,
-        "base_ticks": exact(round(base / TICK_S)),
-        "short_base_ms": 1e3 * least,
-        "short_base_ticks": exact(round(least / TICK_S)),
-        "geostationary_ms": 4e3 * slant_km / LIGHT_KM_S,
-    }
+    return float(min((short["acked_s"] - short["sent_s"]).to_list()))
+
+
+def short_base_ticks(measured: Measured) -> float:
+    """Shortest round trip of the run over 50 ms, in ticks."""
+    return round(short_base_rtt_s(measured) / TICK_S)

@@ -1,7 +1,7 @@
 """Reproduces published papers: compares published with measured numbers, with a verdict per claim.
 
 A study is a folder of files (listed in `retx.study.library`); this package runs its experiments
-through the public API and writes one report. A study's `figures.py` uses the names below, which are
+through the public API and writes one report. A study's Python files use the names below, which are
 imported on first use.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retx.study.library import load
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
-    from retx.study.points import Named, Points
+    from retx.study.points import Points
     from retx.study.reproduction import Report, reproduce
     from retx.study.tables import Cell, Column, Noted, Table
     from retx.study.verdicts import Verdict
@@ -40,7 +40,7 @@ _HOME = {
     "retx.study.library": "load",
     "retx.study.measured": "Measured Plan",
     "retx.study.page": "plain",
-    "retx.study.points": "Named Points",
+    "retx.study.points": "Points",
     "retx.study.reproduction": "Report reproduce",
     "retx.study.tables": "Cell Column Noted Table",
     "retx.study.verdicts": "Verdict",
@@ -55,7 +55,6 @@ __all__ = [
     "Figure",
     "Interval",
     "Measured",
-    "Named",
     "Noted",
     "Plan",
     "Points",

@@ -1,48 +1,95 @@
-"""Runs the Python file of a study; an error in it is shown with the author's traceback."""
+"""Runs the Python files of a study; an error in one is shown with the author's traceback."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
+from hashlib import sha256
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
 
 from retx._native import RunError, UserCodeError
 from retx.errors import UsageError
-from retx.study.library import Study
+from retx.study.data import StudyError, unknown
 
-FILE = "figures.py"
+if TYPE_CHECKING:
+    from retx.sweeps.derive import Function
+
+QUANTITIES = "quantities"
+"""Name of the file, and of its function, that derives quantities from the tables of a run."""
 
 
-def module_of(study: Study) -> ModuleType:
-    """The study's figures.py as part of a package, so that it can import neighbouring files.
+class Code:
+    """The Python files of a study, which form a package; each is loaded when it is first needed."""
 
-    Without the file, the module is empty.
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._package: ModuleType | None = None
 
-    Raises:
-        UserCodeError: The file cannot be loaded.
-    """
-    path = study.folder / FILE
-    name = f"retx_study_{study.name.replace('-', '_')}"
-    spec = spec_from_file_location(name, path, submodule_search_locations=[str(study.folder)])
-    if not path.is_file():
-        return ModuleType(name)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
-        del sys.modules[loaded]  # of another folder of the same name
-    sys.modules[name] = module
-    # No caches are written into the folder, which may be read-only.
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        with authors_errors(study.folder, "cannot be loaded"):
-            spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    return module
+    @property
+    def quantities(self) -> Function | None:
+        """The function that derives quantities of each run; None without its file."""
+        if not (self.folder / f"{QUANTITIES}.py").is_file():
+            return None
+        found: Function = self.function(f"{QUANTITIES}.{QUANTITIES}")
+        return found
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The function that a file names as `FILE.FUNCTION`.
+
+        Raises:
+            StudyError: There is no such file or function.
+            UserCodeError: The file cannot be loaded.
+        """
+        file, _, function = name.partition(".")
+        if not (self.folder / f"{file}.py").is_file():
+            raise StudyError(f"python: {name!r}: write FILE.FUNCTION; there is no {file}.py")
+        module = self.module(file)
+        if not callable(getattr(module, function, None)):
+            raise StudyError(f"python: {unknown('function', function, vars(module), listed=False)}")
+        found: Callable[..., Any] = getattr(module, function)
+        return found
+
+    def module(self, file: str) -> ModuleType:
+        """A file as a module, without its ending.
+
+        Raises:
+            UserCodeError: The file cannot be loaded.
+        """
+        # No caches are written into the folder, which may be read-only.
+        before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        try:
+            with authors_errors(self.folder, f"{file}.py: cannot be loaded"):
+                return import_module(f"{self._own_package().__name__}.{file}")
+        finally:
+            sys.dont_write_bytecode = before
+
+    def _own_package(self) -> ModuleType:
+        """The package of these files, without modules of an earlier state of the folder."""
+        if self._package is None:
+            digest = sha256(str(self.folder.resolve()).encode()).hexdigest()[:12]
+            name = f"retx_study_{digest}"
+            for loaded in [key for key in sys.modules if key.partition(".")[0] == name]:
+                del sys.modules[loaded]
+            invalidate_caches()
+            self._package = sys.modules[name] = ModuleType(name)
+            self._package.__path__ = [str(self.folder)]
+        return self._package
+
+    def call(self, name: str, *arguments: Any) -> Any:  # noqa: ANN401
+        """The result of a function `FILE.FUNCTION`; a list of what it yields.
+
+        Raises:
+            StudyError: There is no such function.
+            UserCodeError: It fails.
+        """
+        function = self.function(name)
+        with authors_errors(self.folder, f"{name.partition('.')[0]}.py: {function.__name__}"):
+            found = function(*arguments)
+            return list(found) if isinstance(found, Iterator) else found
 
 
 @contextmanager
@@ -51,7 +98,7 @@ def authors_errors(folder: Path, what: str) -> Iterator[None]:
 
     Args:
         folder: The study's folder.
-        what: The function that runs, or what has failed.
+        what: The file, and the function that runs or what has failed.
 
     Raises:
         UserCodeError: The code fails; the cause has the traceback from its first frame.
@@ -62,7 +109,7 @@ def authors_errors(folder: Path, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = str(error).partition("\n")[0]
-        raise UserCodeError(f"{folder / FILE}: {what}: {type(error).__name__}: {said}") from (
+        raise UserCodeError(f"{folder / what}: {type(error).__name__}: {said}") from (
             error.with_traceback(_since(folder, error.__traceback__))
         )
 

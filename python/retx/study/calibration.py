@@ -14,7 +14,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from retx import _native
@@ -24,7 +23,6 @@ from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
-from retx.study.authors_code import module_of
 from retx.study.held_out import (
     HeldOutCheck,
     evaluate_held_out,
@@ -45,7 +43,6 @@ from retx.study.openings import (
     targets,
 )
 from retx.study.points import Points
-from retx.study.reproduction import CALIBRATION, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.set_up_choice import search_findings
 from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
@@ -82,7 +79,6 @@ class Search:
     file: Path
     threads: int | None = None
     _known: KnownPoints = field(default_factory=KnownPoints)
-    _module: ModuleType | None = None
 
     @classmethod
     def of(
@@ -232,18 +228,12 @@ class Search:
 
     def _with_draws(self, number: int, kind: str, values: Values, draws: int) -> Trial:
         study = self.openings.applied(self.study, values)
-        module = self._module = self._module or module_of(study)
         plan = Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
-        measured = Measured(
-            replace(self._known.within(study), searches={}),
-            plan,
-            derive=getattr(module, "quantities", None),
-        )
-
+        measured = Measured(replace(self._known.within(study), searches={}), plan)
         wanted = [*needed(study, calibrating(study)), *(it.measured for it in self.openings.facts)]
 
         def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
-            computed = computed_values(module, of, CALIBRATION, wanted)
+            computed = of.study.declared.computed(of, wanted)
             broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
             return verdicts(study, of, computed, calibrating(study)), broken
 
@@ -319,8 +309,7 @@ class Search:
                     f"{there}: exists, and `retx study --freeze` did not write it: move it away"
                 )
         plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
-        module = module_of(self.study)
-        looked = evaluate_held_out(self.study, module, self.openings, trial.values, plan, progress)
+        looked = evaluate_held_out(self.study, self.openings, trial.values, plan, progress)
         path = self.study.folder / BASE
         found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")

@@ -107,7 +107,7 @@ def _checked_ids(study: Study) -> set[str]:
     """
     rows = [it.id for it in study.rows]
     ids = [*rows, *(it.id for it in study.claims)]
-    tables = [it.id for it in study.tables]
+    tables = [name for it in study.tables for name in it.ids(study.declared.lists)]
     for file, all_of_it in (("claims.toml", ids), ("tables.toml", [*rows, *tables])):
         for n, name in enumerate(all_of_it):
             if name in all_of_it[:n]:

@@ -22,8 +22,10 @@
     label = "{tcp}"
     look  = "{tcp}"
 
-A figure with `over` is several figures. A drawing has one of these keys, each with a measure
-(`retx.study.measures`):
+A figure with `over` is several figures. Instead of panels, a figure may have `python =
+"FILE.FUNCTION"`, a function that draws it with matplotlib. The function receives the results of the
+runs (`Measured`) and the texts `with`; it returns the drawing, or None if there is nothing to draw.
+A drawing of a panel has one of these keys, each with a measure (`retx.study.measures`):
 
     y       means with their intervals at each item of `x`; `single = true`: ranges of single runs
     bars    bars at each item of `x`, one beside the other; those with the same `stack` on top of it
@@ -136,7 +138,11 @@ class DeclaredFigure:
     id: str
     caption: str
     alt: str
-    panel: list[Panel]
+    panel: list[Panel] = field(default_factory=list)
+    python: str = ""
+    """Function that draws the figure."""
+    with_: list[str] = field(default_factory=list)
+    """Texts for this function."""
     over: dict[str, Any] = field(default_factory=dict)
     size: list[float] = field(default_factory=lambda: [5.2, 2.9])
     """Width and height in inches."""
@@ -149,6 +155,10 @@ class DeclaredFigure:
     """Labels of the axes of all panels together."""
     heights: list[float] = field(default_factory=list)
     """Relative heights of the rows of panels."""
+
+    def __post_init__(self) -> None:
+        if bool(self.panel) == bool(self.python):
+            raise StudyError(f"{self.id}: give either `panel` or `python`")
 
     def panels(self, lists: Lists, scope: Scope) -> list[tuple[Panel, Scope]]:
         """The panels, each with the items over which it repeats."""

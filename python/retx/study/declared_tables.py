@@ -11,11 +11,19 @@
         { key = "none", label = "without", unit = "kbit/s", is = { mean = "delays/none @ …" } },
     ]
 
-A cell is a text, a measure (`retx.study.measures`), such as `{ value = "NAME" }` for a named value,
-a measure with `single = true` for the range of single runs, `{ published = "SERIES/CASE" }`, or
-`{ setting = "EXPERIMENT/CASE", key = "KEY" }`. A place that is compared with itself has an empty
-cell. A column with `over` repeats over lists. `asks` is its cell in a first row, which is labelled
-`head`. A table of `effects = "EXPERIMENT"` compares its cases with its reference.
+A cell is a text or one of these tables:
+
+    a measure (`retx.study.measures`), such as { value = "NAME" } for a named value; with
+        single = true for the range of single runs
+    { published = "SERIES/CASE" }, with printed = true for its digits as in the paper
+    { setting = "EXPERIMENT/CASE", key = "KEY" }
+    { python = "FILE.FUNCTION", with = ["TEXT"] }, a function that returns a cell
+
+A place that is compared with itself has an empty cell. A column with `over` repeats over lists.
+`asks` is its cell in a first row, which is labelled `head`. A table of `effects = "EXPERIMENT"`
+compares its cases with its reference. Instead of `rows`, a table may have `python =
+"FILE.FUNCTION"`, a function that yields each row, a dictionary of cells by the keys of the columns,
+with the command that repeats it. A table with `over` is several tables.
 """
 
 from __future__ import annotations
@@ -45,6 +53,8 @@ class PublishedCell:
     """A cell with a number of a published series; empty if the series lacks the case."""
 
     published: str
+    printed: bool = False
+    """True for the digits of the paper."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,15 @@ class SettingCell:
     key: str
 
 
-AnyCell = str | PublishedCell | SettingCell | MeasuredCell
+@dataclass(frozen=True)
+class PythonCell:
+    """A cell that a function of the study returns."""
+
+    python: str
+    with_: list[str] = field(default_factory=list)
+
+
+AnyCell = str | PublishedCell | SettingCell | PythonCell | MeasuredCell
 
 
 @dataclass(frozen=True)
@@ -74,8 +92,8 @@ class DeclaredColumn:
 
     key: str
     label: str
-    is_: Any
-    """A text or table of the file; then an `AnyCell`."""
+    is_: Any = None
+    """A text or table of the file; then an `AnyCell`. None in a table of Python."""
     unit: str = ""
     digits: int | None = None
     right: bool = False
@@ -89,9 +107,16 @@ class DeclaredTable:
 
     id: str
     title: str
-    rows: dict[str, Any]
     columns: list[DeclaredColumn]
+    rows: dict[str, Any] = field(default_factory=dict)
+    python: str = ""
+    """Function that yields the rows."""
+    with_: list[str] = field(default_factory=list)
+    """Texts for this function."""
+    over: dict[str, Any] = field(default_factory=dict)
     note: str = ""
+    emulations: str = ""
+    """Experiment whose emulations are described at the end of the note."""
     command: str | list[str] = ""
     of: str | list[str] = ""
     head: str = ""
@@ -99,15 +124,19 @@ class DeclaredTable:
     """Key of a column by which the rows are sorted, the largest first."""
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"\w+", self.id):
+        if not re.fullmatch(r"[\w{}]+", self.id):
             raise StudyError(f"id: {self.id!r}: only letters, digits and _ are possible")
-        if not (self.rows and self.columns):
-            raise StudyError("`rows` and `columns` may not be empty")
+        if not (self.columns and (self.rows or self.python)):
+            raise StudyError("`columns`, and `rows` or `python`, may not be empty")
 
-    def scoped(self, lists: Lists) -> Iterator[tuple[DeclaredColumn, Scope]]:
-        """The columns, each with the items over which it repeats."""
+    def ids(self, lists: Lists) -> list[str]:
+        """Ids of the tables that repeat over lists."""
+        return [in_name(self.id, scope) for scope in lists.scopes(self.over)]
+
+    def scoped(self, lists: Lists, outer: Scope) -> Iterator[tuple[DeclaredColumn, Scope]]:
+        """The columns of one of the tables, each with the items over which it repeats."""
         for column in self.columns:
-            for scope in lists.scopes(column.over):
+            for scope in lists.scopes(column.over, outer):
                 yield column, scope
 
 
@@ -154,19 +183,23 @@ def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
     ]
     label = what.cases[what.reference].label
     note = f"Difference and ratio to “{label}”, run by run with the same draws."
-    return DeclaredTable(name, what.title, {"case": f"{CASES_OF}{name}"}, columns, note, own)
+    rows = {"case": f"{CASES_OF}{name}"}
+    return DeclaredTable(name, what.title, columns, rows, note=note, command=own)
 
 
 def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:
     """A table with the cells of its columns, after a check of its lists and keys."""
     try:
-        keys = [in_name(column.key, scope) for column, scope in table.scoped(lists)]
-        twice = [key for n, key in enumerate(keys) if key in keys[:n]]
-        if twice:
-            raise StudyError(f"columns: a key {twice[0]!r} is there twice")
-        next(lists.scopes(table.rows))
+        for scope in lists.scopes(table.over):
+            keys = [in_name(column.key, own) for column, own in table.scoped(lists, scope)]
+            twice = [key for n, key in enumerate(keys) if key in keys[:n]]
+            if twice:
+                raise StudyError(f"columns: a key {twice[0]!r} is there twice")
+            next(lists.scopes(table.rows, scope))
     except StudyError as error:
         raise StudyError(f"{where}: {error}") from None
+    if table.python:
+        return table
     columns = [
         replace(column, is_=_cell(column.is_, table.of, f"{where}.columns[{number}].is"))
         for number, column in enumerate(table.columns)
@@ -179,10 +212,11 @@ def _cell(what: object, of: Places, where: str) -> AnyCell:
         return what
     if not isinstance(what, dict):
         raise StudyError(f"{where}: expected a text or a table; found {what!r}")
-    if "published" in what:
-        return build(PublishedCell, what, where)
-    if "setting" in what:
-        return build(SettingCell, what, where)
+    kinds = {"published": PublishedCell, "setting": SettingCell, "python": PythonCell}
+    for key, kind in kinds.items():
+        if key in what:
+            made: AnyCell = build(kind, what, where)
+            return made
     rest = {key: value for key, value in what.items() if key != "single"}
     single = {"single": what["single"]} if "single" in what else {}
     return build(MeasuredCell, {"measure": measure(rest, where, of)} | single, where)

@@ -21,7 +21,7 @@ from retx.study.data import StudyError, unknown
 from retx.study.declared_figures import FILE, Axis, DeclaredFigure, Draw, Panel
 from retx.study.estimates import Estimate, Interval
 from retx.study.items import Item, Lists, Scope, in_name, in_place, in_text
-from retx.study.measures import Found, Measuring, point
+from retx.study.measures import Found, Measuring
 from retx.study.points import Array
 
 if TYPE_CHECKING:
@@ -51,7 +51,13 @@ def drawn_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[F
                 for scope in study.declared.lists.scopes(figure.over):
                     measuring = Measuring.of(measured, values)
                     drawing = _Drawing(measuring, study.figures.look, figure.columns)
-                    yield drawing.figure(figure, scope)
+                    if figure.python:
+                        made = measuring.returned(figure.python, figure.with_, scope)
+                    else:
+                        made = drawing.figure(figure, scope)
+                    if made is not None:
+                        caption, alt = (in_text(it, scope) for it in (figure.caption, figure.alt))
+                        yield Figure(in_name(figure.id, scope), made, caption, alt)
 
 
 @contextmanager
@@ -74,13 +80,15 @@ def check_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[s
     for figure in study.figures.figure:
         drawing = _Drawing(Measuring.of(measured, values), study.figures.look)
         with _said(f"{study.folder / FILE}: {figure.id}"):
+            if figure.python:
+                study.code.function(figure.python)
             for scope in drawing.lists.scopes(figure.over):
                 yield in_name(figure.id, scope)
                 for panel, inner in figure.panels(drawing.lists, scope):
                     for draw, own in drawing.draws(panel, inner):
                         drawing.look(draw, own)
                         if draw.kind == "run":
-                            point(measured, in_place(draw.run, own))
+                            measured.at(in_place(draw.run, own))
                         elif draw.kind != "path":
                             drawing.found(draw, own)
 
@@ -105,8 +113,8 @@ class _Drawing:
             for own in self.lists.scopes(draw.over, scope):
                 yield draw, own
 
-    def figure(self, what: DeclaredFigure, scope: Scope) -> Figure:
-        """The figure with its caption."""
+    def figure(self, what: DeclaredFigure, scope: Scope) -> style.Figure:
+        """The drawing of all panels."""
         panels = what.panels(self.lists, scope)
         rows = -(-len(panels) // what.columns)
         made = style.Figure(figsize=tuple(what.size), layout="constrained")
@@ -137,9 +145,7 @@ class _Drawing:
         for text, put in ((what.x, made.supxlabel), (what.y, made.supylabel)):
             if text:
                 put(text, fontsize=9)
-        return Figure(
-            in_name(what.id, scope), made, in_text(what.caption, scope), in_text(what.alt, scope)
-        )
+        return made
 
     def _panel(self, axes: style.Ax, panel: Panel, scope: Scope) -> None:
         axis = _Places()
@@ -217,14 +223,9 @@ class _Drawing:
 
     def _trace(self, axes: style.Ax, draw: Draw, scope: Scope, look: dict[str, Any]) -> None:
         measured = self.measuring.measured
-        at = point(measured, in_place(draw.run, scope))
-        number = 0
-        if like := in_place(draw.like, scope):
-            same = point(measured, like)
-            number = measured.typical(same.experiment, same.case, at=same.at)
-        table: pl.DataFrame = getattr(
-            measured.run(at.experiment, at.case, number, at=at.at), draw.from_
-        )
+        like = in_place(draw.like, scope)
+        run = measured.at(in_place(draw.run, scope)).run(measured.at(like).typical() if like else 0)
+        table: pl.DataFrame = getattr(run, draw.from_)
         table = table.with_columns(pl.col("flow").cast(pl.String))
         rows = table.filter(pl.sql_expr(in_place(draw.where, scope)))
         parts = rows.partition_by(draw.by, maintain_order=True) if draw.by else [rows]

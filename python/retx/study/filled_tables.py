@@ -11,11 +11,13 @@ from retx.study.declared_tables import (
     AnyCell,
     DeclaredTable,
     PublishedCell,
+    PythonCell,
     SettingCell,
 )
 from retx.study.estimates import Estimate
 from retx.study.items import Scope, in_name, in_place, in_text
-from retx.study.measures import Found, Measuring, Places, listed, point
+from retx.study.measures import Found, Measuring, Places, listed
+from retx.study.page import plain
 from retx.study.points import Points
 from retx.study.tables import Cell, Column, Table
 
@@ -36,55 +38,82 @@ def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[T
     measuring = Measuring.of(measured, values)
     for table in measured.study.tables:
         try:
-            yield _filled(table, measuring)
+            for scope in measuring.lists.scopes(table.over):
+                yield _filled(table, scope, measuring)
         except StudyError as error:
             path = measured.study.folder / FILE
             raise StudyError(f"{path}: {table.id}: {error}") from None
 
 
-def _filled(table: DeclaredTable, measuring: Measuring) -> Table:
-    columns = [(in_name(it.key, scope), it, scope) for it, scope in table.scoped(measuring.lists)]
+def _filled(table: DeclaredTable, outer: Scope, measuring: Measuring) -> Table:
+    columns = [
+        (in_name(it.key, scope), it, scope) for it, scope in table.scoped(measuring.lists, outer)
+    ]
+    note = in_text(table.note, outer)
+    if table.emulations:
+        note = f"{note} {measuring.measured.emulations(table.emulations)}"
     made = Table(
-        table.id,
-        table.title,
+        in_name(table.id, outer),
+        in_text(table.title, outer),
         [
             Column(key, in_text(it.label, scope), in_text(it.unit, scope), it.digits, it.right)
             for key, it, scope in columns
         ],
-        note=table.note,
+        note=note,
     )
     if table.head:
         (first, *_), *others = columns
         head: dict[str, Cell] = {first: table.head}
         made.add(head | {key: it.asks for key, it, _ in others if it.asks}, "")
-    lines = [
-        (
-            {key: _cell(it.is_, {**scope, **own}, measuring) for key, it, own in columns},
-            _command(table.command, scope, measuring.measured),
-        )
-        for scope in measuring.lists.scopes(table.rows)
-    ]
+    if table.python:
+        lines = _returned(table, outer, measuring, [key for key, *_ in columns])
+    else:
+        lines = [
+            (
+                {key: _cell(it.is_, {**scope, **own}, measuring) for key, it, own in columns},
+                _command(table.command, scope, measuring.measured),
+            )
+            for scope in measuring.lists.scopes(table.rows, outer)
+        ]
     if table.sort:
         lines.sort(key=lambda line: -_size(line[0].get(table.sort)))
     for row, command in lines:
         made.add(row, command)
-    if not table.command:
+    if not any(made.commands):
         made.commands.clear()
     return made
+
+
+def _returned(
+    table: DeclaredTable, scope: Scope, measuring: Measuring, keys: list[str]
+) -> list[tuple[dict[str, Cell], str]]:
+    """Rows that a function of the study yields; none while the runs have no numbers."""
+    lines: list[tuple[dict[str, Cell], str]] = (
+        measuring.returned(table.python, table.with_, scope) or []
+    )
+    for row, _ in lines:
+        for key in row:
+            if key not in keys:
+                raise StudyError(f"{table.python}: {unknown('column', key, keys)}")
+    return lines
 
 
 def _cell(what: AnyCell, scope: Scope, measuring: Measuring) -> Cell:
     if isinstance(what, str):
         return in_text(what, scope)
+    if isinstance(what, PythonCell):
+        returned: Cell = measuring.returned(what.python, what.with_, scope)
+        return returned
     if isinstance(what, PublishedCell):
         name = in_place(what.published, scope)
         series, _, case = name.partition("/")
         known = measuring.measured.study.published.series
         if series not in known or not case:
             raise StudyError(f"published.toml has no {name!r}")
-        return known[series].values.get(case)
+        value = known[series].values.get(case)
+        return value if value is None or not what.printed else plain(value)
     if isinstance(what, SettingCell):
-        at = point(measuring.measured, in_place(what.setting, scope))
+        at = measuring.measured.at(in_place(what.setting, scope))
         settings = measuring.measured.study.experiments[at.experiment].overrides(at.case)
         if what.key not in settings:
             raise StudyError(f"{what.setting!r}: {unknown('setting', what.key, settings)}")
@@ -105,8 +134,5 @@ def _size(cell: Cell) -> float:
 
 
 def _command(command: Places, scope: Scope, measured: Measured) -> str:
-    lines = []
-    for place in filter(None, listed(command)):
-        at = point(measured, in_place(place, scope))
-        lines.append(measured.command(at.experiment, at.case, at=at.at))
-    return "\n".join(lines)
+    places = (in_place(place, scope) for place in listed(command) if place)
+    return "\n".join(measured.at(place).command() for place in places)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,10 @@ from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.measures import Found
 from retx.study.openings import Openings, Values, calibrating, targets
-from retx.study.reproduction import CALIBRATION, computed_values
 from retx.study.requested import KnownPoints
 from retx.study.rules import judge
 from retx.study.verdicts import Finding
 
-FUNCTION = "held_out"
-"""Name of the function of a study that computes the values of these claims from single points."""
 UNCOUNTED_RULES = ("arithmetic", "undecidable")
 
 
@@ -99,12 +95,11 @@ def verdicts(
 def needed(study: Study, ids: Iterable[str]) -> list[str]:
     """Names of the values that claims compare, by the ids of the claims."""
     wanted = set(ids)
-    return [claim.measured for claim in study.claims if claim.id in wanted]
+    return [it.measured for it in study.claims if it.id in wanted and it.measured]
 
 
 def evaluate_held_out(
     study: Study,
-    module: ModuleType,
     openings: Openings,
     base: Values,
     plan: Plan,
@@ -114,7 +109,6 @@ def evaluate_held_out(
 
     Args:
         study: The study, as its files define it.
-        module: Functions of the study.
         openings: Open parameters of the study.
         base: Set-up chosen by the search.
         plan: Seed and number of draws, equal to those of the search.
@@ -126,15 +120,10 @@ def evaluate_held_out(
         there = openings.applied(study, values)
 
         def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
-            computed = computed_values(module, of, CALIBRATION, needed(there, calibrating(study)))
-            computed |= computed_values(module, of, FUNCTION, needed(there, wanted))
+            computed = of.study.declared.computed(of, needed(there, wanted))
             return verdicts(there, of, computed, wanted)
 
-        measured = Measured(
-            replace(known.within(there), searches={}),
-            plan,
-            derive=getattr(module, "quantities", None),
-        )
+        measured = Measured(replace(known.within(there), searches={}), plan)
         # In the first call all numbers are 1, so that variances are zero and correlations
         # undefined.
         with np.errstate(invalid="ignore", divide="ignore"):

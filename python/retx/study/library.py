@@ -9,7 +9,8 @@ A study is a folder with
 - `values.toml`, `tables.toml`, `figures.toml`: named values, tables and figures;
 - `quantities.toml`: numbers of each run;
 - `body.html`: the report's text, a Jinja template;
-- `figures.py`: functions for what these files cannot say.
+- Python files with functions that these files name, for what they cannot say themselves;
+- `quantities.py`: a function for numbers of each run from tables that are not kept.
 
 The studies of retx are in `studies/` of the repository; the package contains them as
 `retx/_studies`, in a checkout by a symbolic link. Any other study is given by its path.
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
 from retx.study import shipped
+from retx.study.authors_code import Code
 from retx.study.checks import FORMS, check_study
 from retx.study.claims import Claim, Number, Published, Rows, Series
 from retx.study.data import (
@@ -189,6 +191,8 @@ class Study:
     """Named values of the file `values.toml`."""
     tables: list[DeclaredTable]
     figures: Figures
+    code: Code
+    """Python files of the study."""
     searches: dict[str, Search] = field(default_factory=dict)
     set_up_choice: SetUpChoice | None = None
     """Set-up of the runs, where parameters are open."""
@@ -275,6 +279,7 @@ def load(name: str) -> Study:
         declared=values,
         tables=declared_tables(folder, values.lists),
         figures=declared_figures(folder),
+        code=Code(folder),
         searches={
             name: build(Search, table | {"name": name}, f"{where}: search.{name}")
             for name, table in head.search.items()

@@ -32,12 +32,12 @@ from retx.study.estimates import (
     paired_ratio,
 )
 from retx.study.library import Experiment, Study
+from retx.study.places import Place, place
 from retx.study.requested import KnownPoints, RequestedRuns
 from retx.study.runs import Draws, Runs, Whole
 from retx.study.searches import SEARCHES
 
 if TYPE_CHECKING:
-    from retx.sweeps.derive import Function
     from retx.sweeps.result import Sweep
     from retx.tuning.result import Tuning
 
@@ -84,8 +84,6 @@ class Measured:
 
     study: Study
     plan: Plan
-    derive: Function | None = None
-    """The function `quantities` of a study, which derives numbers from the tables of one run."""
     shown: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
     """Single runs, made again for figures."""
     _runs: Runs | None = None
@@ -146,7 +144,7 @@ class Measured:
             for case in experiment.cases
         }
         study = replace(self.study, experiments=chosen)
-        return Whole.of(study, Draws(self.plan.seed, counts), self.derive)
+        return Whole.of(study, Draws(self.plan.seed, counts))
 
     def run_asked(self, compute: Callable[[Measured], Answer], known: KnownPoints) -> Answer:
         """Result of a function that needs only some points, for which only these points are run.
@@ -177,6 +175,11 @@ class Measured:
             else:
                 return answer
 
+    @property
+    def has_numbers(self) -> bool:
+        """False while only the names in the study's files are looked up."""
+        return self._found.has_numbers
+
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
         if name not in self.study.searches:
@@ -199,6 +202,14 @@ class Measured:
         """
         self._experiment(experiment)
         return self._found.sweep(experiment)
+
+    def at(self, text: str) -> Place:
+        """The case of an experiment, and the point of its grid, that a text names.
+
+        Args:
+            text: `EXPERIMENT/CASE @ AXIS=VALUE, …`; an axis is named by the end of its key.
+        """
+        return place(self, text)
 
     def axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""

@@ -7,14 +7,17 @@
     means = ["a/x", "a/y"], is = "a / b"             expression of the means (jackknife)
     curve = "loss/reno @ p={x}", x = [0.01, 0.02]    points over an axis; a pair for quotients
     paper = ["fer/2", "attempts"], is = "a * b"      expression of published numbers
+    number = "2 * {p} + 6"                           an expression of numbers
     value = "gain_5"                                 a named value
+    python = "values.spread", with = ["{ber}"]       a function of a Python file of the study
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
 
 `of` is the quantity, or a list with one for each place; by default that of the experiment. With
 `over`, the names in the expression of `means` or `runs` are lists, and a `ratio` is the geometric
-mean of all. A number may be changed: `scale` changes its
-unit, `then` is a monotone function (`100 * (x - 1)`), `share = true` limits its interval to 0 … 1,
-and `exact = true` drops the intervals.
+mean of all. A function of Python receives the results of the runs (`Measured`) and the texts
+`with`; it returns an estimate, points, a number, or None without runs. A number may be changed:
+`scale` changes its unit, `then` is a monotone function (`100 * (x - 1)`), `share = true` limits its
+interval to 0 … 1, and `exact = true` drops the intervals.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from retx.study.estimates import (
     as_share,
     changed,
     estimate,
+    exact,
     geometric_mean,
     of_means,
     paired,
@@ -39,7 +43,7 @@ from retx.study.estimates import (
     quotients,
     scaled,
 )
-from retx.study.items import Lists, Scope, in_name, in_place, matches
+from retx.study.items import Lists, Scope, in_name, in_place
 from retx.study.points import Points
 
 if TYPE_CHECKING:
@@ -63,13 +67,23 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "means": ("is", "of", "over", *NUMBER),
     "curve": ("x", "of", "geometric"),
     "paper": ("is", *NUMBER),
+    "number": NUMBER,
     "value": NUMBER,
+    "python": ("with", *NUMBER),
     **dict.fromkeys(PICKS, ("over", *NUMBER)),
 }
 """The kinds of measures, and the keys that belong to each."""
 NEEDED = ("is", "x")
 """Keys without a default, where they belong to the kind."""
-COUNTS = {"mean": (1,), "value": (1,), "ratio": (2,), "difference": (2,), "curve": (1, 2)}
+COUNTS = {
+    "mean": (1,),
+    "number": (1,),
+    "value": (1,),
+    "python": (1,),
+    "ratio": (2,),
+    "difference": (2,),
+    "curve": (1, 2),
+}
 """Possible numbers of places; other kinds have as many as there are letters."""
 
 
@@ -84,7 +98,10 @@ class Measure:
     means: Places = ""
     curve: Places = ""
     paper: Places = ""
+    number: str = ""
     value: str = ""
+    python: str = ""
+    with_: list[str] = field(default_factory=list)
     lowest: str = ""
     highest: str = ""
     furthest: str = ""
@@ -161,43 +178,6 @@ def measure(table: Mapping[str, Any], where: str, of: Places = "") -> Measure:
 
 
 @dataclass(frozen=True)
-class Point:
-    """A case of an experiment, and values of its grid."""
-
-    experiment: str
-    case: str
-    at: dict[str, Any]
-
-
-def point(measured: Measured, place: str) -> Point:
-    """The point that a place names: `EXPERIMENT/CASE @ AXIS=VALUE, …`.
-
-    Raises:
-        StudyError: It does not exist.
-    """
-    name, _, end = place.partition(" @ ")
-    experiment, _, case = name.partition("/")
-    known = measured.study.experiments
-    if experiment not in known:
-        raise StudyError(f"{place!r}: {unknown('experiment', experiment, known)}")
-    if case not in known[experiment].cases:
-        raise StudyError(f"{place!r}: {unknown('case', case, known[experiment].cases)}")
-    axes = measured.axes(experiment)
-    at: dict[str, Any] = {}
-    for part in filter(None, end.split(", ")):
-        axis, _, text = part.partition("=")
-        keys = [key for key in axes if key == axis or key.endswith(f".{axis}")]
-        if len(keys) != 1:
-            raise StudyError(f"{place!r}: {axis!r} must be the end of one of {', '.join(axes)}")
-        matching = [value for value in axes[keys[0]] if matches(value, text)]
-        if not matching:
-            there = ", ".join(map(str, axes[keys[0]]))
-            raise StudyError(f"{place!r}: {keys[0]} is never {text} (it is {there})")
-        at[keys[0]] = matching[0]
-    return Point(experiment, case, at)
-
-
-@dataclass(frozen=True)
 class Measuring:
     """Computes measures from the runs of a study."""
 
@@ -243,14 +223,15 @@ class Measuring:
         kind = what.kind
         if kind in PICKS:
             return self._picked(what, PICKS[kind], scope)
+        if kind == "number":
+            return Estimate(arithmetic(in_place(what.number, scope), "")())
         if kind == "value":
             return self.named(in_name(what.value, scope))
+        if kind == "python":
+            return _number(self.returned(what.python, what.with_, scope), what.python)
         if kind == "mean":
-            at = point(self.measured, in_place(what.mean, scope))
             of = what.of if isinstance(what.of, str) else what.of[0]
-            return self.measured.estimate(
-                at.experiment, at.case, in_place(of, scope) or None, at=at.at
-            )
+            return self.measured.at(in_place(what.mean, scope)).estimate(in_place(of, scope))
         if kind == "curve":
             return self._curve(what, scope)
         if kind == "means":
@@ -265,6 +246,19 @@ class Measuring:
         if kind == "ratio":
             return geometric_mean(*(quotients(*one) for one in series))
         return paired_difference(*series[0])
+
+    def returned(self, function: str, given: list[str], scope: Scope) -> Any:  # noqa: ANN401
+        """The result of a function of the study; None while the runs have no numbers.
+
+        Raises:
+            StudyError: There is no such function.
+            UserCodeError: It fails.
+        """
+        code, arguments = self.measured.study.code, [in_place(it, scope) for it in given]
+        if not self.measured.has_numbers:
+            code.function(function)
+            return None
+        return code.call(function, self.measured, *arguments)
 
     def published(self, name: str) -> float:
         """A number of the paper: `NUMBER`, or `SERIES/CASE`.
@@ -284,13 +278,10 @@ class Measuring:
     def _series(self, what: Measure, scope: Scope) -> list[Values]:
         """A quantity of each run at each place."""
         quantities = [what.of] * len(what.places) if isinstance(what.of, str) else what.of
-        found = []
-        for place, quantity in zip(what.places, quantities, strict=True):
-            at = point(self.measured, in_place(place, scope))
-            wanted = quantity or self.measured.study.experiments[at.experiment].quantity
-            values = self.measured.values(at.experiment, at.case, in_place(wanted, scope), at=at.at)
-            found.append(values)
-        return found
+        return [
+            self.measured.at(in_place(place, scope)).values(in_place(quantity, scope))
+            for place, quantity in zip(what.places, quantities, strict=True)
+        ]
 
     def _of_means(self, what: Measure, scope: Scope) -> Estimate | None:
         each = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
@@ -312,6 +303,15 @@ class Measuring:
                 raise StudyError(f"{in_name(template, inner)!r} is a curve, not a number")
             among.append(found)
         return max((it for it in among if it is not None), key=size, default=None)
+
+
+def _number(found: object, function: str) -> Found:
+    """Named value from the result of a function of the study."""
+    if found is None or isinstance(found, Estimate | Points):
+        return found
+    if isinstance(found, int | float):
+        return exact(found)
+    raise StudyError(f"{function} returns {found!r}, which is no number")
 
 
 def _expression(what: Measure) -> Callable[..., float]:

@@ -306,7 +306,7 @@ def digest(study: Study, *definitions: str) -> str:
     """Digest of the open parameters, of the claims that a search uses, and of further files.
 
     A frozen set-up is kept if only definitions of values change: it answers the same question, as
-    after a change of a scenario or of figures.py, and each report judges it anew. Trials are not
+    after a change of a scenario or of Python files, and each report judges it anew. Trials are not
     continued then, since they would be compared with trials of other values.
     """
     texts = [read_regular(path) for it in definitions if (path := study.folder / it).is_file()]

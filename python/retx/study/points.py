@@ -78,10 +78,6 @@ class Points:
         return np.exp(means) if self.geometric else means
 
 
-Named = dict[str, Estimate | Points | float | None]
-"""Values by name; None for a value without runs."""
-
-
 def estimated(found: float, resamples: Array, n: int) -> Estimate:
     """A statistic of points with the interval of 95 % of its resamples."""
     low, high = np.quantile(resamples, [0.025, 0.975])

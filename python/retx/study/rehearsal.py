@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from types import ModuleType
 
 from retx import _native
 from retx.study.alike import row_estimate
@@ -37,6 +36,8 @@ SHORT = [("duration", '"1 ms"'), ("warmup", '"0 s"')]
 
 class Rehearsed(Runs):
     """Runs without numbers, which have the quantities of short runs."""
+
+    has_numbers = False
 
     def __init__(self, whole: Whole, study: Study) -> None:
         super().__init__(whole, lambda name: None)
@@ -87,17 +88,7 @@ class Rehearsed(Runs):
             return None
 
 
-class _Later(dict[str, Found]):
-    """Named values of which some are computed by figures.py."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> None:
-        return None
-
-
-def check_names(measured: Measured, module: ModuleType) -> None:
+def check_names(measured: Measured) -> None:
     """Looks up all names in the files of a study.
 
     Raises:
@@ -113,23 +104,22 @@ def check_names(measured: Measured, module: ModuleType) -> None:
             case = at.pop(CASE)
             rehearsed.values(name, case, experiment.quantity, at=at)
     values = study.declared.computed(rehearsed)
-    returned = hasattr(module, "values")
-    tables = list(filled_tables(rehearsed, _Later(values) if returned else values))
+    tables = list(filled_tables(rehearsed, values))
     for row in study.rows:
         for case in study.published.series[row.published].values:
             with _said(f"{study.folder / 'claims.toml'}: {row.id}"):
                 row_estimate(rehearsed, row, case)
     for claim in study.claims:
         with _said(f"{study.folder / 'claims.toml'}: {claim.id}"):
-            _check_claim(claim, values, returned=returned)
+            _check_claim(study, claim, values)
             _check_point(claim, rehearsed)
-    figures = list(check_figures(rehearsed, _Later(values) if returned else values))
+    figures = list(check_figures(rehearsed, values))
     ids = [table.id for table in tables] + [row.id for row in study.rows]
     Writer(rehearsed, {}).check(
         {
-            "v": None if returned else values.keys(),
-            "tables": None if hasattr(module, "tables") else ids,
-            "figures": None if hasattr(module, "figures") else figures,
+            "v": values.keys(),
+            "tables": ids,
+            "figures": figures,
             "rows": [row.id for row in study.rows],
             "published": study.published.series,
             "paper": study.published.numbers,
@@ -147,11 +137,12 @@ def _said(where: str) -> Iterator[None]:
         raise StudyError(f"{where}: {error}") from None
 
 
-def _check_claim(claim: Claim, values: dict[str, Found], *, returned: bool) -> None:
+def _check_claim(study: Study, claim: Claim, values: dict[str, Found]) -> None:
     name, rule = claim.measured, claim.rule
-    if name and name not in values and not returned:
+    if name and name not in values:
         raise StudyError(f"measured: {unknown('value', name, values)}")
-    if name in values and rule in OF_POINTS and not isinstance(values[name], Points):
+    by_python = name in values and study.declared.values[name][0].kind == "python"
+    if name and rule in OF_POINTS and not (by_python or isinstance(values[name], Points)):
         raise StudyError(f"measured: rule {rule!r} needs a `curve`, which {name!r} is not")
     if isinstance(values.get(name), Points) and rule not in OF_POINTS:
         raise StudyError(f"measured: rule {rule!r} needs one value; {name!r} is a `curve`")

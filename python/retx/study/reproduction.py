@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import retx
 from retx.plots.drawing import drawn
-from retx.plots.report import Figure
 from retx.study.alike import row_estimate
-from retx.study.authors_code import authors_errors, module_of
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError, unknown
 from retx.study.drawn_figures import drawn_figures
 from retx.study.emulated import Emulator
-from retx.study.estimates import Estimate, exact
+from retx.study.estimates import Estimate
 from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
-from retx.study.points import Named, Points
 from retx.study.reasons import labels, of_case
 from retx.study.rehearsal import check_names
 from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Finding, Judged, Tally, Verdict, doubt
-
-T = TypeVar("T", Table, Figure)
-CALIBRATION = "calibration"
-"""Name of the function of a study that computes the values of a trial from single points."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,6 @@ class Begun:
 
     study: Study
     measured: Measured
-    module: ModuleType
     folder: Path
 
 
@@ -92,13 +82,12 @@ def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Begun:
         OSError: The directory cannot be written, or holds something else.
         StudyError: A file of the study is wrong.
     """
-    module = module_of(study)
     folder = folder.resolve()
     check_ours(folder)
-    measured = Measured(study, plan, derive=getattr(module, "quantities", None))
-    check_names(measured, module)
+    measured = Measured(study, plan)
+    check_names(measured)
     measured.begin_emulations(emulator, folder / RUNS)
-    return Begun(study, measured, module, folder)
+    return Begun(study, measured, folder)
 
 
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
@@ -123,11 +112,13 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
 
 def finish(begun: Begun) -> Report:
     """As `reproduce`, after `begin`."""
-    measured, module, folder = begun.measured, begun.module, begun.folder
+    measured, folder = begun.measured, begun.folder
     study, plan = begun.study, measured.plan
     measured.run_all(folder / RUNS)
     with report_directory(folder) as directory:
-        values, tables, figures = _compute(module, measured)
+        values = measured.study.declared.computed(measured)
+        tables = {it.id: it for it in filled_tables(measured, values)}
+        figures = {it.id: it for it in drawn_figures(measured, values)}
         known = {name: it for name, it in values.items() if it is not None}
         writer = Writer(measured, known)
         rows, of_rows = _judge_rows(measured, writer)
@@ -136,70 +127,6 @@ def finish(begun: Begun) -> Report:
         page = writer.page(report, drawn(figures, plan.threads))
         _write(directory, report, page, measured)
     return report
-
-
-def computed_values(
-    module: ModuleType,
-    measured: Measured,
-    function: str = "values",
-    names: Iterable[str] | None = None,
-) -> dict[str, Found]:
-    """Named values, None for those that no run has: those that a study declares, and of figures.py.
-
-    Args:
-        module: Functions of the study. If `calibration` does not return a needed value that is not
-            declared, the function `values` is called, too.
-        measured: Results of the runs.
-        function: The function of figures.py, which may be missing.
-        names: Needed values; the other declared ones are left out.
-
-    Raises:
-        StudyError: A declared value is wrong, or a function returns it, too.
-    """
-    declared = measured.study.declared
-    wanted = list(declared.values) if names is None else [name for name in names if name]
-    found = _returned(module, function, measured)
-    if function == CALIBRATION and not found.keys() | declared.values.keys() >= {*wanted}:
-        found = _returned(module, "values", measured) | found
-    twice = sorted(found.keys() & declared.values.keys())
-    if twice:
-        where = f"{measured.study.folder / 'figures.py'}: {function}"
-        raise StudyError(f"{where}: {twice[0]!r} is declared in {declared.path.name}, too")
-    return found | declared.computed(measured, [it for it in wanted if it in declared.values])
-
-
-def _returned(module: ModuleType, function: str, measured: Measured) -> dict[str, Found]:
-    """Values that a function of a study returns; none if there is no such function."""
-    with authors_errors(measured.study.folder, function):
-        named: Named = dict(getattr(module, function, lambda _: {})(measured))
-    return {
-        name: it if it is None or isinstance(it, Estimate | Points) else exact(it)
-        for name, it in named.items()
-    }
-
-
-def _compute(
-    module: ModuleType, measured: Measured
-) -> tuple[dict[str, Found], dict[str, Table], dict[str, Figure]]:
-    """Values (None for one that no run has), tables and figures."""
-    values = computed_values(module, measured)
-    tables = _all(measured, module, "tables", filled_tables(measured, values))
-    figures = _all(measured, module, "figures", drawn_figures(measured, values))
-    return values, tables, figures
-
-
-def _all(
-    measured: Measured, module: ModuleType, function: str, declared: Iterable[T]
-) -> dict[str, T]:
-    """Tables or figures by their ids: declared ones, and those of a function of the study."""
-    found = {it.id: it for it in declared}
-    folder = measured.study.folder
-    with authors_errors(folder, function):
-        for it in getattr(module, function, lambda _: ())(measured):
-            if it.id in found:
-                raise StudyError(f"{folder}: {function}: the id {it.id!r} is there twice")
-            found[it.id] = it
-    return found
 
 
 def _judge_rows(

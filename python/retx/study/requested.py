@@ -69,7 +69,7 @@ class RequestedRuns(Runs):
             StudyError: Always.
         """
         raise StudyError(
-            f"{experiment}: `calibration` reads a whole table, but a trial runs single points"
+            f"{experiment}: a value reads a whole table, but a trial runs single points"
         )
 
     def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from retx.running.progress import Progress
 from retx.study.data import StudyError, same
 from retx.study.derived import FILE, Derived, with_floats
 from retx.study.estimates import Values
-from retx.sweeps.derive import DERIVED, Derive, Function
+from retx.sweeps.derive import DERIVED, Derive
 from retx.sweeps.grid import CASE, Case, Grid
 from retx.sweeps.plan import KEY_DIGITS, TABLES, Plan, Prepared, Recording, Wanted, prepare
 from retx.sweeps.result import Reader, Sweep
@@ -62,7 +62,7 @@ class Whole:
     """Points by experiment, case and text of all values, so that one is found soon."""
 
     @classmethod
-    def of(cls, study: Study, draws: Draws, function: Function | None) -> Whole:
+    def of(cls, study: Study, draws: Draws) -> Whole:
         """Checks and resolves every point of every experiment.
 
         Raises:
@@ -76,7 +76,7 @@ class Whole:
         for name, experiment in study.experiments.items():
             here = f"{study.folder / 'study.toml'}: experiment.{name}"
             try:
-                found = _prepared(study, experiment, draws, function)
+                found = _prepared(study, experiment, draws)
             except ScenarioError as error:
                 raise StudyError(f"{here}: {error}") from None
             warms_up |= found.warms_up
@@ -141,9 +141,8 @@ class Whole:
         return self._points[experiment].get(case, {})
 
 
-def _prepared(
-    study: Study, experiment: Experiment, draws: Draws, function: Function | None
-) -> Prepared:
+def _prepared(study: Study, experiment: Experiment, draws: Draws) -> Prepared:
+    function = study.code.quantities
     cases = [
         Case(case, experiment.overrides(case), draws.counts[experiment.name, case])
         for case in experiment.cases
@@ -187,6 +186,8 @@ def _joined(plans: Mapping[str, Plan]) -> Plan:
 
 class Runs:
     """Results of all runs of a study."""
+
+    has_numbers = True
 
     def __init__(self, whole: Whole, read: Reader) -> None:
         self._whole = whole

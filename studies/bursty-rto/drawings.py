@@ -1,49 +1,26 @@
-"""Figures of the study."""
+"""Drawings that figures.toml cannot say: ladders, the paper's figure 1, and silences."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import chndtr
 
 from retx.plots import style
-from retx.study import Figure, Measured, new_figure
+from retx.study import Measured, new_figure
 
-from .quantities import quantities
-from .tables import tables
-from .values import IDLE_MAX, calibration, held_out, values
-
-__all__ = ["calibration", "figures", "held_out", "quantities", "tables", "values"]
+from .values import IDLE_MAX
 
 COLOURS = {"keep": style.RED, "reset": style.BLUE, "linux": style.GREEN}
 
 
-def figures(measured: Measured) -> Iterator[Figure]:
-    """Figures that figures.toml cannot say."""
-    with style.styled():
-        yield _ladder(measured, "keep", "ladder_keep", 61.09)
-        yield _ladder(measured, "reset_on_ack", "ladder_reset", 6.85)
-        yield _noise(measured)
-        yield _silences(measured)
-
-
-def _ladder(measured: Measured, case: str, name: str, end: float) -> Figure:
-    """The paper's figure 2."""
-    drawn = measured.run("table_2", case).plot.ladder(0.16, end, shorten=True)
+def ladder(measured: Measured, case: str, end: str) -> style.Figure:
+    """The paper's figure 2, from the exchange to a time in seconds."""
+    drawn = measured.run("table_2", case).plot.ladder(0.16, float(end), shorten=True)
     drawn.set_size_inches(5.6, 7.6)
-    kept = case == "keep"
-    waited = "57.86 s" if kept else "3.62 s"
-    return Figure(
-        name,
-        drawn,
-        f"The exchange of table II (the paper's figure 2), backoff {'kept' if kept else 'reset'}: "
-        f"the last segment waits {waited}. Long times without packets are compressed.",
-        f"Ladder diagram of segments and ACKs that ends in a silence of {waited}.",
-    )
+    return drawn
 
 
-def _noise(measured: Measured) -> Figure:
+def noise(measured: Measured) -> style.Figure:
     """The paper's figure 1: distribution of the signal-to-noise ratio."""
     figure, axes = new_figure(height=2.8)
     ratios_db = np.linspace(-5, 20, 501)
@@ -62,17 +39,10 @@ def _noise(measured: Measured) -> Figure:
     axes.set_xlim(0, 15)
     axes.set_ylim(bottom=0)
     figure.legend(loc="outside upper left", ncols=3)
-    return Figure(
-        "noise",
-        figure,
-        "Signal-to-noise ratios at which fading causes the frame errors of the paper. (The text "
-        "does not describe the curve of the paper's figure 1.) The ratios themselves were not "
-        "fitted.",
-        "Density of the signal-to-noise ratio for five fitted fading channels, 7 to 10 dB.",
-    )
+    return figure
 
 
-def _silences(measured: Measured) -> Figure:
+def silences(measured: Measured) -> style.Figure:
     """Distribution of the longest silence of a transfer."""
     figure, axes = new_figure()
     for policy in measured.study.declared.lists.items("policies")[:3]:
@@ -90,10 +60,4 @@ def _silences(measured: Measured) -> Figure:
     axes.set_xlabel("longest silence of a transfer (s)")
     axes.set_ylabel("share of transfers with\na longer silence")
     axes.legend(loc="lower left")
-    return Figure(
-        "silences",
-        figure,
-        "Longest silences on the channel of test 2; dashed lines: those of the paper's tests 2 "
-        "and 4. The maximum RTO of that Linux is 120 s.",
-        "Distribution of the longest silence for three policies.",
-    )
+    return figure

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from retx.plots import style
-from retx.study import Figure, Measured
-
-from .tables import tables
-from .values import held_out, values
-
-__all__ = ["figures", "held_out", "tables", "values"]
+from retx.study import Measured
 
 COLOURS = {"reno": style.BLUE, "vegas": style.GREEN, "veno": style.RED}
 LABELS = {"reno": "Reno", "vegas": "Vegas", "veno": "Veno"}
 
 
-def figures(measured: Measured) -> Iterator[Figure]:
-    """The paper's temporal chart."""
-    with style.styled():
-        yield _chart(measured)
-
-
-def _chart(measured: Measured) -> Figure:
-    """Figure 4: imposed losses and delays, and the resulting goodput."""
+def chart(measured: Measured) -> style.Figure:
+    """The paper's temporal chart: imposed losses and delays, and the resulting goodput."""
     figure = style.Figure(figsize=(5.2, 4.6), layout="constrained")
     upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=(1, 1, 2))
     seconds = list(range(0, 10_800, 10))
@@ -44,11 +31,4 @@ def _chart(measured: Measured) -> Figure:
     lower.set_xlabel("time (s)")
     lower.set_xlim(0, 10_800)
     figure.legend(*lower.get_legend_handles_labels(), loc="outside upper left", ncols=3)
-    return Figure(
-        "chart",
-        figure,
-        "Three hours according to the paper's temporal chart (figure 4), order kept: share of "
-        "delayed packets, loss rate, and acknowledged data per minute. A backed-off timer lasts "
-        "longer than the ten seconds of one share.",
-        "Share of delayed packets, loss rate and goodput over three hours.",
-    )
+    return figure

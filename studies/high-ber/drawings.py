@@ -1,20 +1,14 @@
-"""Figures that figures.toml cannot say: 7, 8 and 10, and the window after one loss."""
+"""Drawings that figures.toml cannot say: 7, 8 and 10, and the window after one loss."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
 from retx.plots import style
-from retx.study import Figure, Measured, new_figure
+from retx.study import Measured, new_figure
 
-from .quantities import quantities, steady_round_s, windows
-from .tables import tables
-from .values import held_out, values
-
-__all__ = ["figures", "held_out", "quantities", "tables", "values"]
+from .quantities import steady_round_s, windows
 
 COLOURS = {
     "0": style.BLACK,
@@ -27,19 +21,8 @@ LINES = {"0": "-", "0.0001": "--", "0.001": "-.", "0.01": "-", "0.1": "-"}
 ORDER = ("0.1", "0.01", "0", "0.0001", "0.001")
 
 
-def figures(measured: Measured) -> Iterator[Figure]:
-    """Figures that figures.toml cannot say."""
-    with style.styled():
-        yield _received(measured, "whole", "whole run", "7", None)
-        yield _received(measured, "beginning", "first 80 s", "8", 80)
-        yield _ladder(measured)
-        yield _regrowth(measured)
-
-
-def _received(
-    measured: Measured, part: str, where: str, number: str, end_s: float | None
-) -> Figure:
-    """Figures 7 and 8."""
+def received(measured: Measured, end: str = "") -> style.Figure:
+    """Figures 7 and 8: the whole run, or its beginning up to a time in seconds."""
     figure, axes = new_figure()
     for case, colour in COLOURS.items():
         run = measured.run("drop", case, measured.typical("drop", case))
@@ -54,34 +37,21 @@ def _received(
         )  # fmt: skip
     axes.set(xlabel="time (s)", ylabel="received (kB/s)")
     axes.set_ylim(bottom=0)
-    axes.set_xlim(0, end_s)
+    axes.set_xlim(0, float(end) if end else None)
     figure.legend(loc="outside upper left", ncols=5, handlelength=1.4)
-    return Figure(
-        f"received_{part}",
-        figure,
-        f"Data received in each second, {where} (the paper's figure {number}). Of each case the "
-        "run whose response time comes closest to the mean.",
-        f"Data received in each second against time for five drop probabilities, {where}.",
-    )
+    return figure
 
 
-def _ladder(measured: Measured) -> Figure:
+def ladder(measured: Measured) -> style.Figure:
     """Figure 10."""
     result = measured.run("one_loss", "221")
     sent = result.segments.filter(pl.col("packet_number") == 217)["sent_s"][0]
     drawn = result.plot.ladder(sent - 0.002, sent + 3.2 * steady_round_s())
     drawn.set_size_inches(7.0, 9.0)
-    return Figure(
-        "ladder",
-        drawn,
-        "Packets around the loss of segment 221 (the paper's figure 10, from our run): the loss, "
-        "duplicate ACKs, the fast retransmit a round trip later, and then three segments per "
-        "round trip.",
-        "Ladder diagram of segments and acknowledgments around one loss.",
-    )
+    return drawn
 
 
-def _regrowth(measured: Measured) -> Figure:
+def regrowth(measured: Measured) -> style.Figure:
     """The window after one loss, by ACK and by growth formula."""
     figure, axes = new_figure()
     round_s = steady_round_s()
@@ -108,10 +78,4 @@ def _regrowth(measured: Measured) -> Figure:
     axes.set_ylabel("congestion window (MSS)")
     axes.set_xlim(-0.3, 15)
     axes.legend()
-    return Figure(
-        "regrowth",
-        figure,
-        "The window after one loss, until it is no longer the limit (dashed: the receiver's 6 "
-        "MSS).",
-        "Windows growing from 3 to 6 segments in 3 to 9 rounds; table 9 takes 14.",
-    )
+    return figure

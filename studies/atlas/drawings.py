@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.patches import Patch, Rectangle
 
 from retx.plots import style
-from retx.study import Figure, Measured
+from retx.study import Measured
 
 from .ranking import Leader
-from .tables import tables
-from .values import (
-    AT_ONCE,
-    NEVER,
-    delays,
-    leaders,
-    losses,
-    places,
-    values,
-    worth,
-)
-
-__all__ = ["figures", "tables", "values"]
+from .values import AT_ONCE, NEVER, delays, leaders, losses, places, worth
 
 FINE = 6
 """Number of loss rates above which cells are too small for numbers of the usual size."""
@@ -40,14 +28,8 @@ OTHER = "#666666"
 DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
 
 
-def figures(measured: Measured) -> Iterator[Figure]:
-    """Figures in the order of the report."""
-    with style.styled():
-        yield _decide(measured)
-        yield _map(measured)
-
-
-def _decide(measured: Measured) -> Figure:
+def decide(measured: Measured) -> style.Figure:
+    """Map of Linux's algorithms over all conditions of a round trip and a loss rate."""
     rates, rounds = losses(measured), delays(measured)
     found = places(measured)
     figure = style.Figure(figsize=(WIDTH_INCHES, 1.2 + 0.34 * len(rounds)), layout="constrained")
@@ -60,16 +42,7 @@ def _decide(measured: Measured) -> Figure:
     _legend(figure, seen)
     axes.set_xlabel("loss (%)", fontsize=9)
     axes.set_ylabel("round trip (ms)", fontsize=9)
-    return Figure(
-        "decide",
-        figure,
-        "Algorithm to choose on a Linux host, over all conditions of a round trip and a loss "
-        "rate. A colour: this algorithm is significantly the best, and gains significantly more "
-        "than 5 % over CUBIC; the number is the gain (a factor). Grey with a number: a change has"
-        " this gain, but no algorithm is significantly the best. Grey without a number: it is not"
-        " settled whether a change gains 5 %.",
-        "Map of the best of Linux's algorithms over loss rate and round trip.",
-    )
+    return figure
 
 
 def _ticks(
@@ -101,15 +74,16 @@ def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
 
 
-def _map(measured: Measured) -> Figure:
+def conditions(measured: Measured) -> style.Figure:
+    """Eight maps of all algorithms, one for each condition."""
     found = leaders(measured)
     rates, rounds = losses(measured), delays(measured)
     size = 7 if len(rates) < FINE else 5.5
     figure = style.Figure(figsize=(WIDTH_INCHES, 7.6), layout="constrained")
     panels = figure.subplots(4, 2, sharex=True, sharey=True)
-    conditions = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
+    both = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
     seen: set[str] = set()
-    for row, (start, spikes) in zip(panels, conditions, strict=True):
+    for row, (start, spikes) in zip(panels, both, strict=True):
         for axes, burst in zip(row, (1, 4), strict=True):
             what = [
                 "single losses" if burst == 1 else "bursts of 4",
@@ -124,15 +98,7 @@ def _map(measured: Measured) -> Figure:
     _legend(figure, seen)
     figure.supxlabel("loss (%)", fontsize=9)
     figure.supylabel("round trip (ms)", fontsize=9)
-    return Figure(
-        "map",
-        figure,
-        "The leading family of all algorithms. A colour: this family is significantly better than"
-        " every other, and by more than 5 % than Linux's default. The number is the gain over the"
-        " default (a factor). Grey: no family leads significantly; a number shows that one of "
-        "them nevertheless gains significantly over the default.",
-        "Eight maps of the leading algorithm over loss rate and round trip.",
-    )
+    return figure
 
 
 def _cell(
