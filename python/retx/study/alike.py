@@ -7,11 +7,21 @@ the channel agree with those of the paper.
 
 from __future__ import annotations
 
-from retx.study.claims import Rows
+from collections.abc import Mapping
+
+from retx.study.claims import Rows, Statement
 from retx.study.data import Target
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
+from retx.study.measures import Found
 from retx.study.thresholds import NUMBER
+
+
+def measured_value(measured: Measured, statement: Statement, values: Mapping[str, Found]) -> Found:
+    """Value that a statement is judged by, from named values or the runs of a row's case."""
+    if isinstance(statement.of, Rows):
+        return row_estimate(measured, statement.of, statement.case)
+    return values.get(statement.of.measured)
 
 
 def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:

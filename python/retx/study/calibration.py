@@ -283,13 +283,11 @@ class Search:
 
     def _sources(self) -> dict[str, str]:
         wanted = set(calibrating(self.study))
-        rows = {
-            f"{row.id} {case}": f"{self.study.published.series[row.published].source}, {row.id}"
-            for row in self.study.rows
-            for case in self.study.published.series[row.published].values
+        return {
+            it.id: f"{it.source}, {it.of.id}" if it.case else it.source
+            for it in self.study.statements()
+            if it.id in wanted
         }
-        claims = {claim.id: claim.source for claim in self.study.claims}
-        return {name: source for name, source in (rows | claims).items() if name in wanted}
 
     def freeze(self, number: int, progress: Callable[[HeldOutCheck], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.

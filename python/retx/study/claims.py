@@ -110,10 +110,6 @@ class Rows:
     """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
     runs in which these have the paper's numbers, within 25 %, are compared."""
 
-    def criterion(self, target: Target) -> Criterion:
-        """The rule for one row."""
-        return Criterion("number", target, {}, self.published_is, self.tolerance, self.scale)
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -176,29 +172,45 @@ class Claim:
         return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
 
 
-def check_tolerance(tolerance: float, targets: Iterable[Target], scale: float, here: str) -> None:
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the paper that gets a verdict: a claim, or a row of a table."""
+
+    id: str
+    of: Claim | Rows
+    source: str
+    criterion: Criterion
+    case: str = ""
+    """The case, if it is a row."""
+
+    @property
+    def counted(self) -> bool:
+        """True if its verdict may count."""
+        return not (self.of.counts or self.of.part_of)
+
+
+def check_tolerance(claim: Claim | Rows, targets: Iterable[Target]) -> None:
     """Checks that a tolerance has an effect.
 
     Args:
-        tolerance: The tolerance, in the unit of the published numbers.
+        claim: The claim or rows with this tolerance, in the unit of the published numbers.
         targets: The published numbers.
-        scale: Least number to which the limit of 25 % refers.
-        here: File and claim.
 
     Raises:
         StudyError: It is negative, or above 25 % of all these numbers.
     """
-    most = max((NUMBER * max(abs(it.value), scale) for it in targets), default=inf)
+    tolerance = claim.tolerance
+    most = max((NUMBER * max(abs(it.value), claim.scale) for it in targets), default=inf)
     if tolerance < 0:
-        raise StudyError(f"{here}: tolerance: {tolerance:g} is negative")
+        raise StudyError(f"tolerance: {tolerance:g} is negative")
     if tolerance > max(most, 1e-12) * (1 + 1e-9) and most:
         raise StudyError(
-            f"{here}: tolerance: {tolerance:g} is more than 25 % of the published number; at most "
+            f"tolerance: {tolerance:g} is more than 25 % of the published number; at most "
             f"{most:g}, in the unit of that number"
         )
 
 
-def check_claimed(claim: Claim, here: str) -> None:
+def check_claimed(claim: Claim) -> None:
     """Checks the claimed direction, trend or order.
 
     Raises:
@@ -211,10 +223,10 @@ def check_claimed(claim: Claim, here: str) -> None:
     }
     pattern, wanted = patterns.get(claim.rule, (r"", "nothing with this rule"))
     if not re.fullmatch(pattern, claim.claimed):
-        raise StudyError(f"{here}: claimed: {claim.claimed!r}: expected {wanted}")
+        raise StudyError(f"claimed: {claim.claimed!r}: expected {wanted}")
 
 
-def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
+def check_use(claim: Claim | Rows, ids: set[str]) -> None:
     """Checks that `use`, `counts` and `published_is` are known, and `part_of` names another claim.
 
     Raises:
@@ -227,6 +239,6 @@ def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
     ):
         if value not in known:
             there = ", ".join(repr(it) for it in known if it)
-            raise StudyError(f"{here}: {key}: no {value!r} (there are {there})")
+            raise StudyError(f"{key}: no {value!r} (there are {there})")
     if claim.part_of and claim.part_of not in ids - {claim.id}:
-        raise StudyError(f"{here}: part_of: {unknown('claim', claim.part_of, ids - {claim.id})}")
+        raise StudyError(f"part_of: {unknown('claim', claim.part_of, ids - {claim.id})}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -26,6 +27,15 @@ T = TypeVar("T")
 
 class StudyError(UsageError):
     """A file of a study is invalid; the message says where and why."""
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Adds the place, such as file and key, to an error."""
+    try:
+        yield
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
 
 
 def unknown(what: str, name: str, known: Iterable[str], *, listed: bool = True) -> str:
@@ -148,10 +158,8 @@ def build(made: type[T], values: object, where: str) -> T:
             given[field.name] = _typed(values[key], hint, _within(where, key))
         elif field.default is MISSING and field.default_factory is MISSING:
             raise StudyError(f"{where}: lacks `{key}`")
-    try:
+    with located(where):
         return made(**given)
-    except StudyError as error:
-        raise StudyError(f"{where}: {error}") from None
 
 
 def read_file(made: type[T], path: Path, *, optional: bool = False) -> T:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, read_file, unknown
+from retx.study.data import StudyError, located, read_file, unknown
 from retx.study.items import Lists, Scope, in_name
 from retx.study.measures import Found, Measure, Measuring, measure
 
@@ -111,8 +111,8 @@ def _expanded(
 ) -> Iterator[tuple[str, tuple[Measure, Scope]]]:
     for template, table in block.is_.items():
         made = measure(table, f"{where}: {template}", block.of)
-        try:
-            for scope in lists.scopes(block.over):
-                yield in_name(template, scope), (made, scope)
-        except StudyError as error:
-            raise StudyError(f"{where}: {error}") from None
+        with located(where):
+            scopes = list(lists.scopes(block.over))
+            names = [in_name(template, scope) for scope in scopes]
+        for name, scope in zip(names, scopes, strict=True):
+            yield name, (made, scope)

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from retx.study.data import StudyError, build, read_file
+from retx.study.data import StudyError, build, located, read_file
 from retx.study.items import CASES_OF, Lists, Scope, in_name
 from retx.study.measures import Measure, Places, measure
 
@@ -189,15 +189,13 @@ def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
 
 def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:
     """A table with the cells of its columns, after a check of its lists and keys."""
-    try:
+    with located(where):
         for scope in lists.scopes(table.over):
             keys = [in_name(column.key, own) for column, own in table.scoped(lists, scope)]
             twice = [key for n, key in enumerate(keys) if key in keys[:n]]
             if twice:
                 raise StudyError(f"columns: a key {twice[0]!r} is there twice")
             next(lists.scopes(table.rows, scope))
-    except StudyError as error:
-        raise StudyError(f"{where}: {error}") from None
     if table.python:
         return table
     columns = [

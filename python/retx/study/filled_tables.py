@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, located, unknown
 from retx.study.declared_tables import (
     FILE,
     AnyCell,
@@ -37,12 +37,9 @@ def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[T
     """
     measuring = Measuring.of(measured, values)
     for table in measured.study.tables:
-        try:
-            for scope in measuring.lists.scopes(table.over):
-                yield _filled(table, scope, measuring)
-        except StudyError as error:
-            path = measured.study.folder / FILE
-            raise StudyError(f"{path}: {table.id}: {error}") from None
+        with located(f"{measured.study.folder / FILE}: {table.id}"):
+            made = [_filled(table, it, measuring) for it in measuring.lists.scopes(table.over)]
+        yield from made
 
 
 def _filled(table: DeclaredTable, outer: Scope, measuring: Measuring) -> Table:

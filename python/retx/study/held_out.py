@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from retx.study.alike import row_estimate
+from retx.study.alike import measured_value
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.measures import Found
@@ -52,18 +52,10 @@ def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
 def held_out(study: Study) -> list[str]:
     """Ids of the counted claims that a search does not use."""
     searched = set(calibrating(study))
-    rows = [
-        f"{row.id} {case}"
-        for row in study.rows
-        if not row.counts and not row.part_of
-        for case in study.published.series[row.published].values
-    ]
-    claims = [
-        claim.id
-        for claim in study.claims
-        if not claim.counts and not claim.part_of and claim.rule not in UNCOUNTED_RULES
-    ]
-    return [name for name in (*rows, *claims) if name not in searched]
+    counted = (
+        it for it in study.statements() if it.counted and it.criterion.rule not in UNCOUNTED_RULES
+    )
+    return [it.id for it in counted if it.id not in searched]
 
 
 def verdicts(
@@ -79,16 +71,11 @@ def verdicts(
     """
     searched = set(calibrating(study))
     found: dict[str, Finding] = {}
-    for row in study.rows:
-        for case in study.published.series[row.published].values:
-            target = study.published.series[row.published].target(case)
-            if f"{row.id} {case}" in wanted and target is not None:
-                value = row_estimate(measured, row, case)
-                found[f"{row.id} {case}"] = judge(row.criterion(target), value)
-    for claim in study.claims:
-        known = computed.get(claim.measured) is not None
-        if claim.id in wanted and (claim.id in searched or known):
-            found[claim.id] = judge(study.criterion(claim), computed.get(claim.measured))
+    for it in study.statements():
+        if it.id in wanted:
+            value = measured_value(measured, it, computed)
+            if it.case or it.id in searched or value is not None:
+                found[it.id] = judge(it.criterion, value)
     return found
 
 

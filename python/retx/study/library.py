@@ -28,7 +28,7 @@ from retx.errors import UsageError
 from retx.study import shipped
 from retx.study.authors_code import Code
 from retx.study.checks import FORMS, check_study
-from retx.study.claims import Claim, Number, Published, Rows, Series
+from retx.study.claims import Claim, Number, Published, Rows, Series, Statement
 from retx.study.data import (
     StudyError,
     Target,
@@ -203,6 +203,26 @@ class Study:
         lists = replace(self.declared.lists, experiments=experiments)
         declared = replace(self.declared, lists=lists)
         return replace(self, experiments=experiments, declared=declared)
+
+    def of_rows(self, rows: Rows) -> list[Statement]:
+        """The statements of a table, one for each case."""
+        series = self.published.series[rows.published]
+        return [
+            Statement(
+                f"{rows.id} {case}",
+                rows,
+                series.source,
+                Criterion("number", target, {}, rows.published_is, rows.tolerance, rows.scale),
+                case,
+            )
+            for case in series.values
+            if (target := series.target(case))
+        ]
+
+    def statements(self) -> list[Statement]:
+        """Everything that gets a verdict: first rows of tables, then claims."""
+        claims = [Statement(it.id, it, it.source, self.criterion(it)) for it in self.claims]
+        return [*(it for rows in self.rows for it in self.of_rows(rows)), *claims]
 
     def criterion(self, claim: Claim) -> Criterion:
         """The rule of a claim, with the paper's numbers.

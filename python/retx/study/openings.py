@@ -274,32 +274,17 @@ since otherwise a change that fits a number would gain nothing.
 
 def calibrating(study: Study) -> list[str]:
     """Ids of the claims that a search may use."""
-    rows = [
-        f"{row.id} {case}"
-        for row in study.rows
-        if row.use == "calibrate" and row.counts in LOOKED_AT and not row.part_of
-        for case in study.published.series[row.published].values
-    ]
-    return rows + [
-        claim.id
-        for claim in study.claims
-        if claim.use == "calibrate" and claim.counts in LOOKED_AT and not claim.part_of
+    return [
+        it.id
+        for it in study.statements()
+        if it.of.use == "calibrate" and it.of.counts in LOOKED_AT and not it.of.part_of
     ]
 
 
 def targets(study: Study) -> dict[str, float]:
     """Published numbers of the claims that have one, by the claims' ids."""
-    found = {
-        f"{row.id} {case}": target.value
-        for row in study.rows
-        for case in study.published.series[row.published].values
-        if (target := study.published.series[row.published].target(case))
-    }
-    for claim in study.claims:
-        target = study.criterion(claim).target
-        if target is not None:
-            found[claim.id] = target.value
-    return found
+    found = {it.id: it.criterion.target for it in study.statements()}
+    return {name: target.value for name, target in found.items() if target}
 
 
 def digest(study: Study, *definitions: str) -> str:

@@ -30,7 +30,7 @@ def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
     return given.get(ALL, otherwise)
 
 
-def check_rows(study: Study, rows: Rows, where: str) -> None:
+def check_rows(study: Study, rows: Rows) -> None:
     """Checks that the cases and runs named in `rows` exist.
 
     Raises:
@@ -40,12 +40,12 @@ def check_rows(study: Study, rows: Rows, where: str) -> None:
     for cases in [*rows.because, *rows.switched]:
         for case in [cases] if cases in known else cases.split(BETWEEN):
             if case not in known and case != ALL:
-                raise StudyError(f"{where}: no case {case!r} in {rows.published}")
+                raise StudyError(f"no case {case!r} in {rows.published}")
     for runs in rows.switched.values():
-        check_switched(study, runs, where)
+        check_switched(study, runs)
 
 
-def check_switched(study: Study, runs: list[str], where: str) -> None:
+def check_switched(study: Study, runs: list[str]) -> None:
     """Checks that the runs, given as `EXPERIMENT/CASE`, exist.
 
     Raises:
@@ -54,7 +54,7 @@ def check_switched(study: Study, runs: list[str], where: str) -> None:
     for run in runs:
         name, _, case = run.partition("/")
         if name not in study.experiments or case not in study.experiments[name].cases:
-            raise StudyError(f"{where}: switched: no run {run!r} (EXPERIMENT/CASE)")
+            raise StudyError(f"switched: no run {run!r} (EXPERIMENT/CASE)")
 
 
 def labels(study: Study, runs: list[str]) -> tuple[str, ...]:

@@ -8,14 +8,13 @@ results are not used.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
 from retx import _native
-from retx.study.alike import row_estimate
+from retx.study.alike import measured_value
 from retx.study.claims import Claim
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, located, unknown
 from retx.study.drawn_figures import check_figures
 from retx.study.estimates import Values
 from retx.study.filled_tables import filled_tables
@@ -98,19 +97,18 @@ def check_names(measured: Measured) -> None:
     whole = measured.whole
     rehearsed = measured.from_runs(Rehearsed(whole, study))
     for name, experiment in study.experiments.items():
-        with _said(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
+        with located(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
             plan = whole.plans[name]
             at = dict(zip(plan.grid.keys, plan.grid.points[0], strict=True))
             case = at.pop(CASE)
             rehearsed.values(name, case, experiment.quantity, at=at)
     values = study.declared.computed(rehearsed)
     tables = list(filled_tables(rehearsed, values))
-    for row in study.rows:
-        for case in study.published.series[row.published].values:
-            with _said(f"{study.folder / 'claims.toml'}: {row.id}"):
-                row_estimate(rehearsed, row, case)
+    for it in study.statements():
+        with located(f"{study.folder / 'claims.toml'}: {it.of.id}"):
+            measured_value(rehearsed, it, values)
     for claim in study.claims:
-        with _said(f"{study.folder / 'claims.toml'}: {claim.id}"):
+        with located(f"{study.folder / 'claims.toml'}: {claim.id}"):
             _check_claim(study, claim, values)
             _check_point(claim, rehearsed)
     figures = list(check_figures(rehearsed, values))
@@ -126,15 +124,6 @@ def check_names(measured: Measured) -> None:
         },
         _texts(study),
     )
-
-
-@contextmanager
-def _said(where: str) -> Iterator[None]:
-    """Names file and key in an error."""
-    try:
-        yield
-    except StudyError as error:
-        raise StudyError(f"{where}: {error}") from None
 
 
 def _check_claim(study: Study, claim: Claim, values: dict[str, Found]) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import retx
 from retx.plots.drawing import drawn
-from retx.study.alike import row_estimate
+from retx.study.alike import measured_value
 from retx.study.chance import chance_of
-from retx.study.claims import USES, Claim, Rows
-from retx.study.data import StudyError, unknown
+from retx.study.claims import USES, Claim, Rows, Statement
+from retx.study.data import located
 from retx.study.drawn_figures import drawn_figures
 from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate
@@ -121,98 +121,65 @@ def finish(begun: Begun) -> Report:
         figures = {it.id: it for it in drawn_figures(measured, values)}
         known = {name: it for name, it in values.items() if it is not None}
         writer = Writer(measured, known)
-        rows, of_rows = _judge_rows(measured, writer)
-        claims = [_judge(claim, measured, values, writer) for claim in study.claims]
+        judged = [_judged(it, measured, values, writer) for it in study.statements()]
+        rows = {it.id: [line for line in judged if line.of == it.id] for it in study.rows}
+        claims = [line for line in judged if not line.of]
+        of_rows = {it.id: comparison(it, rows[it.id], measured) for it in study.rows}
         report = Report(study, plan, folder, of_rows | tables, rows, claims)
         page = writer.page(report, drawn(figures, plan.threads))
         _write(directory, report, page, measured)
     return report
 
 
-def _judge_rows(
-    measured: Measured, writer: Writer
-) -> tuple[dict[str, list[Judged]], dict[str, Table]]:
-    judged: dict[str, list[Judged]] = {}
-    tables = {}
-    for rows in measured.study.rows:
-        series = measured.study.published.series[rows.published]
-        here = f"{measured.study.folder / 'claims.toml'}: {rows.id}"
-        lines = []
-        for case in series.values:
-            target = series.target(case)
-            assert target is not None
-            found = row_estimate(measured, rows, case)
-            finding = judge(rows.criterion(target), found)
-            because = writer.text(of_case(rows.because, case, ""), f"{here}.because.{case}")
-            switched = of_case(rows.switched, case, [])
-            own = _judged(measured, rows, finding, f"{rows.id} {case}", because, switched)
-            lines.append(
-                replace(
-                    own,
-                    source=series.source,
-                    how=rows.quantity,
-                    published=target.value,
-                    unit=series.unit,
-                    command=measured.command(rows.experiment, case),
-                    case=measured.study.experiments[rows.experiment].cases[case].label,
-                )
-            )
-        judged[rows.id] = lines
-        tables[rows.id] = comparison(rows, lines, measured)
-    return judged, tables
-
-
-def _judge(claim: Claim, measured: Measured, values: dict[str, Found], writer: Writer) -> Judged:
-    here = f"{measured.study.folder / 'claims.toml'}: {claim.id}"
-    if claim.measured and claim.measured not in values:
-        raise StudyError(f"{here}: measured: {unknown('value', claim.measured, values)}")
-    criterion = measured.study.criterion(claim)
-    try:
-        finding = judge(criterion, values.get(claim.measured))
-    except StudyError as error:
-        raise StudyError(f"{here}: {error}") from None
-    because = writer.text(claim.because, f"{here}.because")
-    return replace(
-        _judged(measured, claim, finding, claim.id, because, claim.switched),
-        source=claim.source,
-        how=claim.how,
-        published=criterion.target.value if criterion.target else None,
-        unit=finding.unit or claim.unit,
-        remark=writer.text(claim.remark, f"{here}.remark"),
-        rule=claim.rule,
-        command=_command(claim, measured),
-        ours=claim.ours,
-    )
-
-
 def _judged(
-    measured: Measured,
-    claim: Claim | Rows,
-    finding: Finding,
-    name: str,
-    because: str,
-    switched: list[str],
+    statement: Statement, measured: Measured, values: dict[str, Found], writer: Writer
 ) -> Judged:
-    """Parts of a verdict that claims and rows have in common."""
+    """A statement with its verdict and the reasons for it."""
+    claim, criterion = statement.of, statement.criterion
+    here = f"{measured.study.folder / 'claims.toml'}: {claim.id}"
+    with located(here):
+        finding = judge(criterion, measured_value(measured, statement, values))
     unsettled = finding.verdict is Verdict.UNSETTLED
-    return Judged(
-        name,
+    judged = Judged(
+        statement.id,
         claim.statement,
-        "",
+        statement.source,
         "",
         finding.verdict,
-        None,
+        criterion.target.value if criterion.target else None,
         finding.measured,
         why=claim.why,
-        because=because,
-        switched=labels(measured.study, switched),
+        rule=criterion.rule,
         bounds=finding.bounds,
         doubt=doubt(finding.bounds, finding.measured) if unsettled else None,
         said=finding.said,
         miss=finding.miss,
         use=claim.use,
         shown=_shown(claim, finding),
-        reach=_reach(measured.study, name, finding),
+        reach=_reach(measured.study, statement.id, finding),
+    )
+    if isinstance(claim, Rows):
+        case = statement.case
+        because = of_case(claim.because, case, "")
+        return replace(
+            judged,
+            how=claim.quantity,
+            unit=measured.study.published.series[claim.published].unit,
+            because=writer.text(because, f"{here}.because.{case}"),
+            switched=labels(measured.study, of_case(claim.switched, case, [])),
+            command=measured.command(claim.experiment, case),
+            case=measured.study.experiments[claim.experiment].cases[case].label,
+            of=claim.id,
+        )
+    return replace(
+        judged,
+        how=claim.how,
+        unit=finding.unit or claim.unit,
+        because=writer.text(claim.because, f"{here}.because"),
+        switched=labels(measured.study, claim.switched),
+        remark=writer.text(claim.remark, f"{here}.remark"),
+        command=_command(claim, measured),
+        ours=claim.ours,
     )
 
 

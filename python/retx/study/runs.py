@@ -18,7 +18,7 @@ import polars as pl
 
 from retx._native import ScenarioError
 from retx.running.progress import Progress
-from retx.study.data import StudyError, same
+from retx.study.data import StudyError, located, same
 from retx.study.derived import FILE, Derived, with_floats
 from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive
@@ -269,10 +269,8 @@ class Runs:
             raise StudyError(f"{FILE}: {quantity}: {how.from_} are not among the kept `tables`")
         if quantity not in self._derived:
             table = self._floats(how.from_)
-            try:
+            with located(f"{FILE}: {quantity}"):
                 self._derived[quantity] = {} if table is None else how.by_point(table)
-            except StudyError as error:
-                raise StudyError(f"{FILE}: {quantity}: {error}") from None
         return how.in_order(self._derived[quantity].get(key, {}), count)
 
     def _read_floats(self, name: str) -> pl.DataFrame | None:

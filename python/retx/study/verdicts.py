@@ -83,6 +83,8 @@ class Judged:
     command: str = ""
     case: str = ""
     """Label of the row, if the claim is a row of a table."""
+    of: str = ""
+    """Id of the table's rows, likewise."""
     bounds: tuple[float, ...] = ()
     """Bounds with which the mean is compared."""
     doubt: Doubt | None = None
