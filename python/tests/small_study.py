@@ -42,8 +42,11 @@ link.cloud.delay = ["5 ms", "50 ms"]
 """
 
 FIGURES = """
+from retx.study.estimates import paired_ratio
+
+
 def ratio(measured):
-    return measured.ratio("plain", "cubic", "reno")
+    return paired_ratio(*(measured.at(f"plain/{it}").values() for it in ("cubic", "reno")))
 """
 
 VALUES = """

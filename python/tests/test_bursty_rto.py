@@ -98,7 +98,7 @@ def test_policies_share_the_channel_under_fading(report: Report) -> None:
     """Fading is drawn before the first frame, so the same test is the same run everywhere."""
     measured = Measured(report.study, report.plan)
     same = [("fading", "2"), ("policies_fading", "2 keep")]
-    runs = [measured.run(name, case).flows["goodput_bit_s"][0] for name, case in same]
+    runs = [measured.at(f"{name}/{case}").run().flows["goodput_bit_s"][0] for name, case in same]
     assert len(set(runs)) == 1
 
 
@@ -108,8 +108,8 @@ def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
         experiment = study.experiments[name]
         assert experiment.overrides("2 keep data")["wlan.office.channel_senders"] == ["server"]
     measured = Measured(study, report.plan)
-    assert measured.run("policies_outages", "2 keep").stations["drops_retry_limit"][1] > 0
-    data_only = measured.run("policies_outages", "2 keep data").stations
+    assert measured.at("policies_outages/2 keep").run().stations["drops_retry_limit"][1] > 0
+    data_only = measured.at("policies_outages/2 keep data").run().stations
     # The remaining losses are collisions, four in a row.
     assert data_only["drops_retry_limit"][1] <= 1
     assert data_only["frames_erroneous"][1] == data_only["frames_collided"][1]

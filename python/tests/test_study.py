@@ -181,7 +181,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
             study, Plan("quick", seed=5, replications=3, threads=threads, emulations=0)
         )
         measured.run_all()
-        tables.append([measured.table(name, "flows") for name in study.experiments])
+        tables.append([measured.sweep(name).flows for name in study.experiments])
     for one, two in zip(*tables, strict=True):
         assert_frame_equal(one, two)
 

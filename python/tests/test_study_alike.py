@@ -36,10 +36,10 @@ def _measured(rows: list[Rows]) -> Measured:
         published=Published(series, {}),
         experiments={"table": SimpleNamespace(ranked=True)},
     )
-    return cast(
-        "Measured",
-        SimpleNamespace(study=study, values=lambda _, __, quantity: values[quantity]),
+    runs = SimpleNamespace(
+        point=lambda *_: ("", len(BURSTS)), values=lambda _, __, quantity: values[quantity]
     )
+    return cast("Measured", SimpleNamespace(study=study, runs=runs))
 
 
 def test_runs_unlike_the_paper_s_are_left_out() -> None:

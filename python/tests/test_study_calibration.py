@@ -107,7 +107,7 @@ because = { "*" = "the set-up is another." }
 """
 LONGEST = """
 def longest(measured):
-    return measured.estimate("sizes", "3000000")
+    return measured.at("sizes/3000000").estimate()
 """
 VALUES = """
 [[values]]
@@ -258,7 +258,7 @@ def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
     quantity = "flow.download.response_time_s"
 
     def asked(of: Measured) -> float:
-        return of.mean("sizes", "3000") / of.mean("sizes", "1000")
+        return of.at("sizes/3000").mean() / of.at("sizes/1000").mean()
 
     found = measured.run_asked(asked, known)
     assert known.cases == {"sizes": {"1000", "3000"}}
@@ -272,7 +272,7 @@ def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
     known.values = {key: [2.0] for key in known.values}
     assert Measured(study, Plan("quick", threads=1)).run_asked(asked, known) == 1
     with pytest.raises(StudyError, match="reads a whole table"):
-        measured.run_asked(lambda of: of.table("sizes"), known)
+        measured.run_asked(lambda of: of.sweep("sizes"), known)
 
 
 def test_trials_that_are_far_behind_have_few_draws(toy: Path) -> None:

@@ -182,8 +182,8 @@ def values(measured: Measured) -> dict[str, Found]:
 
 def series(measured: Measured, case: str, p: float) -> list[float]:
     """Goodput in kbit/s, read in another way than the file does."""
-    at = {LOSS: p, DELAY: "50 ms"}
-    rates = measured.values("surface", case, "flow.download.goodput_bit_s", at=at)
+    place = measured.at(f"surface/{case} @ p={p}, delay=50 ms")
+    rates = place.values("flow.download.goodput_bit_s")
     return [rate / 1e3 for rate in rates if rate is not None]
 
 
@@ -243,9 +243,10 @@ def test_results_change_and_combine(measured: Measured, values: dict[str, Found]
 def test_quantities_are_sql_over_the_tables_of_each_run(
     measured: Measured, values: dict[str, Found]
 ) -> None:
-    at = {LOSS: 0.1, DELAY: "50 ms"}
-    links = measured.table("surface", "links", "reno", at=at).to_dicts()
-    own = [row for row in links if (row["name"], row["direction"]) == ("cloud", "forward")]
+    wanted = ("reno", 0.1, "50 ms", "cloud", "forward")
+    keys = ("case", LOSS, DELAY, "name", "direction")
+    links = measured.sweep("surface").links.to_dicts()
+    own = [row for row in links if tuple(row[key] for key in keys) == wanted]
     shares = [row["drops_channel"] / row["packets_in"] for row in own]
     found = values["dropped"]
     assert isinstance(found, Estimate)
@@ -274,7 +275,7 @@ def test_only_the_named_values_are_computed(
 
 def test_tables_of_the_runs_are_prepared_once(measured: Measured) -> None:
     assert measured.axes("surface") is measured.axes("surface")
-    assert measured._found._floats("flows") is measured._found._floats("flows")
+    assert measured.runs._floats("flows") is measured.runs._floats("flows")
 
 
 def test_tables_have_a_row_for_each_combination(
@@ -647,14 +648,14 @@ def test_a_row_has_only_declared_columns(measured: Measured, tmp_path: Path) -> 
 
 
 def test_a_trial_may_fail_while_its_numbers_are_unknown(measured: Measured) -> None:
-    at = {LOSS: 0.1, DELAY: "50 ms"}
+    place = "surface/{} @ p=0.1, delay=50 ms"
 
     def rate(of: Measured) -> float:
-        found = of.values("surface", "reno", "kbit", at=at)
+        found = of.at(place.format("reno")).values("kbit")
         if found[0] == 1:
             raise StudyError("no logarithm")
-        return of.mean("surface", "cubic", "kbit", at=at)
+        return of.at(place.format("cubic")).mean("kbit")
 
     trial = Measured(measured.study, measured.plan)
-    expected = measured.mean("surface", "cubic", "kbit", at=at)
+    expected = measured.at(place.format("cubic")).mean("kbit")
     assert trial.run_asked(rate, KnownPoints()) == pytest.approx(expected)

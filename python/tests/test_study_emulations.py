@@ -43,8 +43,8 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     )
     measured = one_case()
     measured.run_all(tmp_path / "runs")
-    found = measured.emulated("kernel", "0")
-    simulated = measured.mean("kernel", "0")
+    found = measured.at("kernel/0").emulated()
+    simulated = measured.at("kernel/0").mean()
     assert found is not None
     assert found.n == 2
     # 200,000 bytes in flights of 8760, one each 44 ms: no sooner than in the model, and later only
@@ -64,12 +64,12 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     monkeypatch.setattr("retx.study.emulated.emulate_each", refuse)
     again = one_case()
     again.run_all(tmp_path / "runs")
-    assert again.emulated("kernel", "0") == found
+    assert again.at("kernel/0").emulated() == found
     assert "busy, with up to 3.5 processes for each core" in again.emulations("kernel")
     # A third is not there.
     more = one_case(3)
     more.run_all(tmp_path / "runs")
-    assert more.emulated("kernel", "0") is None
+    assert more.at("kernel/0").emulated() is None
     assert more.emulations("kernel") == "Not emulated here: there is nothing to emulate with."
 
 
@@ -82,7 +82,7 @@ def test_what_was_late_is_left_out_and_said(
     )
     measured = one_case()
     measured.run_all(tmp_path / "runs")
-    assert measured.emulated("kernel", "0") is None
+    assert measured.at("kernel/0").emulated() is None
     assert measured.emulations("kernel").endswith("Late each time, and left out: 2.")
     (kept,) = (tmp_path / "emulations").iterdir()
     assert [run["summary"] for run in json.loads(kept.read_text())["runs"]] == [None, None]
@@ -107,8 +107,8 @@ def test_an_interrupted_study_cancels_its_emulations() -> None:
 def test_none_are_asked_for(tmp_path: Path) -> None:
     measured = one_case(0)
     measured.run_all(tmp_path / "runs")
-    assert measured.emulated("kernel", "0") is None
+    assert measured.at("kernel/0").emulated() is None
     assert measured.emulations("kernel") == "Not emulated here: left out by --emulations 0."
     assert not (tmp_path / "emulations").exists()
     with pytest.raises(StudyError, match="no experiment 'kernal'; did you mean 'kernel'"):
-        measured.emulated("kernal", "0", TIME)
+        measured.at("kernal/0").emulated(TIME)

@@ -131,7 +131,8 @@ def test_a_map_has_a_cell_for_each_pair(figures: list[Figure], values: dict[str,
 
 def test_a_run_over_time_is_drawn_from_its_table(figures: list[Figure], measured: Measured) -> None:
     (line,) = panels(figures[0])[4].lines
-    run = measured.run("plain", "reno", measured.typical("plain", "reno"))
+    place = measured.at("plain/reno")
+    run = place.run(place.typical())
     assert list(line.get_ydata()) == pytest.approx((run.segments["seq"] / 1000).to_list())
 
 

@@ -120,7 +120,7 @@ def test_a_wrong_quantity_is_reported_before_any_run(
             UserCodeError,
             "window: ColumnNotFoundError",
         ),
-        ("figures.py", '"0.01"', '"0.1"', StudyError, "drop: no case '0.1'; did you mean '0.01'"),
+        ("figures.py", "drop/0.01", "drop/0.1", StudyError, "no case '0.1'; did you mean '0.01'"),
         ("body.html", "figures.cwnd", "figures.cwd", StudyError, "body.html:6: figures: no name"),
     ],
 )

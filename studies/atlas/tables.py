@@ -6,11 +6,11 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from math import exp
-from typing import Any
 
 import polars as pl
 
 from retx.study import Cell, Estimate, Measured, Noted, changed, scaled
+from retx.study.places import Place
 
 from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
 from .values import (
@@ -136,7 +136,7 @@ def pairs(measured: Measured) -> Iterator[Row]:
         cells = [it for cell, it in single.items() if cell[:2] == (delay, loss)]
         agreeing = [it for it in cells if worth(it) is worth(found) and _same(it, found)]
         gains = [it.gain.mean for it in cells]
-        at = _at(measured, delay, loss)
+        best = _place(measured, found.best, delay, loss)
         row: dict[str, Cell] = {
             "case": f"{rtt_ms(delay):g}\u00a0ms, {percent(loss)}\u00a0%",
             "advice": advice(found),
@@ -144,23 +144,29 @@ def pairs(measured: Measured) -> Iterator[Row]:
             "range": f"{min(gains):.2f} … {max(gains):.2f}",
             "agree": f"{len(agreeing)} of {len(cells)}",
             "keeps": _keeps(measured, found.best, delay),
-            "goodput": _mbit(measured, found.best, at),
+            "goodput": _mbit(best),
         }
-        yield row, measured.command("atlas", found.best, at=at)
+        yield row, best.command()
 
 
 def _same(one: Leader, other: Leader) -> bool:
     return worth(one) is False or one.family == other.family
 
 
-def _at(measured: Measured, delay: str, loss: float) -> dict[str, Any]:
-    """Single losses and nothing else."""
+def _place(
+    measured: Measured,
+    case: str,
+    delay: str,
+    loss: float,
+    more: str = f"mean_burst=1, share=0, start={NEVER}",
+) -> Place:
+    """A case at a delay and a loss rate, by default with single losses and nothing else."""
     queue = queues(measured)[delay]
-    return {LOSS: loss, BURST: 1, SPIKES: 0, BURSTS: NEVER, DELAY: delay, QUEUE: queue}
+    return measured.at(f"atlas/{case} @ 0.loss={loss}, {more}, delay={delay}, packets={queue}")
 
 
-def _mbit(measured: Measured, case: str, at: Mapping[str, Any]) -> Estimate | None:
-    return scaled(measured.estimate("atlas", case, at=at), 1e-6)
+def _mbit(place: Place) -> Estimate | None:
+    return scaled(place.estimate(), 1e-6)
 
 
 def algorithms(measured: Measured) -> Iterator[Row]:
@@ -170,10 +176,10 @@ def algorithms(measured: Measured) -> Iterator[Row]:
     rough = logs_by_cell(downloads(measured).filter(pl.col(LOSS) >= 1e-2), ())[()]
     cells = logs_by_cell(downloads(measured), [DELAY, LOSS])
     found = leaders(measured)
-    at = _at(measured, "25 ms", 0.01)
     for name in sorted(logs, key=lambda name: -float(logs[name].mean())):
         worst = min(float((one[name] - one[DEFAULT]).mean()) for one in cells.values())
         front = [it for it in found.values() if FAMILY[name] in (it.family, *it.rivals)]
+        place = _place(measured, name, "25 ms", 0.01)
         row: dict[str, Cell] = {
             "case": Noted(name, FAMILY[name]),
             "calm": ratio(calm, name, DEFAULT),
@@ -183,9 +189,9 @@ def algorithms(measured: Measured) -> Iterator[Row]:
             "needless": needless(measured, name),
             "idle": idle(measured, name),
             "keeps": _keeps(measured, name),
-            "goodput": _mbit(measured, name, at),
+            "goodput": _mbit(place),
         }
-        yield row, measured.command("atlas", name, at=at)
+        yield row, place.command()
 
 
 def cells(measured: Measured) -> Iterator[Row]:
@@ -195,7 +201,8 @@ def cells(measured: Measured) -> Iterator[Row]:
         delay, loss, burst, start, spikes = cell
         assert isinstance(delay, str)
         assert isinstance(loss, float)
-        at = _at(measured, delay, loss) | {BURST: burst, SPIKES: spikes, BURSTS: start}
+        more = f"mean_burst={burst}, share={spikes}, start={start}"
+        best = _place(measured, found.best, delay, loss, more)
         row: dict[str, Cell] = {
             "rtt": rtt_ms(delay),
             "loss": loss,
@@ -205,9 +212,9 @@ def cells(measured: Measured) -> Iterator[Row]:
             "best": found.best,
             "gain": found.gain,
             "rivals": ", ".join(found.rivals),
-            "goodput": _mbit(measured, found.best, at),
+            "goodput": _mbit(best),
             "linux": linux[cell].best,
             "linux_gain": linux[cell].gain,
             "linux_rivals": ", ".join(linux[cell].rivals),
         }
-        yield row, measured.command("atlas", found.best, at=at)
+        yield row, best.command()

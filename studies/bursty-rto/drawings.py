@@ -15,7 +15,7 @@ COLOURS = {"keep": style.RED, "reset": style.BLUE, "linux": style.GREEN}
 
 def ladder(measured: Measured, case: str, end: str) -> style.Figure:
     """The paper's figure 2, from the exchange to a time in seconds."""
-    drawn = measured.run("table_2", case).plot.ladder(0.16, float(end), shorten=True)
+    drawn = measured.at(f"table_2/{case}").run().plot.ladder(0.16, float(end), shorten=True)
     drawn.set_size_inches(5.6, 7.6)
     return drawn
 
@@ -46,7 +46,7 @@ def silences(measured: Measured) -> style.Figure:
     """Distribution of the longest silence of a transfer."""
     figure, axes = new_figure()
     for policy in measured.study.declared.lists.items("policies")[:3]:
-        found = measured.values("policies", f"2 {policy.key}", IDLE_MAX)
+        found = measured.at(f"policies/2 {policy.key}").values(IDLE_MAX)
         ordered = np.sort([value for value in found if value is not None])
         share = 1 - np.arange(len(ordered)) / len(ordered)
         axes.step(ordered, share, where="pre", color=COLOURS[policy.key], label=policy.label)

@@ -9,6 +9,8 @@ import polars as pl
 import retx
 from retx.study import Cell, Measured, Noted, Verdict
 
+KEEP = "table_2/keep"
+"""The place of the exchange."""
 SMSS = 1448
 BEFORE = 48 * SMSS
 """Bytes of silence.toml before the first segment of the table."""
@@ -52,7 +54,7 @@ def _row(sample: Mapping[str, float]) -> dict[str, float]:
 
 def wrong(measured: Measured) -> float:
     """Number of values that differ from the paper's."""
-    found, series = situations(measured.run("table_2", "keep")), measured.study.published.series
+    found, series = situations(measured.at(KEEP).run()), measured.study.published.series
     return sum(
         found[situation][name] != value
         for name in FIGURES
@@ -62,7 +64,7 @@ def wrong(measured: Measured) -> float:
 
 def new_segments(measured: Measured) -> float:
     """Number of new segments during the timeouts."""
-    keep = measured.run("table_2", "keep")
+    keep = measured.at(KEEP).run()
     ends = keep.episodes.filter(kind="rto").head(5)
     between = pl.col("sent_s").is_between(ends["start_s"].min(), ends["end_s"].max(), closed="none")
     return keep.segments.filter(between & ~pl.col("retransmission")).height
@@ -70,7 +72,7 @@ def new_segments(measured: Measured) -> float:
 
 def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Table II, with the paper's number below each of ours."""
-    found = situations(measured.run("table_2", "keep"))
+    found = situations(measured.at(KEEP).run())
     series = measured.study.published.series
     for situation, event in EVENTS.items():
         row: dict[str, Cell] = {"situation": situation, "event": event}
@@ -82,4 +84,4 @@ def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
             said = "?" if published is None else f"{published:g}"
             row[name] = Noted(f"{ours:g}", f"paper {said}")
         row["verdict"] = Verdict.DIFFERS if differs else Verdict.AGREES
-        yield row, measured.command("table_2", "keep")
+        yield row, measured.at(KEEP).command()

@@ -31,10 +31,11 @@ def channel(measured: Measured, experiment: str, test: str) -> str:
 def test_rows(measured: Measured, test: str) -> Iterator[tuple[dict[str, Cell], str]]:
     """The numbers of a test in table I, judged, with those on other kinds of channel."""
     beside = [it.key for it in measured.study.declared.lists.items(f"beside_{test}")]
-    command = "\n".join(measured.command(name, test) for name in ("table_1", *beside))
+    command = "\n".join(measured.at(f"{name}/{test}").command() for name in ("table_1", *beside))
     for rows in measured.study.rows:
         series = measured.study.published.series[rows.published]
-        found, target = measured.estimate(rows.experiment, test, rows.quantity), series.target(test)
+        found = measured.at(f"{rows.experiment}/{test}").estimate(rows.quantity)
+        target = series.target(test)
         assert target is not None
         row: dict[str, Cell] = {
             "quantity": series.title + (f" ({series.unit})" if series.unit else ""),
@@ -49,7 +50,7 @@ def test_rows(measured: Measured, test: str) -> Iterator[tuple[dict[str, Cell], 
 
 def _marked(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:
     """The mean with the range of single runs, marked if the range contains the published number."""
-    found = measured.estimate(experiment, case, rows.quantity)
+    found = measured.at(f"{experiment}/{case}").estimate(rows.quantity)
     if found is None:
         return None
     mark = "✓ " if agrees(measured, rows, experiment, case, test) else ""
@@ -81,4 +82,4 @@ def good_rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
             yield {"case": f"test {test}: published", **printed}, ""
         before = test
         marks = {key: _marked(measured, rows[key], "good", case, test) for key in shown}
-        yield {"case": what.label, **marks}, measured.command("good", case)
+        yield {"case": what.label, **marks}, measured.at(f"good/{case}").command()

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from retx.study import Estimate, Measured, Verdict, estimate, scaled
 from retx.study.claims import Rows
-from retx.study.estimates import bounded
+from retx.study.estimates import bounded, paired_difference
 from retx.study.rules import judge
 
 IDLE_MAX = "flow.file.idle_max_s"
@@ -15,13 +15,14 @@ IDLE_TOTAL = "flow.file.idle_total_s"
 
 def longest_silence(measured: Measured, test: str) -> float:
     """The longest silence of all runs of a test."""
-    return max(it for it in measured.values("table_1", test, IDLE_MAX) if it is not None)
+    return max(it for it in measured.at(f"table_1/{test}").values(IDLE_MAX) if it is not None)
 
 
 def ack_share(measured: Measured) -> Estimate | None:
     """Idle time due to errors in the direction of the ACKs, in per cent of the mean idle time."""
-    acks = measured.difference("policies", "2 keep", "2 keep data", IDLE_TOTAL)
-    share = scaled(acks, 100 / measured.mean("policies", "2 keep", IDLE_TOTAL))
+    both, data = (measured.at(f"policies/2 {it}") for it in ("keep", "keep data"))
+    acks = paired_difference(both.values(IDLE_TOTAL), data.values(IDLE_TOTAL))
+    share = scaled(acks, 100 / both.mean(IDLE_TOTAL))
     return share and bounded(share, 100)
 
 
@@ -34,20 +35,20 @@ def levels(measured: Measured) -> Estimate | None:
 
 def idle_poor(measured: Measured) -> Estimate | None:
     """Share of idle time in runs of test 2 below 1 Mbit/s."""
-    rates, idle = (measured.values("table_1", "2", it) for it in ("throughput", "idle_percent"))
+    rates, idle = map(measured.at("table_1/2").values, ("throughput", "idle_percent"))
     pairs = zip(idle, rates, strict=True)
     return estimate([it for it, rate in pairs if rate is not None and rate < 1])
 
 
 def spread(measured: Measured) -> float | None:
     """Quotient of the ends of the range of single runs of test 2."""
-    found = measured.estimate("table_1", "2", "throughput")
+    found = measured.at("table_1/2").estimate("throughput")
     return found.single.high / found.single.low if found and found.single else None
 
 
 def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
     """Mean throughput of one test over that of another; their draws are not the same channel."""
-    series = (measured.values("table_1", it, "throughput") for it in (above, below))
+    series = (measured.at(f"table_1/{it}").values("throughput") for it in (above, below))
     pairs = [(a, b) for a, b in zip(*series, strict=False) if a and b]
     mean = fmean(b for _, b in pairs)
     ratio = fmean(a for a, _ in pairs) / mean
@@ -65,5 +66,5 @@ def agrees(measured: Measured, rows: Rows, experiment: str, case: str, test: str
     """True if a row of table I does not differ from the runs of a case."""
     target = measured.study.published.series[rows.published].target(test)
     assert target is not None
-    found = measured.estimate(experiment, case, rows.quantity)
+    found = measured.at(f"{experiment}/{case}").estimate(rows.quantity)
     return judge(rows.criterion(target), found).verdict is not Verdict.DIFFERS

@@ -49,7 +49,7 @@ def _first(result: retx.Result, kind: str, least: int = 1) -> float:
 
 def near_a_timeout(measured: Measured) -> style.Figure:
     """Figures 2 and 1c: window and arrivals around a timeout."""
-    result = measured.run("behaviour", "one_percent")
+    result = measured.at("behaviour/one_percent").run()
     start = _first(result, "rto", 2)
     figure, axes = _panels(1, 2, 2.8)
     samples = result.samples.filter(pl.col("time_s").is_between(start - 0.3, start + 1.5))
@@ -77,7 +77,7 @@ def responses(measured: Measured) -> style.Figure:
         (("rto", "timeout"), ("fast_retransmit", "fast retransmit"))
     ):
         for panel, (case, name) in zip(axes[row], cases, strict=True):
-            result = measured.run("behaviour", case)
+            result = measured.at(f"behaviour/{case}").run()
             # A recovery like that in the paper: a timeout that retransmits all data in flight.
             start = _first(result, kind, 8 if kind == "rto" else 1)
             span = pl.col("time_s").is_between(start - 2, start + NEAR_S)
@@ -107,9 +107,9 @@ def responses(measured: Measured) -> style.Figure:
 
 def silence(measured: Measured) -> style.Figure:
     """Figures 8b and 8c: the flow with the largest backoff, and the queue."""
-    values = measured.values("backoff", "reno", "backoff")
+    values = measured.at("backoff/reno").values("backoff")
     replication = max(range(len(values)), key=lambda number: values[number] or 0.0)
-    result = measured.run("backoff", "reno", replication)
+    result = measured.at("backoff/reno").run(replication)
     worst = result.flows.sort("max_backoff", descending=True).row(0, named=True)
     waits = result.episodes.filter(_is("flow", worst["name"]) & _is("kind", "rto"))
     last = waits.sort("rto_s", descending=True).row(0, named=True)

@@ -17,8 +17,9 @@ SHOWN = 10
 def _by_parameters(measured: Measured, case: str) -> dict[tuple[float, float], Values]:
     """Figure 6a: goodputs by α and β of our grid."""
     axes = measured.axes("alpha_beta")
+    place = f"alpha_beta/{case} @ alpha={{}}, beta={{}}"
     return {
-        (alpha, beta): measured.values("alpha_beta", case, "goodput", at={ALPHA: alpha, BETA: beta})
+        (alpha, beta): measured.at(place.format(alpha, beta)).values("goodput")
         for alpha in axes[ALPHA]
         for beta in axes[BETA]
     }
@@ -44,13 +45,10 @@ def cause_points(measured: Measured) -> list[dict[str, float]]:
     axes = measured.axes("causes")
     quantities = ("lost_percent", "lost_wireless", "irrelevant", "resent", "unnecessary_share")
     return [
-        {FLOWS: flows, COUNT: count}
-        | {
-            name: measured.mean("causes", "reno", name, at={FLOWS: flows, COUNT: count})
-            for name in quantities
-        }
+        {FLOWS: flows, COUNT: count} | {name: place.mean(name) for name in quantities}
         for flows in axes[FLOWS]
         for count in axes[COUNT]
+        for place in [measured.at(f"causes/reno @ {FLOWS}={flows}, {COUNT}={count}")]
     ]
 
 
@@ -67,20 +65,20 @@ def unnecessary_worst(measured: Measured) -> Estimate | None:
     """Figure 5: the largest share at a point with enough retransmissions."""
     often = (it for it in cause_points(measured) if it["resent"] >= MANY)
     worst = max(often, key=lambda it: it["unnecessary_share"])
-    at = {FLOWS: worst[FLOWS], COUNT: worst[COUNT]}
-    return measured.estimate("causes", "reno", "unnecessary_share", at=at)
+    place = measured.at(f"causes/reno @ {FLOWS}={worst[FLOWS]}, {COUNT}={worst[COUNT]}")
+    return place.estimate("unnecessary_share")
 
 
 def to_the_limit(measured: Measured) -> float:
     """Figure 1: time until the window of a run without errors is largest, s."""
-    samples = measured.run("behaviour", "clean").samples
+    samples = measured.at("behaviour/clean").run().samples
     limit = int(samples["cwnd_bytes"].to_numpy().max())
     return float(samples.filter(pl.col("cwnd_bytes") == limit)["time_s"][0]) - 1.0
 
 
 def episodes_clean(measured: Measured) -> float:
     """Recoveries of that run."""
-    return measured.run("behaviour", "clean").episodes.height
+    return measured.at("behaviour/clean").run().episodes.height
 
 
 def window_after_loss(measured: Measured) -> Estimate | None:
@@ -95,7 +93,7 @@ def ssthresh_dynamic(measured: Measured) -> Estimate | None:
 
 def _largest_after_loss(measured: Measured, replication: int) -> float:
     """Figure 1a: the largest window, in segments, later than a second after the first loss."""
-    result = measured.run("behaviour", "one_percent", replication)
+    result = measured.at("behaviour/one_percent").run(replication)
     first = float(result.episodes["start_s"].to_numpy().min())
     own = pl.col("state").cast(pl.String) != "fast_recovery"  # where segments that left inflate it
     later = result.samples.filter((pl.col("time_s") > first + 1.0) & own)
@@ -104,7 +102,7 @@ def _largest_after_loss(measured: Measured, replication: int) -> float:
 
 def _threshold(measured: Measured, replication: int) -> float:
     """Figure 7b: mean of the thresholds set after losses, in bytes."""
-    samples = measured.run("behaviour", "dynamic", replication).samples
+    samples = measured.at("behaviour/dynamic").run(replication).samples
     new = pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)
     set_by_losses = samples.filter(new & (pl.col("time_s") > 5))["ssthresh_bytes"]
     return float(set_by_losses.to_numpy().mean())

@@ -25,7 +25,8 @@ def received(measured: Measured, end: str = "") -> style.Figure:
     """Figures 7 and 8: the whole run, or its beginning up to a time in seconds."""
     figure, axes = new_figure()
     for case, colour in COLOURS.items():
-        run = measured.run("drop", case, measured.typical("drop", case))
+        place = measured.at(f"drop/{case}")
+        run = place.run(place.typical())
         arrived = run.segments.drop_nulls("arrived_s")
         edges = np.arange(int(arrived["arrived_s"].to_numpy().max()) + 2)
         received, _ = np.histogram(arrived["arrived_s"], edges, weights=arrived["length_bytes"])
@@ -44,7 +45,7 @@ def received(measured: Measured, end: str = "") -> style.Figure:
 
 def ladder(measured: Measured) -> style.Figure:
     """Figure 10."""
-    result = measured.run("one_loss", "221")
+    result = measured.at("one_loss/221").run()
     sent = result.segments.filter(pl.col("packet_number") == 217)["sent_s"][0]
     drawn = result.plot.ladder(sent - 0.002, sent + 3.2 * steady_round_s())
     drawn.set_size_inches(7.0, 9.0)
@@ -61,7 +62,8 @@ def regrowth(measured: Measured) -> style.Figure:
         "bytes": (style.ORANGE, "s", "one MSS per window acknowledged"),
     }
     for case, (colour, mark, label) in looks.items():
-        grown = windows(measured.run("one_loss", case)).filter(pl.col("cwnd_bytes") <= 8 * 1460)
+        grown = windows(measured.at(f"one_loss/{case}").run())
+        grown = grown.filter(pl.col("cwnd_bytes") <= 8 * 1460)
         rounds = (grown["time_s"] - grown["time_s"][0]) / round_s
         axes.step(rounds, grown["cwnd_bytes"] / 1460, where="post", color=colour, lw=1)
         axes.plot(rounds, grown["cwnd_bytes"] / 1460, mark, ms=3, color=colour, label=label)

@@ -30,12 +30,12 @@ def testbed(measured: Measured) -> Iterator[Row]:
             "again": 100 * (values[name] / values["0"] - 1),
             "simulator": series["table_4"].comparable(name),
             "closed": closed.testbed_s(float(name)),
-            "simulated": measured.estimate("testbed", name),
+            "simulated": measured.at(f"testbed/{name}").estimate(),
         }
         if name in measured.study.experiments["kernel"].cases:
-            row["linux"] = measured.estimate("kernel", name)
-            row["emulated"] = measured.emulated("kernel", name)
-        yield row, measured.command("testbed", name)
+            row["linux"] = measured.at(f"kernel/{name}").estimate()
+            row["emulated"] = measured.at(f"kernel/{name}").emulated()
+        yield row, measured.at(f"testbed/{name}").command()
 
 
 def terms(measured: Measured) -> Iterator[Row]:
@@ -43,11 +43,11 @@ def terms(measured: Measured) -> Iterator[Row]:
     formula, texts = closed.terms_s(), measured.study.declared.lists.items("terms")
     time = 0.0
     for text in texts:
-        before, time = time, measured.mean("terms", text.key)
+        before, time = time, measured.at(f"terms/{text.key}").mean()
         label = measured.study.experiments["terms"].cases[text.key].label
         row: dict[str, Cell] = {"term": Noted(label, text.label), "computed": formula[text.key]}
         row |= {"switched": time - before, "together": time}
-        yield row, measured.command("terms", text.key)
+        yield row, measured.at(f"terms/{text.key}").command()
     total = sum(formula.values())
     yield {"term": "sum", "computed": total, "switched": time, "together": time}, ""
 
@@ -56,7 +56,7 @@ def table_9(measured: Measured) -> Iterator[Row]:
     """The window after the recovery, step by step."""
     printed = list(measured.study.published.series["table_9"].values.values())
     again = closed.grown(len(printed) - 1)
-    ours = windows(measured.run("one_loss", "221"))
+    ours = windows(measured.at("one_loss/221").run())
     rounds = (ours["time_s"] - ours["time_s"][0]) / steady_round_s()
     for step, value in enumerate(printed):
         row: dict[str, Cell] = {
@@ -67,13 +67,13 @@ def table_9(measured: Measured) -> Iterator[Row]:
             "rounds": rounds[step],
             "verdict": Verdict.AGREES if abs(value - again[step]) <= 0.5 else Verdict.CONTRADICTS,
         }
-        yield row, measured.command("one_loss", "221")
+        yield row, measured.at("one_loss/221").command()
 
 
 def open_verdict(measured: Measured, tag: str, p: str, case: str) -> Verdict | None:
     """Verdict on a published time: it lies among 95 % of single runs, or within the tolerance."""
     published = measured.study.published.series["table_4"].comparable(p)
-    found = measured.estimate(f"open_at_{tag}", case)
+    found = measured.at(f"open_at_{tag}/{case}").estimate()
     if found is None or published is None:
         return None
     close = abs(found.mean - published) <= EXACT_S

@@ -62,11 +62,11 @@ def dropping_most(measured: Measured) -> float:
 
 
 def _counts(measured: Measured) -> list[float]:
-    return [it for it in measured.values("dropping", "preset", RESENT) if it is not None]
+    return [it for it in measured.at("dropping/preset").values(RESENT) if it is not None]
 
 
 def reno_stop(measured: Measured) -> float:
     """Bit error rate at which a download by Reno takes twice as long as at the smallest one."""
     bers = measured.axes("recommend")[BER]
-    slow = [measured.mean("recommend", "reno", at={BER: ber}) for ber in bers]
+    slow = [measured.at(f"recommend/reno @ ber={ber}").mean() for ber in bers]
     return float(np.exp(np.interp(np.log(2 * slow[0]), np.log(slow), np.log(bers))))

@@ -16,9 +16,8 @@ def chart(measured: Measured) -> style.Figure:
     seconds = list(range(0, 10_800, 10))
     upper.step(seconds, [it // 10 % 100 for it in seconds], where="post", color=style.BLACK, lw=0.7)
     middle.step(seconds, [it // 1000 for it in seconds], where="post", color=style.BLACK)
-    at = {"link.above.forward.channel.reorder": False}
     for tcp in LABELS:
-        samples = measured.run("chart", tcp, at=at).samples.sort("time_s")
+        samples = measured.at(f"chart/{tcp} @ reorder=false").run().samples.sort("time_s")
         rate = samples["ack_bytes"].diff() * 8 / samples["time_s"].diff() / 1e3
         # Means over a minute: those over ten seconds fluctuate too much.
         smooth = rate.rolling_mean(6, min_samples=1)

@@ -11,7 +11,7 @@ from .values import round_trips
 
 def correlation(measured: Measured) -> style.Figure:
     """The paper's figure 1."""
-    trips = round_trips(measured.run("traces", "clean")).drop_nulls()
+    trips = round_trips(measured.at("traces/clean").run()).drop_nulls()
     figure = style.Figure(figsize=(5.2, 3.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.plot(trips["acked_s"], trips["rtt_s"] * 100, color=style.BLUE, lw=0.9)

@@ -63,13 +63,13 @@ def round_trips(result: retx.Result) -> pl.DataFrame:
 
 def correlation(measured: Measured) -> float:
     """Correlation of round-trip time and window in a run without errors."""
-    trips = round_trips(measured.run("traces", "clean")).drop_nulls()
+    trips = round_trips(measured.at("traces/clean").run()).drop_nulls()
     return float(np.corrcoef(trips["rtt_s"], trips["cwnd"])[0, 1])
 
 
 def base_rtt_s(measured: Measured) -> float:
     """Shortest round trip of this run."""
-    trips = round_trips(measured.run("traces", "clean")).drop_nulls()
+    trips = round_trips(measured.at("traces/clean").run()).drop_nulls()
     return float(min(trips["rtt_s"].to_list()))
 
 
@@ -80,9 +80,8 @@ def base_ticks(measured: Measured) -> float:
 
 def short_base_rtt_s(measured: Measured) -> float:
     """The shortest round trip of a run over 50 ms."""
-    at = {"link.space.channel.0.ber": 1e-7, "tcp.sender.loss_cause.threshold": "60 ms"}
-    short = measured.run("short", "text", at=at).segments.drop_nulls("acked_s")
-    short = short.filter(pl.col("length_bytes") > 0)
+    run = measured.at("short/text @ ber=1e-7, threshold=60 ms").run()
+    short = run.segments.drop_nulls("acked_s").filter(pl.col("length_bytes") > 0)
     return float(min((short["acked_s"] - short["sent_s"]).to_list()))
 
 

@@ -14,6 +14,7 @@ from retx.study.data import Target
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
 from retx.study.measures import Found
+from retx.study.places import Place
 from retx.study.thresholds import NUMBER
 
 
@@ -27,7 +28,7 @@ def measured_value(measured: Measured, statement: Statement, values: Mapping[str
 def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:
     """Mean and intervals of a row: of all runs, or with `given` of those like the paper's run."""
     experiment = measured.study.experiments[rows.experiment]
-    values = measured.values(rows.experiment, case, rows.quantity)
+    values = Place(measured, rows.experiment, case).values(rows.quantity)
     kept = [value for value, same in zip(values, alike(measured, rows, case), strict=True) if same]
     return estimate(kept, least=0.0, ranked=experiment.ranked)
 
@@ -37,13 +38,13 @@ def alike(measured: Measured, rows: Rows, case: str) -> list[bool]:
 
     A number is the paper's if it is within the 25 % that also apply to means, after rounding.
     """
-    study = measured.study
+    study, place = measured.study, Place(measured, rows.experiment, case)
     conditions: list[tuple[Values, Target]] = []
     for other in study.rows:
         target = study.published.series[other.published].target(case)
         if other.id in rows.given and target is not None:
-            conditions.append((measured.values(rows.experiment, case, other.quantity), target))
-    count = len(measured.values(rows.experiment, case, rows.quantity))
+            conditions.append((place.values(other.quantity), target))
+    count = len(place.values(rows.quantity))
     return [
         all(_near(values[run], target) for values, target in conditions) for run in range(count)
     ]

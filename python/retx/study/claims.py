@@ -110,6 +110,10 @@ class Rows:
     """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
     runs in which these have the paper's numbers, within 25 %, are compared."""
 
+    def criterion(self, target: Target) -> Criterion:
+        """The rule for one row."""
+        return Criterion("number", target, {}, self.published_is, self.tolerance, self.scale)
+
 
 @dataclass(frozen=True)
 class Claim:

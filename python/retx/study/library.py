@@ -208,13 +208,7 @@ class Study:
         """The statements of a table, one for each case."""
         series = self.published.series[rows.published]
         return [
-            Statement(
-                f"{rows.id} {case}",
-                rows,
-                series.source,
-                Criterion("number", target, {}, rows.published_is, rows.tolerance, rows.scale),
-                case,
-            )
+            Statement(f"{rows.id} {case}", rows, series.source, rows.criterion(target), case)
             for case in series.values
             if (target := series.target(case))
         ]

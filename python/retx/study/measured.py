@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import polars as pl
-
 import retx
 from retx.running.progress import Progress
-from retx.scenarios.source import toml_value
 from retx.study.data import StudyError, unknown
 from retx.study.emulated import (
     EMULATIONS,
@@ -23,13 +19,6 @@ from retx.study.emulated import (
     Outcome,
     Point,
     account,
-)
-from retx.study.estimates import (
-    Estimate,
-    Values,
-    estimate,
-    paired_difference,
-    paired_ratio,
 )
 from retx.study.library import Experiment, Study
 from retx.study.places import Place, place
@@ -41,12 +30,7 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
     from retx.tuning.result import Tuning
 
-SHOWN = 32
-"""Maximum number of single runs kept in memory with all their tables."""
-
 Answer = TypeVar("Answer")
-At = Mapping[str, Any] | None
-"""Point of an experiment's grid: a value for each key."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +63,7 @@ class Plan:
 class Measured:
     """Results of the runs of a study. Cases of one experiment share their draws, run by run.
 
-    If an experiment has a grid, `at` selects a point: a value for each key.
+    Those of one case are found by its place: see `at`.
     """
 
     study: Study
@@ -90,7 +74,8 @@ class Measured:
     _searches: dict[str, Tuning | None] = field(default_factory=dict)
     _emulating: Callable[[], Outcome] | None = None
     """Waits for the emulations; None before they begin."""
-    _emulated: Outcome = field(default_factory=dict)
+    emulated: Outcome = field(default_factory=dict)
+    """Results of the emulations."""
 
     def __post_init__(self) -> None:
         self.study = self.study.in_form(self.plan.form)
@@ -117,7 +102,7 @@ class Measured:
                 self.begin_emulations(emulator, out)
             self._runs = Runs.make(self.whole, out, self.plan.threads, progress)
             assert self._emulating is not None, "they have begun"
-            self._emulated = self._emulating()
+            self.emulated = self._emulating()
             self._emulating = None
         beside = None if out is None else out.parent / SEARCHES
         for name, search in self.study.searches.items():
@@ -178,7 +163,7 @@ class Measured:
     @property
     def has_numbers(self) -> bool:
         """False while only the names in the study's files are looked up."""
-        return self._found.has_numbers
+        return self.runs.has_numbers
 
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
@@ -191,7 +176,8 @@ class Measured:
         return self.study.searches[name].command(self.plan.form, self.plan.seed)
 
     @property
-    def _found(self) -> Runs:
+    def runs(self) -> Runs:
+        """Results of all runs."""
         assert self._runs is not None, "`run_all` comes first"
         return self._runs
 
@@ -201,7 +187,7 @@ class Measured:
         Its keys are `case` and those of the grid.
         """
         self._experiment(experiment)
-        return self._found.sweep(experiment)
+        return self.runs.sweep(experiment)
 
     def at(self, text: str) -> Place:
         """The case of an experiment, and the point of its grid, that a text names.
@@ -213,64 +199,13 @@ class Measured:
 
     def axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""
-        return self._found.axes(experiment)
+        return self.runs.axes(experiment)
 
-    def table(
-        self, experiment: str, name: str = "flows", case: str | None = None, *, at: At = None
-    ) -> pl.DataFrame:
-        """A table of all runs of an experiment, or of one of its cases or points.
-
-        Columns: `case`, the keys of the grid, `replication`, then those of the table.
-
-        Args:
-            experiment: Name of the experiment.
-            name: `flows`, `links`, `wlans`, `stations`, `relays`, `runs`, `derived` (the study's
-                `quantities`), and the tables that the experiment records (`tables = ["episodes"]`).
-            case: Only this case.
-            at: Only these values of the grid.
-        """
-        found: pl.DataFrame = getattr(self.sweep(experiment), name)
-        for key, value in ({} if case is None else {"case": case} | dict(at or {})).items():
-            column = pl.col(key).cast(pl.String) if isinstance(value, str) else pl.col(key)
-            found = found.filter(column == value)
-        return found
-
-    def values(self, experiment: str, case: str, quantity: str, *, at: At = None) -> Values:
-        """A quantity of each run, in the order of the replications.
-
-        Args:
-            experiment: Name of the experiment.
-            case: Name of a case.
-            quantity: `flow.NAME.COLUMN`, `link.NAME.DIRECTION.COLUMN`, `wlan.NAME.COLUMN`,
-                `station.WLAN.NAME.COLUMN`, `relay.NAME.COLUMN`, or one that the study's
-                `quantities` derives.
-            at: A point of the grid.
-        """
-        self._experiment(experiment, case)
-        key, count = self._found.point(experiment, case, at)
-        found = self._found.values(key, count, quantity)
-        if found is None:
-            said = unknown("quantity", quantity, self._found.quantities(key), listed=False)
-            raise StudyError(f"{experiment}/{case}: {said}")
-        return found
-
-    def _experiment(self, name: str, case: str | None = None) -> Experiment:
-        """An experiment, after a check that it and its case exist."""
-        known = self.study.experiments
-        if name not in known:
-            raise StudyError(unknown("experiment", name, known))
-        if case is not None and case not in known[name].cases:
-            raise StudyError(f"{name}: {unknown('case', case, known[name].cases)}")
-        return known[name]
-
-    def estimate(
-        self, experiment: str, case: str, quantity: str | None = None, *, at: At = None
-    ) -> Estimate | None:
-        """Mean and intervals of a quantity; None if no run has a value."""
-        what = self._experiment(experiment)
-        values = self.values(experiment, case, quantity or what.quantity, at=at)
-        # Times, rates, shares and counts are never negative.
-        return estimate(values, least=0.0, ranked=what.ranked)
+    def _experiment(self, name: str) -> Experiment:
+        """An experiment, after a check that it exists."""
+        if name not in self.study.experiments:
+            raise StudyError(unknown("experiment", name, self.study.experiments))
+        return self.study.experiments[name]
 
     def _to_emulate(self) -> list[Point]:
         experiments = self.study.experiments
@@ -285,93 +220,8 @@ class Measured:
             for case in experiments[name].cases
         ]
 
-    def emulated(self, experiment: str, case: str, quantity: str | None = None) -> Estimate | None:
-        """Mean and intervals of a quantity of a flow in the emulations; None when there is none."""
-        what = self._experiment(experiment)
-        found = self._emulated.get((experiment, case), Found())
-        return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
-
     def emulations(self, experiment: str) -> str:
         """Note for a table: how an experiment's emulations were made, or why there are none."""
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
-        return account({case: self._emulated.get((experiment, case), none) for case in cases})
-
-    def mean(
-        self, experiment: str, case: str, quantity: str | None = None, *, at: At = None
-    ) -> float:
-        """The mean of a quantity; NaN when no run has a value."""
-        found = self.estimate(experiment, case, quantity, at=at)
-        return float("nan") if found is None else found.mean
-
-    def difference(
-        self,
-        experiment: str,
-        case: str,
-        reference: str,
-        quantity: str | None = None,
-        *,
-        at: At = None,
-    ) -> Estimate | None:
-        """Difference of a quantity from the reference case, paired by draws."""
-        quantity = quantity or self._experiment(experiment).quantity
-        return paired_difference(
-            self.values(experiment, case, quantity, at=at),
-            self.values(experiment, reference, quantity, at=at),
-        )
-
-    def ratio(
-        self,
-        experiment: str,
-        case: str,
-        reference: str,
-        quantity: str | None = None,
-        *,
-        at: At = None,
-    ) -> Estimate | None:
-        """Ratio of a quantity to the reference case, paired by draws."""
-        quantity = quantity or self._experiment(experiment).quantity
-        return paired_ratio(
-            self.values(experiment, case, quantity, at=at),
-            self.values(experiment, reference, quantity, at=at),
-        )
-
-    def typical(self, experiment: str, case: str, *, at: At = None) -> int:
-        """Number of the replication whose quantity is nearest to the mean, for a figure."""
-        quantity = self._experiment(experiment).quantity
-        values = self.values(experiment, case, quantity, at=at)
-        mean = self.mean(experiment, case, at=at)
-        known = [number for number, value in enumerate(values) if value is not None]
-        return min(known, key=lambda number: abs((values[number] or 0.0) - mean), default=0)
-
-    def run(
-        self, experiment: str, case: str, replication: int = 0, *, at: At = None
-    ) -> retx.Result:
-        """Repeats one run of a case and records all tables, for figures over time."""
-        what = self._experiment(experiment, case)
-        settings = what.overrides(case) | dict(at or {})
-        key = (experiment, repr(settings), replication)
-        if key not in self.shown:
-            self.shown[key] = retx.run(
-                self.study.folder / what.scenario,
-                seed=self.plan.seed,
-                overrides=settings,
-                replication=replication,
-                progress=False,
-            )
-        found = self.shown[key]
-        # Figures request the same few runs repeatedly; values may request hundreds of runs once.
-        while len(self.shown) > SHOWN:
-            del self.shown[next(iter(self.shown))]
-        return found
-
-    def command(self, experiment: str, case: str, *, at: At = None) -> str:
-        """Command that repeats a case, in the report's directory."""
-        what = self._experiment(experiment, case)
-        words = ["retx", "run", f"scenarios/{what.scenario}", "--seed", str(self.plan.seed)]
-        count = self.plan.replications_of(what, case)
-        if count > 1:
-            words += ["--replications", str(count)]
-        for key, value in (what.overrides(case) | dict(at or {})).items():
-            words += ["--set", f"{key}={toml_value(value)}"]
-        return shlex.join(words)
+        return account({case: self.emulated.get((experiment, case), none) for case in cases})

@@ -22,6 +22,7 @@ from retx.study.library import Study
 from retx.study.measured import Measured
 from retx.study.measures import Found
 from retx.study.page import Writer
+from retx.study.places import Place
 from retx.study.points import Points
 from retx.study.rules import OF_POINTS
 from retx.study.runs import Runs, Whole
@@ -96,12 +97,12 @@ def check_names(measured: Measured) -> None:
     study = measured.study
     whole = measured.whole
     rehearsed = measured.from_runs(Rehearsed(whole, study))
-    for name, experiment in study.experiments.items():
+    for name in study.experiments:
         with located(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
             plan = whole.plans[name]
             at = dict(zip(plan.grid.keys, plan.grid.points[0], strict=True))
             case = at.pop(CASE)
-            rehearsed.values(name, case, experiment.quantity, at=at)
+            Place(rehearsed, name, case, at).values()
     values = study.declared.computed(rehearsed)
     tables = list(filled_tables(rehearsed, values))
     for it in study.statements():

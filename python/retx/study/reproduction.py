@@ -24,6 +24,7 @@ from retx.study.measured import Measured, Plan
 from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
+from retx.study.places import Place
 from retx.study.reasons import labels, of_case
 from retx.study.rehearsal import check_names
 from retx.study.rules import judge
@@ -167,7 +168,7 @@ def _judged(
             unit=measured.study.published.series[claim.published].unit,
             because=writer.text(because, f"{here}.because.{case}"),
             switched=labels(measured.study, of_case(claim.switched, case, [])),
-            command=measured.command(claim.experiment, case),
+            command=Place(measured, claim.experiment, case).command(),
             case=measured.study.experiments[claim.experiment].cases[case].label,
             of=claim.id,
         )
@@ -204,7 +205,7 @@ def _command(claim: Claim, measured: Measured) -> str:
     """Command that repeats the runs of a claim; empty without runs."""
     if not claim.experiment:
         return ""
-    return measured.command(claim.experiment, claim.case, at=claim.at)
+    return Place(measured, claim.experiment, claim.case, claim.at).command()
 
 
 def _write(directory: Path, report: Report, page: str, measured: Measured) -> None:

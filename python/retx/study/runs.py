@@ -126,7 +126,7 @@ class Whole:
         if len(found) != 1:
             said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
             open_keys = [key for key in plan.grid.keys if key not in wanted]
-            many = f"several points: say `at` for {', '.join(open_keys)}"
+            many = f"several points: give a value of {', '.join(open_keys)}"
             raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
         ((key, count),) = found.items()
         return key, count
