@@ -17,6 +17,7 @@ from retx.study.data import StudyError
 from retx.study.held_out import HeldOutCheck, held_out
 from retx.study.library import find
 from retx.study.openings import FILE, calibrating, digest, load_openings, read_frozen
+from retx.study.page import environment
 from retx.study.requested import KnownPoints
 from retx.study.set_up import at_set_up
 from retx.study.set_up_choice import SetUpChoice, search_findings
@@ -203,7 +204,7 @@ def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
     ("old", "new", "message"),
     [
         ('in     = ["sizes"]', 'in     = ["seizes"]', "no scenario or experiment 'seizes'"),
-        ('source = "guess"\nsets', "sets", "needs `from`, `to`, `default` and `source`"),
+        ('source = "guess"\nsets', "sets", "rate: a range needs `source`"),
         ("whole = true }", "whole = true }\nvalues = []\nrang = 1", "rang: unknown key"),
         ("full  =", "fool  =", "search.fool: unknown key"),
         ('name   = "delay"', 'name   = "rate"', "rate: is defined twice"),
@@ -290,19 +291,30 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
     assert found["missed"]["d"] == {"reached": False, "trial": 0}
     choice = SetUpChoice("Set-up: base", [], found)
-    assert choice.reach("b") == (
+    assert reach(choice, "b") == (
         'It agrees in set-up 1 of the search, which loses <a href="#claim-a">a</a>.'
     )
-    assert choice.reach("d") == "It agrees in none of 1 set-ups (0 draws each)."
-    assert choice.reach("a") == ""
+    assert reach(choice, "d") == "It agrees in none of 1 set-ups (0 draws each)."
+    assert choice.reach("a") == {}
     looked_at = replace(choice, looked_at=frozenset("abcd"))
-    assert looked_at.reach("a") == "In the search's own draws it agrees at this set-up."
-    assert looked_at.reach("b") == choice.reach("b")
+    assert reach(looked_at, "a") == "In the search's own draws it agrees at this set-up."
+    assert reach(looked_at, "b") == reach(choice, "b")
     named = replace(choice, names={"a": "Time, 1 %"})
     linked = (
         '<a href="#table-a">Time, 1 %</a> with <a href="#claim-b">b</a>, <a href="#claim-c">c</a>.'
     )
-    assert linked in named.sentences()[2]
+    assert linked in said("show_search", named)
+
+
+def said(macro: str, given: object) -> str:
+    """Sentences of a report."""
+    found: str = getattr(environment().get_template("searched.html").module, macro)(given)
+    return found
+
+
+def reach(choice: SetUpChoice, claim: str) -> str:
+    """Sentence of a report on a claim that the set-up misses."""
+    return said("show_reach", choice.reach(claim))
 
 
 def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
@@ -312,7 +324,7 @@ def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
     ]
     found = search_findings(trials, trials[0], (1, 3), {"d": 7.8})
     assert found["missed"]["d"] == {"reached": False, "trial": 2, "nearest": 8.0}
-    assert SetUpChoice("Set-up: base", [], found).reach("d").endswith("; the nearest has 8.")
+    assert reach(SetUpChoice("Set-up: base", [], found), "d").endswith("; the nearest has 8.")
 
 
 def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:
@@ -407,7 +419,7 @@ def held_out_claim(toy: Path, published: float) -> dict[str, Any]:
     claim = next(it for it in report.claims if it.id == "longest")
     found: dict[str, Any] = frozen["search"]["held_out"]
     assert bool(claim.reach) == bool(found)
-    return found | {"said": claim.reach}
+    return found | {"said": said("show_reach", claim.reach) if claim.reach else ""}
 
 
 def test_a_held_out_claim_says_which_change_reaches_it(toy: Path) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from retx.study import Estimate, Interval, Verdict, estimate
-from retx.study.chance import chance_of, sentences, widened
+from retx.study.chance import chance_of, widened
 from retx.study.data import Target
 from retx.study.estimates import paired_ratio
-from retx.study.page import doubt_text
+from retx.study.page import doubt_text, environment
 from retx.study.rules import FORMER, Criterion
 from retx.study.rules import judge as find
 from retx.study.verdicts import Doubt, Finding, Judged, doubt
@@ -133,7 +133,7 @@ def test_the_report_says_what_a_correction_changes() -> None:
     found = chance_of(lines)
     assert (found["bounds"], found["unsettled"]) == (10, [])
     assert found["unsettled_corrected"] == ["near"]
-    (said,) = sentences(found)
-    assert said.endswith("(99.5 % each) 1 would; it changes near.")
-    assert sentences(chance_of([])) == []
+    show = environment().get_template("searched.html").module.show_chance
+    assert show(found).strip().endswith("(99.5 % each) 1 would; it changes near.</p>")
+    assert show(chance_of([])).strip() == ""
     assert judge("at_least", 0.0, 1.0, near).verdict is Verdict.AGREES

@@ -7,7 +7,7 @@ probability of at least 95 %, whatever their dependence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from retx.study.estimates import CONFIDENCE, widened
@@ -67,35 +67,3 @@ def _unsettled(line: Judged, tests: int) -> bool:
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)
     return any(wide.low < bound < wide.high for bound in line.bounds)
-
-
-def sentences(chance: dict[str, Any]) -> Sequence[str]:
-    """Sentences of the report about the role of chance."""
-    said = []
-    tests = chance["single_runs"]
-    if tests:
-        outside, corrected = len(chance["differ"]), len(chance["differ_corrected"])
-        said.append(
-            f"{tests} published numbers are compared with the range of 95 % of single runs. If all "
-            f"of them were true, {chance['differ_by_chance']:g} would fall outside by chance; "
-            f"{outside} do. With ranges for all {tests} at once (Bonferroni: "
-            f"{100 * (1 - LEVEL / tests):.4g} % each; a range by rank stays as it is), "
-            f"{corrected} still do"
-            f"{_listed(chance['differ'], chance['differ_corrected'])}."
-        )
-    tests = chance["bounds"]
-    if tests:
-        unsettled, corrected = chance["unsettled"], chance["unsettled_corrected"]
-        said.append(
-            f"{tests} means are compared with a bound. The 95 % interval of {len(unsettled)} "
-            f"reaches across it; with intervals for all {tests} at once "
-            f"({100 * (1 - LEVEL / tests):.4g} % each) {len(corrected)} would"
-            f"{_listed(corrected, unsettled)}."
-        )
-    return said
-
-
-def _listed(more: Sequence[str], less: Sequence[str]) -> str:
-    """Text that names the verdicts that the correction changes; empty if there are none."""
-    changed = [name for name in more if name not in less]
-    return f"; it changes {', '.join(changed)}" if changed else ""

@@ -29,6 +29,55 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Setting:
+    """Values by key, and the places where they are set: names as in `Opening.in_`."""
+
+    in_: list[str]
+    sets: dict[str, Any]
+    """Keys of the scenario, with `{}` for the value of the parameter."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a parameter."""
+
+    is_: Any
+    source: str
+    sets: dict[str, Any] | None = None
+    """Values that this choice sets, by key, if they differ from its own."""
+    at: list[Setting] = field(default_factory=list)
+    """Further places, for a value that differs between cases."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of numbers."""
+
+    from_: float
+    to: float
+    default: float
+    unit: str = ""
+    whole: bool = False
+    scale: str = "linear"
+    """`linear` or `log`."""
+
+    def at(self, share: float) -> float:
+        """Number at a fraction of the range."""
+        low, high = self._mapped(self.from_), self._mapped(self.to)
+        found = low + share * (high - low)
+        found = exp(found) if self.scale == "log" else found
+        return round(found) if self.whole else float(f"{found:.4g}")
+
+    def share_of(self, value: float) -> float:
+        """Fraction of the range at which a number lies."""
+        low, high = self._mapped(self.from_), self._mapped(self.to)
+        return float(min(max((self._mapped(value) - low) / (high - low), 0.0), 1.0))
+
+    def _mapped(self, value: float) -> float:
+        return log(value) if self.scale == "log" else float(value)
+
+
+@dataclass(frozen=True)
 class Opening:
     """Parameter that the paper does not state."""
 
@@ -40,89 +89,68 @@ class Opening:
     set."""
     sets: dict[str, Any] = field(default_factory=dict)
     """Keys of the scenario, with `{}` for the value."""
-    also: list[dict[str, Any]] = field(default_factory=list)
-    """Further places `{ in, sets }` in which the keys have other names."""
-    values: list[dict[str, Any]] = field(default_factory=list)
-    """Choices `{ is, source }`; the first is the default. A choice with several keys lists them as
-    `sets`; a choice that differs between cases has `at`, a list of places `{ in, sets }`."""
-    range: dict[str, Any] = field(default_factory=dict)
-    """Range of a number: a table with the keys `from`, `to`, `default`, `unit`, `whole` and
-    `scale`.
-    """
+    also: list[Setting] = field(default_factory=list)
+    """Further places in which the keys have other names."""
+    values: list[Choice] = field(default_factory=list)
+    """Choices; the first is the default."""
+    range: Range | None = None
     source: str = ""
     """Source of the range."""
 
     def __post_init__(self) -> None:
         if bool(self.values) == bool(self.range):
             raise StudyError(f"{self.name}: give either `values` or `range`")
-        if not all({"is", "source"} == set(choice) - {"sets", "at"} for choice in self.values):
-            raise StudyError(f"{self.name}: each of `values` needs `is` and `source`")
-        if not self.sets and not all(
-            {"sets", "at"} & set(choice) for choice in self.values or [{}]
+        if not self.sets and not (
+            self.values and all(it.sets is not None or it.at for it in self.values)
         ):
             raise StudyError(f"{self.name}: it sets no key")
-        if self.range and not (self.source and {"from", "to", "default"} <= set(self.range)):
-            raise StudyError(f"{self.name}: a range needs `from`, `to`, `default` and `source`")
+        if self.range and not self.source:
+            raise StudyError(f"{self.name}: a range needs `source`")
 
     @property
     def default(self) -> Any:  # noqa: ANN401
         """Value chosen without knowledge of results."""
-        return self.values[0]["is"] if self.values else self.range["default"]
+        return self.range.default if self.range else self.values[0].is_
 
     @property
     def singles(self) -> list[Any]:
         """Values to try as single changes: each other choice, or both ends of the range."""
-        if self.values:
-            return [choice["is"] for choice in self.values[1:]]
-        return [it for it in (self.range["from"], self.range["to"]) if it != self.default]
+        if self.range:
+            return [it for it in (self.range.from_, self.range.to) if it != self.default]
+        return [choice.is_ for choice in self.values[1:]]
 
     def shown(self, value: Any) -> str:  # noqa: ANN401
         """A value with its unit; `yes` or `no` for true and false."""
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return f"{value} {self.range.get('unit', '')}".strip()
+        return f"{value} {self.range.unit}".strip() if self.range else str(value)
 
     def source_of(self, value: Any) -> str:  # noqa: ANN401
         """Source of a value."""
-        return next((it["source"] for it in self.values if it["is"] == value), self.source)
+        return next((it.source for it in self.values if it.is_ == value), self.source)
 
     def at(self, share: float) -> Any:  # noqa: ANN401
         """Value at the fraction `share` of the range or list; 0 ≤ share < 1."""
-        if self.values:
-            return self.values[int(share * len(self.values))]["is"]
-        low, high = self.range["from"], self.range["to"]
-        if self.range.get("scale") == "log":
-            found = exp(log(low) + share * (log(high) - log(low)))
-        else:
-            found = low + share * (high - low)
-        return round(found) if self.range.get("whole") else float(f"{found:.4g}")
+        return (
+            self.range.at(share) if self.range else self.values[int(share * len(self.values))].is_
+        )
 
     def share_of(self, value: Any) -> float:  # noqa: ANN401
         """Fraction of the range or list at which a value lies; the inverse of `at`."""
-        if self.values:
-            index = [choice["is"] for choice in self.values].index(value)
-            return (index + 0.5) / len(self.values)
-        low, high, found = self.range["from"], self.range["to"], float(value)
-        if self.range.get("scale") == "log":
-            low, high, found = log(low), log(high), log(found)
-        return float(min(max((found - low) / (high - low), 0.0), 1.0))
+        if self.range:
+            return self.range.share_of(value)
+        return ([choice.is_ for choice in self.values].index(value) + 0.5) / len(self.values)
 
-    def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
-        """Settings for this value, as pairs: places, and the values to set there, by key.
-
-        Places are names of scenarios, experiments, cases and searches, as for `into`.
-        """
-        unit = self.range.get("unit")
-        shown = f"{value} {unit}" if unit else value
-        chosen: dict[str, Any] = next((it for it in self.values if it["is"] == value), {})
-        here = {key: _filled(text, shown) for key, text in self.sets.items()}
-        here |= chosen.get("sets", {})
-        others = [
-            (it["in"], {key: _filled(text, shown) for key, text in it["sets"].items()})
-            for it in self.also
+    def places(self, value: Any) -> list[Setting]:  # noqa: ANN401
+        """The settings for this value."""
+        shown = self.shown(value) if self.range and self.range.unit else value
+        chosen = [it for it in self.values if it.is_ == value]
+        filled = [
+            Setting(it.in_, {key: _filled(text, shown) for key, text in it.sets.items()})
+            for it in (Setting(self.in_, self.sets), *self.also)
         ]
-        each = [(it["in"], dict(it["sets"])) for it in chosen.get("at", [])]
-        return [(self.in_, here), *others, *each]
+        own = [Setting(self.in_, it.sets) for it in chosen if it.sets]
+        return [*filled, *own, *(place for it in chosen for place in it.at)]
 
 
 def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
@@ -197,8 +225,8 @@ class Openings:
     def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
         """Study at a set-up; settings of single cases are kept."""
         for name, parameter in self.parameters.items():
-            for into, settings in parameter.places(values[name]):
-                study = _with(study, into, settings)
+            for it in parameter.places(values[name]):
+                study = _with(study, it.in_, it.sets)
         return study
 
 
@@ -252,8 +280,8 @@ def _check(study: Study, made: Openings, path: Path) -> None:
         name
         for it in made.parameters.values()
         for value in [it.default, *it.singles]
-        for into, _ in it.places(value)
-        for name in into
+        for place in it.places(value)
+        for name in place.in_
     ]
     lost = [name for name in wanted if name not in known]
     if lost:

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 import retx
 from retx.plots.report import Figure
-from retx.study.chance import chance_of, sentences
+from retx.study.chance import chance_of
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, Interval
 from retx.study.measured import Measured
@@ -148,7 +148,7 @@ class Writer:
             "held_out": Tally.of(line for line in everything if line.use == "held out"),
             "places": with_pictures(overview(everything, names()), figures, report.tables),
             "verdicts": Verdict,
-            "chance": sentences(chance_of(everything)),
+            "chance": chance_of(everything),
             "versions": _versions(),
         }
         page = str(study.folder / BODY)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from markupsafe import Markup
-
 from retx.study.openings import Openings, Values
 from retx.study.trials import Trial, conflicts, costs, out_of_reach
 
@@ -78,83 +76,29 @@ class SetUpChoice:
         ]
         return cls(said, parameters, dict(searched), frozenset(looked_at), dict(names))
 
-    def _linked(self, claims: Iterable[str]) -> Markup:
-        """The claims as links to their places in the report."""
-        link = Markup('<a href="#{}">{}</a>')
-        return Markup(", ").join(
-            link.format(
+    def links(self, claims: Iterable[str]) -> list[tuple[str, str]]:
+        """Anchor in the report, and name, of each claim."""
+        return [
+            (
                 f"table-{it.partition(' ')[0]}" if it in self.names else f"claim-{it}",
                 self.names.get(it, it),
             )
             for it in claims
-        )
-
-    def sentences(self) -> list[Markup]:
-        """Sentences of the report on the findings of the search."""
-        if not self.searched:
-            return []
-        it = self.searched
-        left, of = it["left_out"]
-        said = [
-            Markup(
-                f"The search tried {it['trials']} set-ups. In its own runs {it['agree']} of the "
-                f"{it['of']} claims that it looks at agree at this set-up, and "
-                f"{it['agree_at_default']} agree if no parameter is bent. No other set-up has more "
-                f"agreeing claims after subtraction of its number of bent parameters."
-            ),
-            Markup(
-                f"Test for overfitting: each figure (or column of a table) is judged at the set-up "
-                f"that would be chosen without looking at it. Then {left} of the {of} claims agree."
-            ),
         ]
-        apart: dict[str, list[str]] = {}
-        for one, other in it["not_together"]:
-            apart.setdefault(one, []).append(other)
-        if apart:
-            pairs = (self._linked([one]) + " with " + self._linked(apart[one]) for one in apart)
-            said.append(
-                Markup("Claims that agree in some set-ups, but never together: {}.").format(
-                    Markup("; ").join(pairs)
-                )
-            )
-        return said
 
-    def reach(self, claim: str) -> str:
-        """Sentence on whether another set-up satisfies a claim that this one misses, as HTML.
-
-        Empty if that is unknown.
-        """
-        looked = self.searched.get("held_out", {}).get(claim)
-        if looked is not None:
-            return self._held_out(looked)
-        found = self.searched.get("missed", {}).get(claim)
-        if found is None and self.searched and claim in self.looked_at:
-            return "In the search's own draws it agrees at this set-up."
-        if found is None:
-            return ""
-        if not found["reached"]:
-            trials, draws = self.searched["trials"], self.searched["draws"]
-            said = f"It agrees in none of {trials} set-ups ({draws} draws each)"
-            nearest = found.get("nearest")
-            return said + ("." if nearest is None else f"; the nearest has {nearest:.4g}.")
-        lost = self._linked(found["costs"]) or "no other, but wins none for a bend"
-        return Markup("It agrees in set-up {} of the search, which loses {}.").format(
-            found["trial"], lost
-        )
-
-    def _held_out(self, found: Mapping[str, Any]) -> str:
-        """Sentence on a claim that the search did not use, as HTML."""
-        if found["reached"]:
-            lost = self._linked(found["costs"]) or "none of those that the search looks at"
-            return Markup("Held out: it agrees with {}, which loses {}.").format(
-                found["change"], lost
-            )
-        said = f"Held out: it agrees in none of {found['of']} set-ups near this one"
-        nearest = found.get("nearest")
-        if nearest is None:
-            return f"{said}."
-        where = f" with {found['change']}" if found["change"] else ""
-        return f"{said}; the nearest has {nearest:.4g}{where}."
+    def reach(self, claim: str) -> dict[str, Any]:
+        """Whether another set-up satisfies a claim that this one misses; empty if unknown."""
+        kept = self.searched
+        held_out = kept.get("held_out", {}).get(claim)
+        missed = kept.get("missed", {}).get(claim)
+        found: dict[str, Any]
+        if held_out is not None:
+            found = held_out | {"held_out": True}
+        elif missed is not None:
+            found = missed | {"trials": kept["trials"], "draws": kept["draws"]}
+        else:
+            return {"agrees": True} if kept and claim in self.looked_at else {}
+        return found | {"costs": self.links(found.get("costs", []))}
 
 
 def _nearest(claim: str, trial: Trial) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil, exp, isfinite
+from typing import Any
 
 from retx.study.estimates import Estimate, Interval
 
@@ -96,8 +97,9 @@ class Judged:
     shown: str = ""
     """Reason why the claim is shown but not counted, such as `fitted`; empty for a counted
     claim."""
-    reach: str = ""
-    """Sentence on whether the search found a set-up that satisfies a claim missed by this one."""
+    reach: Mapping[str, Any] = field(default_factory=dict)
+    """Whether the search found a set-up that satisfies a claim missed by this one; see
+    `SetUpChoice.reach`."""
     ours: bool = False
     """True if the bound was set by the study, not by the paper."""
 
