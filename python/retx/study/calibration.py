@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -244,7 +244,7 @@ class Search:
             values,
             tuple(self.openings.bent(values)),
             {name: it.score for name, it in findings.items()},
-            {name: it.measured.mean if it.measured else None for name, it in findings.items()},
+            {name: it.mean for name, it in findings.items()},
             tuple(broken),
             draws,
         )
@@ -311,26 +311,14 @@ class Search:
         path = self.study.folder / BASE
         found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")
+        own = {"trial": trial.number, "digest": digest(self.study), "bent": list(trial.bent)}
         lines = [
             f"{BASE_HEAD}: the set-up of all runs, and what was searched.",
-            f"trial = {trial.number}",
-            f"digest = {toml_value(digest(self.study))}",
-            f"bent = {toml_value(list(trial.bent))}",
-            "",
-            "[value]",
-            *(f"{name} = {toml_value(value)}" for name, value in trial.values.items()),
-            "",
-            "[search]",
-            *(f"{name} = {toml_value(value)}" for name, value in found.items()),
-            "",
-            "[search.missed]",
-            *(f"{toml_value(name)} = {toml_value(it)}" for name, it in missed.items()),
-            "",
-            "[search.held_out]",
-            *(
-                f"{toml_value(name)} = {toml_value(it)}"
-                for name, it in reasons(self.study, looked).items()
-            ),
+            *_keys(own),
+            *("", "[value]", *_keys(trial.values)),
+            *("", "[search]", *_keys(found)),
+            *("", "[search.missed]", *_keys(missed, quoted=True)),
+            *("", "[search.held_out]", *_keys(reasons(self.study, looked), quoted=True)),
         ]
         with new_file(path) as file:
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -361,6 +349,12 @@ class Search:
                 scores = [f"{trial.scores[claim]:.2f}" for claim in claims]
                 values = [trial.values[name] for name in names]
                 writer.writerow([*head, " ".join(trial.broken), *values, *scores])
+
+
+def _keys(table: Mapping[str, Any], *, quoted: bool = False) -> Iterator[str]:
+    """Lines of a table of TOML; `quoted` for keys that are ids of claims."""
+    for key, value in table.items():
+        yield f"{toml_value(key) if quoted else key} = {toml_value(value)}"
 
 
 def _line(trial: Trial) -> str:

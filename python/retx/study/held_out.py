@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from retx.study.measures import Found
 from retx.study.openings import Openings, Values, calibrating, targets
 from retx.study.requested import KnownPoints
 from retx.study.rules import judge
+from retx.study.trials import nearest_value, nearness
 from retx.study.verdicts import Finding
 
 UNCOUNTED_RULES = ("arithmetic", "undecidable")
@@ -139,16 +141,12 @@ def reasons(study: Study, found: Sequence[HeldOutCheck]) -> dict[str, dict[str, 
             costs = sorted((base.agreeing - best.agreeing) & searched)
             said[name] = {"reached": True, "change": best.change, "costs": costs}
             continue
-        nearest = max(found, key=lambda it: _nearness(it.findings[name], published.get(name)))
-        value = nearest.findings[name].measured
+        nearest = max(found, key=partial(_nearness, name=name, published=published.get(name)))
         said[name] = {"reached": False, "of": len(found), "change": nearest.change}
-        if value is not None:
-            said[name]["nearest"] = float(f"{value.mean:.4g}")
+        said[name] |= nearest_value(nearest.findings[name].mean)
     return said
 
 
-def _nearness(finding: Finding, published: float | None) -> tuple[float, float]:
-    apart = 0.0
-    if published is not None and finding.measured is not None:
-        apart = abs(finding.measured.mean - published)
-    return (round(finding.score, 9), -apart)
+def _nearness(check: HeldOutCheck, name: str, published: float | None) -> tuple[float, float]:
+    finding = check.findings[name]
+    return nearness(finding.score, finding.mean, published)

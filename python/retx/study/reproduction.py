@@ -185,7 +185,7 @@ def _judged(
 
 
 def _reach(study: Study, claim: str, finding: Finding) -> dict[str, Any]:
-    """Whether a trial satisfied a claim that does not agree; empty if unknown."""
+    """Findings of the search on a claim that does not agree; empty if unknown."""
     if study.set_up_choice is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
         return {}
     return study.set_up_choice.reach(claim)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from retx.study.openings import Openings, Values
-from retx.study.trials import Trial, conflicts, costs, out_of_reach
+from retx.study.trials import Trial, conflicts, costs, nearest_value, out_of_reach
 
 CONFLICTS = 12
 """Maximum number of stored pairs of conflicting claims."""
@@ -87,7 +87,10 @@ class SetUpChoice:
         ]
 
     def reach(self, claim: str) -> dict[str, Any]:
-        """Whether another set-up satisfies a claim that this one misses; empty if unknown."""
+        """Findings of the search on a claim that this set-up misses; empty if unknown.
+
+        They say whether another set-up satisfies the claim, and what this loses.
+        """
         kept = self.searched
         held_out = kept.get("held_out", {}).get(claim)
         missed = kept.get("missed", {}).get(claim)
@@ -99,13 +102,6 @@ class SetUpChoice:
         else:
             return {"agrees": True} if kept and claim in self.looked_at else {}
         return found | {"costs": self.links(found.get("costs", []))}
-
-
-def _nearest(claim: str, trial: Trial) -> dict[str, Any]:
-    """Entry for a claim that no trial satisfies: the nearest trial, and its measured value."""
-    mean = trial.means.get(claim)
-    found: dict[str, Any] = {"reached": False, "trial": trial.number}
-    return found if mean is None else found | {"nearest": float(f"{mean:.4g}")}
 
 
 def search_findings(
@@ -124,7 +120,8 @@ def search_findings(
         published: Published numbers of the claims that have one, by claim.
     """
     missed = {
-        name: _nearest(name, trial) for name, trial in out_of_reach(trials, published).items()
+        name: {"reached": False, "trial": trial.number} | nearest_value(trial.means.get(name))
+        for name, trial in out_of_reach(trials, published).items()
     } | {
         name: {"reached": True, "trial": trial.number, "costs": sorted(lost)}
         for name, (trial, lost) in costs(trials, base).items()

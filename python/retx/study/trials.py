@@ -67,6 +67,17 @@ def by_bends(trials: Sequence[Trial]) -> list[Trial]:
     return found
 
 
+def nearness(score: float, mean: float | None, published: float | None) -> tuple[float, float]:
+    """Sort key of a claim's verdicts: the score, then the distance from a published number."""
+    apart = abs(mean - published) if mean is not None and published is not None else 0.0
+    return (round(score, 9), -apart)
+
+
+def nearest_value(mean: float | None) -> dict[str, float]:
+    """Entry of `base.toml` with the value nearest to a published number, if there is one."""
+    return {} if mean is None else {"nearest": float(f"{mean:.4g}")}
+
+
 def out_of_reach(
     trials: Sequence[Trial], published: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Trial]:
@@ -80,13 +91,11 @@ def out_of_reach(
     admitted = [trial for trial in trials if not trial.broken]
     reached = frozenset().union(*(trial.agreeing for trial in admitted))
 
-    def nearness(name: str, trial: Trial) -> tuple[float, float]:
-        mean = trial.means.get(name)
-        apart = abs(mean - published[name]) if mean is not None and name in published else 0.0
-        return (round(trial.scores.get(name, 0.0), 9), -apart)
+    def near(name: str, trial: Trial) -> tuple[float, float]:
+        return nearness(trial.scores.get(name, 0.0), trial.means.get(name), published.get(name))
 
     return {
-        name: max(admitted, key=partial(nearness, name))
+        name: max(admitted, key=partial(near, name))
         for name in trials[0].scores
         if name not in reached and admitted
     }

@@ -48,6 +48,11 @@ class Finding:
     """Unit of `measured`, if it differs from the unit of the claim."""
 
     @property
+    def mean(self) -> float | None:
+        """Mean of the number that decides; None if no run has one."""
+        return self.measured.mean if self.measured else None
+
+    @property
     def score(self) -> float:
         """Closeness to agreement: 1 where the claim agrees, down to 0 far away."""
         return 1.0 if self.verdict is Verdict.AGREES else NEAR * exp(-self.miss)
@@ -98,8 +103,7 @@ class Judged:
     """Reason why the claim is shown but not counted, such as `fitted`; empty for a counted
     claim."""
     reach: Mapping[str, Any] = field(default_factory=dict)
-    """Whether the search found a set-up that satisfies a claim missed by this one; see
-    `SetUpChoice.reach`."""
+    """Findings of the search on a claim that does not agree; see `SetUpChoice.reach`."""
     ours: bool = False
     """True if the bound was set by the study, not by the paper."""
 
