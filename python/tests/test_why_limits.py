@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Cli
 
 import retx
 from retx.analysis.limits import KEYS, flat, shares
@@ -18,6 +19,7 @@ from retx.explaining.proposals import proposals
 from retx.explaining.situation import Situation
 from retx.explaining.wording import factor
 from retx.scenarios.parsed import scenario_toml
+from retx.terminal.quantities import seconds
 
 QUEUE = {"discipline": "droptail", "packets": 100}
 
@@ -313,3 +315,61 @@ def test_nagles_algorithm_is_tried_for_requests_with_spurious_timeouts() -> None
     for flow, is_tried in ((requests, True), ({}, False)):
         here = situation(scenario(tcp, flow=flow), {"timeout.spurious": 1.0})
         assert ("no_delay" in {trial.name for trial in proposals(here)[0]}) == is_tried
+
+
+DEAF = {"model": "outage", "times": [{"start": "5 s", "duration": "3 h"}]}
+
+
+@pytest.mark.parametrize(
+    ("channel", "key", "app"),
+    [
+        (DEAF, "timeout.wireless", "bulk"),
+        (DEAF, "timeout.wireless", {"kind": "transfer", "bytes": 9_000_000}),
+        ({"model": "bernoulli", "p": 1}, "handshake", "bulk"),
+    ],
+)
+def test_a_flow_that_tcp_gave_up_is_not_limited_by_its_application(
+    channel: dict[str, Any], key: str, app: Any, tmp_path: Path, cli: Cli
+) -> None:
+    made = scenario(duration="2 h", forward={"channel": channel}, flow={"app": app})
+    here = situation(made)
+    assert here.shares[key] > 0.99
+    assert here.shares["application"] == 0
+    failed = here.failed_at_s
+    assert failed is not None
+    assert 100 < failed < 1200
+    path = tmp_path / "deaf.toml"
+    path.write_text(scenario_toml(made), encoding="utf-8")
+    said = " ".join(cli("run", str(path)).stdout.split())
+    assert re.search(r"f: limited \S+ % by .*\. It failed at \d+(\.\d)? s: TCP gave up", said), said
+    assert f"It failed at {seconds(failed)}" in retx.why(made, replications=1).summary
+
+
+def test_a_flow_that_ends_or_lasts_has_not_failed() -> None:
+    assert situation(scenario(duration="2 s", warmup="1 s")).failed_at_s is None
+    short = {"app": {"kind": "transfer", "bytes": 1000}}
+    assert situation(scenario(duration="2 s", flow=short)).failed_at_s is None
+    late = scenario(duration="2 s", flow={"start": "1 s"})
+    assert situation(late).failed_at_s is None
+    late["flow"].append({**late["flow"][0], "name": "g", **short})
+    assert situation({**late, "duration": "9 s"}).failed_at_s is None
+
+
+def test_without_a_connection_no_losses_are_invented() -> None:
+    slow = evidence(situation(scenario(delay="100 s", duration="60 s")), "handshake")
+    assert slow == "no connection came about, as the run ended at 60 s, before a SYN was answered"
+    slower = evidence(situation(scenario(delay="1 h", duration="3 h")), "handshake")
+    assert slower.startswith("no connection came about, as TCP gave up at 1")
+    deaf = scenario(duration="60 s", forward={"channel": {"model": "bernoulli", "p": 1}})
+    assert evidence(situation(deaf), "handshake").endswith("each answer to it was lost")
+
+
+def test_a_link_is_busy_for_the_life_of_a_late_flow() -> None:
+    here = situation(scenario(duration="6 s", flow={"start": "3 s"}))
+    assert here.shares["bottleneck"] > 0.9
+    assert here.busy is not None
+    assert here.busy < 0.55
+    assert phrase(here, "bottleneck") == "by the link's rate"
+    assert re.match(
+        r"net is busy \S+ % of the run, of which the flow lasts 50 %", evidence(here, "bottleneck")
+    )

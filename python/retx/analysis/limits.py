@@ -46,6 +46,8 @@ PHRASES = {
     "unknown": "by something unknown",
 }
 """Phrase for each key that completes a sentence such as "limited 63 % …"."""
+_ROUNDING_S = 1e-6
+"""Maximum error of a sum of times."""
 LEAST, MOST = 0.01, 5
 """Smallest share that a sentence lists, and maximum number of its parts."""
 
@@ -61,6 +63,39 @@ def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
     words = "losses or marks in a queue" if lost else "ECN marks of a queue"
     keys = [f"{kind}.congestion" for kind in _KINDS]
     return {key: PHRASES[key].replace("losses in a queue", words) for key in keys}
+
+
+def cut_off_s(app: Mapping[str, Any], simulated_s: float, duration_s: float) -> float:
+    """Time at which a run cuts off a flow with this application.
+
+    A run may end before its duration, but only after all flows that can end.
+    """
+    is_endless = app["kind"] == "bulk" or (
+        app["kind"] == "request_response" and app.get("exchanges") in (None, "none")
+    )
+    return simulated_s if is_endless else duration_s
+
+
+def failed_at_s(flow: Mapping[str, Any], start_s: float, end_s: float) -> float | None:
+    """Time at which the flow failed; None if it did not.
+
+    The life of a flow that TCP has given up ends before the run, although data are missing.
+
+    Args:
+        flow: Row of the `flows` table.
+        start_s: End of the warm-up.
+        end_s: Time at which the run cuts off the flow (`cut_off_s`).
+    """
+    if flow["finish_s"] is not None or flow["start_s"] is None:
+        return None
+    life = sum(flat(flow.get("limited_by")).values())
+    ended = max(flow["start_s"], start_s) + life
+    return ended if life > 0 and ended < end_s - _ROUNDING_S else None
+
+
+def failure(time: str) -> str:
+    """Sentence about a flow that failed at this time, such as `924 s`."""
+    return f"It failed at {time}: TCP gave up after its retransmissions stayed unanswered."
 
 
 class NoAccountingError(LookupError):

@@ -7,12 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.analysis.limits import flat, line, phrases_of_marks, shares
 from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
+from retx.cli.limits import own_name, print_limits
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, Table, plain, shortened
-from retx.scenarios.units import rate_of
 from retx.terminal.quantities import count, mean_count, rate, seconds, share
 
 if TYPE_CHECKING:
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
-MOST_TRACED = 200
-"""Maximum number of flows and links together, for which the paths of flows are examined."""
-SLOW = 10
-"""Ratio of two rates from which on a link may be too slow for acknowledgments."""
 MOST_WAITS = 10
 """Maximum number of links whose waits are printed."""
 MOST_MEANS = 40
@@ -57,7 +52,7 @@ def print_summary(
     ):
         if one.row_count:
             out.print(one)
-    _print_limits(out, flows.tcp, summary, resolved)
+    print_limits(out, flows.tcp, summary, resolved)
     if len(summary["links"]):
         out.print(_links(summary["links"]))
         _print_waits(out, summary["links"])
@@ -125,52 +120,6 @@ def _flows(flows: First) -> Table:
         )
 
     return shortened(made, flows, add)
-
-
-def _print_limits(
-    out: Screen,
-    flows: First,
-    summary: dict[str, Any],
-    resolved: Callable[[], dict[str, Any]] | None,
-) -> None:
-    """Prints what limited each flow, one line each, above the table of links."""
-    is_small = len(summary["flows"]) + len(summary["links"]) <= MOST_TRACED
-    scenario: dict[str, Any] = {}
-    for flow in flows:
-        phrases = phrases_of_marks(flow)
-        if resolved and is_small and (flow.get("limited_by") or {}).get("bottleneck"):
-            scenario = scenario or resolved()
-            if _has_slow_link(scenario):
-                phrases |= _of_bottleneck(flow, scenario, summary)
-        limits = line(flow.get("limited_by"), phrases)
-        if limits:
-            out.print(f"{plain(flow['name'])}: {limits}.")
-
-
-def _has_slow_link(scenario: dict[str, Any]) -> bool:
-    """True if a link is so much slower than another that acknowledgments may fill it.
-
-    An acknowledgment has at least a tenth of the bytes of the data that it acknowledges. In all
-    other networks the modules that examine paths need not be loaded.
-    """
-    links = [*scenario.get("link", ()), *scenario.get("wlan", ())]
-    tables = [[it, it.get("forward") or {}, it.get("reverse") or {}] for it in links]
-    rates = [rate_of(it["rate"]) for table in tables for it in table if it.get("rate")]
-    return bool(rates) and max(rates) >= SLOW * min(rates)
-
-
-def _of_bottleneck(
-    row: dict[str, Any], scenario: dict[str, Any], summary: dict[str, Any]
-) -> dict[str, str]:
-    """Phrase for a bottleneck that the data of the flow do not keep busy; else empty."""
-    from retx.explaining.phrases import bottleneck_phrase
-    from retx.explaining.situation import Situation
-
-    flow = next((it for it in scenario["flow"] if it["name"] == _own(row["name"])), None)
-    if flow is None:
-        return {}
-    phrase = bottleneck_phrase(Situation(scenario, flow, shares(flat(row["limited_by"])), summary))
-    return {"bottleneck": phrase} if phrase else {}
 
 
 def _exchanges(flows: First) -> Table:
@@ -352,7 +301,7 @@ def _means(replications: Replications) -> Table:
         row
         for row in means
         if row["quantity"] in shown
-        and (row["n"] or (row["quantity"] == "response_time_s" and _own(row["flow"]) in finite))
+        and (row["n"] or (row["quantity"] == "response_time_s" and own_name(row["flow"]) in finite))
     ]
 
     def add(row: dict[str, Any]) -> None:
@@ -371,11 +320,6 @@ def _runs(row: dict[str, Any], replications: int) -> str:
     """Number of runs with a value; for response times, also the number of runs without one."""
     missing = replications - row["n"] if row["quantity"] == "response_time_s" else 0
     return f"{count(row['n'])} ({count(missing)} without)" if missing else count(row["n"])
-
-
-def _own(flow: str) -> str:
-    """Name in the scenario of a flow in the results: `answer` for `answer.3`."""
-    return flow.partition("@")[0].partition(".")[0]
 
 
 def _finite(scenario: dict[str, Any]) -> set[str]:

@@ -14,6 +14,8 @@ _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery
 """Limits that bound the data in flight."""
 MOST = 2 / 3
 """Share of the bytes in a queue above which one flow fills the queue."""
+WHOLE = 0.95
+"""Part of the run from which on a flow counts as lasting for all of it."""
 DEAD = 0.999
 """Share of the handshake in the life of a connection, above which the connection counts as never
 established.
@@ -67,9 +69,8 @@ def _bottleneck(situation: Situation) -> str:
     hop, busy = situation.path.bottleneck, situation.busy
     if is_idle_at_bottleneck(situation):
         return _idle_bottleneck(situation)
-    used = (
-        f"{hop.name} is full" if busy is None else f"{hop.name} is busy {share(busy)} of the time"
-    )
+    used = "full" if busy is None else f"busy {_of_run(situation, busy)}"
+    used = f"{hop.name} is {used}"
     if situation.has_standing_queue:
         waiting = situation.queueing_s
         used += (
@@ -77,6 +78,14 @@ def _bottleneck(situation: Situation) -> str:
             f"{seconds(waiting)} of it in queues"
         )
     return used
+
+
+def _of_run(situation: Situation, busy: float) -> str:
+    """Phrase `busy 68 % of the time`; with the part of the run that a shorter flow lasts."""
+    lasts = situation.life_s / situation.measured_s if situation.measured_s > 0 else 1.0
+    if lasts >= WHOLE:
+        return f"{share(busy)} of the time"
+    return f"{share(busy)} of the run, of which the flow lasts {share(lasts)}"
 
 
 def _idle_bottleneck(situation: Situation) -> str:
@@ -161,9 +170,20 @@ def _slow_start(situation: Situation) -> str:
 
 def _handshake(situation: Situation) -> str:
     if is_dead(situation):
-        return "no connection came about, as each SYN or each answer to it was lost"
+        return _no_connection(situation)
     flow = "each exchange opens a connection of its own, and " if _opens_each(situation) else ""
     return f"{flow}a handshake takes {seconds(situation.path.rtt_s)}, or the timer's time when lost"
+
+
+def _no_connection(situation: Situation) -> str:
+    """Clause about a flow whose connection was never established."""
+    text = "no connection came about"
+    if situation.has_drops:
+        return f"{text}, as each SYN or each answer to it was lost"
+    if situation.failed_at_s is None:
+        return f"{text}, as the run ended at {seconds(situation.end_s)}, before a SYN was answered"
+    gave_up = seconds(situation.failed_at_s)
+    return f"{text}, as TCP gave up at {gave_up}, before a SYN was answered"
 
 
 def _opens_each(situation: Situation) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from retx.analysis.limits import PHRASES, phrases_of_marks
 from retx.explaining.situation import Situation
 
@@ -64,15 +67,20 @@ def bottleneck_phrase(situation: Situation) -> str | None:
 
 def is_idle_at_bottleneck(situation: Situation) -> bool:
     """True if the bottleneck is busy for much less time than it limits the flow."""
-    busy = situation.busy
-    return busy is not None and busy < BUSY * situation.shares.get("bottleneck", 0.0)
+    row = situation.link_row(situation.path.bottleneck)
+    return row is not None and not _is_busy(situation, row)
+
+
+def _is_busy(situation: Situation, row: Mapping[str, Any]) -> bool:
+    """True if a link's direction may transmit for most of the time that the bottleneck limits."""
+    return situation.busy_in_life(row) >= BUSY * situation.shares.get("bottleneck", 0.0)
 
 
 def _waiting(situation: Situation) -> str:
     hop = situation.queue_hop
     if hop in situation.path.back:
         row = situation.link_row(hop)
-        if row and (row["utilisation"] or 0.0) >= BUSY * situation.shares.get("bottleneck", 0.0):
+        if row and _is_busy(situation, row):
             return f"by the rate of {situation.queue_place(hop)}, which its acknowledgments pass"
         return "by acknowledgments that wait in a queue"
     if any(hop.delays for hop in situation.hops):

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
+from retx.analysis.limits import cut_off_s, failed_at_s, flat
 from retx.explaining.path import HEADERS, Hop, Path, path_of
 from retx.scenarios.units import bytes_of, seconds_of
 
@@ -131,9 +132,41 @@ class Situation:
         row = self.link_row(self.path.bottleneck)
         return row["utilisation"] if row else None
 
+    @cached_property
+    def life_s(self) -> float:
+        """Longest life of the flow's connections, within the measured part of the run."""
+        return max((sum(flat(row.get("limited_by")).values()) for row in self.rows), default=0.0)
+
+    @property
+    def measured_s(self) -> float:
+        """Time from the end of the warm-up to the end of the run."""
+        return self.end_s - seconds_of(self.scenario.get("warmup", "0 s"))
+
+    def busy_in_life(self, row: Mapping[str, Any]) -> float:
+        """Largest possible share of the flow's life in which a link's direction transmits."""
+        busy_s = (row["utilisation"] or 0.0) * self.measured_s
+        return min(1.0, busy_s / self.life_s) if self.life_s > 0 else 0.0
+
+    @cached_property
+    def failed_at_s(self) -> float | None:
+        """Time at which TCP gave up the flow, the last one of several; None if it did not."""
+        start_s = self.end_s - self.measured_s
+        duration_s = seconds_of(self.scenario["duration"])
+        end_s = cut_off_s(self.flow["app"], self.end_s, duration_s)
+        known = [failed_at_s(row, start_s, end_s) for row in self.rows]
+        return max((it for it in known if it is not None), default=None)
+
     def drops(self, *reasons: str) -> int:
         """Number of packets dropped for these reasons by the hops that the data pass."""
         return sum(int(row["drops"][reason]) for row in self.forward_rows for reason in reasons)
+
+    @property
+    def has_drops(self) -> bool:
+        """True if a hop of the path, in either direction, has dropped a packet."""
+        links = [row for row in map(self.link_row, self.hops) if row]
+        names = {hop.name for hop in self.hops}
+        cells = [row for row in self.summary["wlans"] if row["name"] in names]
+        return any(sum(row["drops"].values()) for row in (*links, *cells))
 
     @cached_property
     def forward_rows(self) -> list[Mapping[str, Any]]:
@@ -200,7 +233,7 @@ class Situation:
         """Payload rate of each hop that has a rate, and of each policer."""
         payload = self.mss - (12 if self.tcp.get("timestamps") else 0)
         packet = self.mss + HEADERS
-        span = (seconds_of(self.scenario.get("warmup", "0 s")), self._end_s)
+        span = (seconds_of(self.scenario.get("warmup", "0 s")), self.end_s)
         found = []
         for hop in self.path.forward:
             rate = hop.mean_rate_bit_s(*span)
@@ -212,7 +245,7 @@ class Situation:
         return found
 
     @property
-    def _end_s(self) -> float:
+    def end_s(self) -> float:
         """Simulated time at which the run ended."""
         return float(self.summary["engine"]["simulated_s"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retx.analysis.limits import line, per_cent, ranked
+from retx.analysis.limits import failure, line, per_cent, ranked
 from retx.analysis.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
 from retx.explaining.evidence import evidence, standing_queue, waiting_acks
 from retx.explaining.phrases import phrase
@@ -127,6 +127,9 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     limit = next((it["goodput_bit_s"] for it in content["bounds"] if it["name"] == "link"), None)
     of = f" of at most {rate(limit)}" if limit else ""
     sentence = f"{where} {content['flow']} {_got(content)}{of}."
+    failed = search.situation.failed_at_s
+    if failed is not None:
+        sentence += f" {failure(seconds(failed))}"
     if not sum(search.situation.shares.values()):
         return f"{sentence} Nothing of it was measured: {_unmeasured(search.situation)}."
     if content["measure"] == "response time":

@@ -15,6 +15,7 @@ pub use history::LimitHistory;
 use retx_units::{Duration, Time};
 pub use times::LimitTimes;
 
+mod failure;
 mod history;
 mod times;
 

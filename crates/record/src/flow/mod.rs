@@ -123,6 +123,11 @@ impl FlowRecord {
         self.counters.limited_by.end_life(now);
     }
 
+    /// Records that the flow has failed: a connection was aborted or reset before all data arrived.
+    pub fn note_failure(&mut self, now: Time) {
+        self.counters.limited_by.fail(now, self.last_data);
+    }
+
     /// Limit that keeps the sender from sending more now.
     #[inline(always)]
     pub fn limit(&self) -> FlowLimit {

@@ -156,3 +156,23 @@ fn a_reduction_ends_slow_start_by_itself() {
     assert_eq!(times.time_under(FlowLimit::Timeout(Spurious)), ms(20));
     assert_eq!(times.time_under(FlowLimit::Window(Spurious)), ms(40));
 }
+
+/// A connection is given up in the wait for its third timeout: this wait counts as the first two
+/// do, and nothing counts afterwards.
+#[test]
+fn a_failure_ends_the_life_and_belongs_to_the_timeouts_before() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.set(at(10), FlowLimit::SlowStart, at(10));
+    let timer =
+        |episode| Reduction { by_timer: true, ..Reduction::first_in_window(episode, Wireless) };
+    limits.note_reduction(at(1010), at(10), &timer(1));
+    limits.note_reduction(at(3010), at(1010), &timer(2));
+    limits.set(at(3010), FlowLimit::Window(Wireless), at(3010));
+    limits.fail(at(7010), at(3010));
+    limits.set(at(7010), FlowLimit::Application, at(3010));
+    limits.fail(at(8000), at(3010));
+    let times = limits.times();
+    assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(7000));
+    assert_eq!(times.total(), ms(7010));
+}

@@ -116,6 +116,9 @@ impl Flow {
             }
             _ => None,
         };
+        if self.reset {
+            self.record.note_failure(now);
+        }
         self.phase = if opens.is_some() { Phase::Waiting } else { Phase::Done };
         self.opens = opens.unwrap_or(Time::NEVER);
     }
