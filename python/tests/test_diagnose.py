@@ -231,6 +231,20 @@ def test_an_unfinished_flow_is_divided_completely(tmp_path: Path) -> None:
     assert abs(total(flow["limited_by"]) - flow["life_s"]) < 1e-6
 
 
+def test_goodput_leaves_out_data_that_wait_in_the_queue(tmp_path: Path) -> None:
+    """At the sender's end, the queue holds a second of data when the capture ends."""
+    scenario = POLICED.replace("50 Mbit/s", "1 Mbit/s").replace("30 s", "8 s")
+    run = retx.run(scenario, pcap=tmp_path / "cut.pcapng")
+    flow = retx.diagnose(tmp_path / "cut.pcapng").flows[0]
+    assert flow["bytes"] > 1.1 * flow["acknowledged_bytes"]
+    delivered = run.summary["flows"][0]["bytes_delivered"]
+    assert delivered - 3 * 1460 < flow["acknowledged_bytes"] <= delivered
+    assert flow["goodput_bit_s"] < 1e6
+    assert next(paragraph(flow)).startswith(
+        f"{flow['acknowledged_bytes']} acknowledged of {flow['bytes']} bytes in "
+    )
+
+
 POLICED = """
 duration = "30 s"
 

@@ -257,7 +257,9 @@ pub struct Flow {
     pub packets: u64,
     /// Payload bytes of the direction with more data; each byte counts once.
     pub bytes: i64,
-    /// Goodput of the direction with more data.
+    /// Payload bytes that were acknowledged before the capture ended.
+    pub acknowledged_bytes: i64,
+    /// Goodput of the direction with more data, from the acknowledged bytes.
     pub goodput_bit_s: f64,
     /// Name of the RTO estimator that best predicts the flow's timeouts.
     pub timer: &'static str,

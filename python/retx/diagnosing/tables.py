@@ -52,7 +52,8 @@ LIMITS = (
 FLOWS = {
     "number": pl.Int64, "name": pl.String, "place": pl.String, "sender_loop_s": pl.Float64,
     "receiver_loop_s": pl.Float64, "life_s": pl.Float64, "packets": pl.Int64, "bytes": pl.Int64,
-    "goodput_bit_s": pl.Float64, "timer": pl.String, "certainty": pl.Float64,
+    "acknowledged_bytes": pl.Int64, "goodput_bit_s": pl.Float64, "timer": pl.String,
+    "certainty": pl.Float64,
     "capture_duplicates": pl.Int64, "not_captured_bytes": pl.Int64, "reordered": pl.Int64,
     **{f"limited_{it}_s": pl.Float64 for it in LIMITS},
     **{f"{it}_count": pl.Int64 for it in ("retransmissions", "timeouts", "episodes", "stalls")},

@@ -189,8 +189,10 @@ def between(found: Mapping[str, Any]) -> Iterator[str]:
 def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
     """Paragraph that can be forwarded, for example to a network operator."""
     rate = flow["goodput_bit_s"] / 1e6
+    acknowledged = flow["acknowledged_bytes"]
+    part = "" if acknowledged == flow["bytes"] else f"{acknowledged} acknowledged of "
     yield (
-        f"{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
+        f"{part}{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
         f"{PLACES[flow['place']]}."
     )
     said = ", ".join(f"{share:.0%} {words}" for words, share in listed(flow, MOST_SHARES))

@@ -129,6 +129,12 @@ impl Flow {
         self.negotiation.finish(syns, opener)
     }
 
+    /// Place of the capture, and the options, seen from the side that sent the data.
+    fn view(&self, data: usize, has_sack: bool) -> View<'static> {
+        let place = place(&self.loops[data], &self.loops[1 - data]);
+        View { place, has_sack, has_timestamps: self.has_stamps }
+    }
+
     /// Diagnosis of the flow, and all packets if they were recorded.
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.elapsed_ns(self.last_ns);
@@ -154,6 +160,7 @@ impl Flow {
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;
         let mut half = std::mem::take(if data == 0 { one } else { other });
+        let acknowledged_bytes = if is_one_way { bytes } else { bytes - half.pending(bytes) };
         let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
@@ -167,15 +174,13 @@ impl Flow {
             + limits.window.unknown
             + limits.recovery.unknown
             + limits.timeout.unknown;
-        let place = place(&self.loops[data], &self.loops[1 - data]);
-        let (has_sack, has_timestamps) = (half.sender.has_sack, self.has_stamps);
-        let view = View { place, has_sack, has_timestamps };
+        let view = self.view(data, half.sender.has_sack);
         let flow = answer::Flow {
             number,
             picture,
             between: None,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
-            place,
+            place: view.place,
             sender_loop_s: seconds(&self.loops[data]),
             receiver_loop_s: seconds(&self.loops[1 - data]),
             life_s,
@@ -183,7 +188,8 @@ impl Flow {
             is_one_way,
             has_cut_syn: self.syns.iter().flatten().any(|syn| syn.is_truncated),
             bytes,
-            goodput_bit_s: if life_s > 0.0 { bytes as f64 * 8.0 / life_s } else { 0.0 },
+            acknowledged_bytes,
+            goodput_bit_s: rate_bit_s(acknowledged_bytes, life_s),
             timer: half.sender.estimator.profile(),
             limited_by: limits,
             certainty: view.shares(half.has_trouble())
@@ -202,6 +208,10 @@ impl Flow {
     }
 }
 
+fn rate_bit_s(bytes: i64, seconds: f64) -> f64 {
+    if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 }
+}
+
 /// Cause of the time that an episode limits the flow: a timeout during a recovery has the cause of
 /// the recovery, as in simulations.
 fn limiting_cause(episodes: &[answer::Episode], index: usize) -> Cause {
@@ -214,6 +224,11 @@ fn limiting_cause(episodes: &[answer::Episode], index: usize) -> Cause {
 }
 
 impl Direction {
+    /// Number of payload bytes, of these, that were not acknowledged when the capture ended.
+    fn pending(&self, bytes: i64) -> i64 {
+        (self.scoreboard.end - self.sender.snd_una).clamp(0, bytes)
+    }
+
     /// True after timeouts and needless retransmissions.
     fn has_trouble(&self) -> bool {
         let is_needless = |record: &RetransmissionRecord| record.needless == Necessity::Yes;
