@@ -72,7 +72,9 @@ def check_span(
         PlotError: All tables are empty.
     """
     if span is not None and all(table.is_empty() for table in tables):
-        raise PlotError(f"there is no {what} from {span[0]:g} s to {span[1]:g} s: choose another")
+        raise PlotError(
+            f"there is no {what} from {span[0]:g} s to {span[1]:g} s: choose another time"
+        )
 
 
 def _listed(names: list[str]) -> str:

@@ -358,7 +358,7 @@ def _check_planned(path: Path, parts: list[Part], plan: Plan) -> None:
     )
     if strange:
         raise StoreError(
-            f"{path}: holds {strange} runs that are not part of this sweep (another scenario, "
+            f"{path}: holds runs that are not part of this sweep ({strange} with another scenario, "
             "code, seed or grid, or more replications): name another directory with --out, or "
             "start anew with --force"
         )
