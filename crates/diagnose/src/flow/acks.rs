@@ -180,6 +180,27 @@ impl Direction {
         highest
     }
 
+    /// The acknowledgment `ack`, as evidence on retransmissions of the data that it covers.
+    fn echo(&self, packet: &Packet, ack: i64) -> Echo {
+        let (head, before) = (self.scoreboard.first_span(), self.highest_ack);
+        let mut echo = Echo {
+            before,
+            // An ACK of many segments is no evidence if its first data are missing in the capture,
+            // because an earlier ACK may be missing, too.
+            is_jump: ack - before > SEGMENTS_PER_DELAYED_ACK * self.largest_payload
+                && head.is_some_and(|span| span.copies > 0),
+            head_ns: head.map_or(i64::MAX, |span| span.last_ns),
+            echoed: packet.options.timestamps.map(|(_, echo)| echo),
+            is_head_older: false,
+            reports_arrivals: self.sender.has_sack,
+        };
+        let of_head = head.and_then(|span| span.retransmission);
+        let records = &self.records.all;
+        echo.is_head_older =
+            of_head.is_some_and(|index| echo.precedes(&records[index as usize]) == Some(true));
+        echo
+    }
+
     /// Evaluates the cumulative acknowledgment. Returns two times for the newest of the
     /// acknowledged data that were sent only once: the time since they passed the capture, and the
     /// time since they would have passed it without queues.
@@ -191,22 +212,7 @@ impl Direction {
         let mut rtt = None;
         let (mut delivered, mut is_clean) = (0, true);
         let (mut segments, mut are_full, mut first_ns) = (0, true, None);
-        let head = self.scoreboard.first_span().and_then(|span| span.retransmission);
-        let mut echo = Echo {
-            before,
-            is_head_older: false,
-            reports_arrivals: self.sender.has_sack,
-            is_jump: ack - before > SEGMENTS_PER_DELAYED_ACK * self.largest_payload,
-            head_ns: self.scoreboard.first_span().map_or(i64::MAX, |span| span.last_ns),
-            echoed: packet.options.timestamps.map(|(_, echo)| echo),
-        };
-        echo.is_head_older = head
-            .is_some_and(|index| echo.precedes(&self.records.all[index as usize]) == Some(true));
-        // An ACK of many segments is no evidence if its first data are missing in the capture,
-        // because an earlier ACK may be missing, too.
-        if self.scoreboard.first_span().is_none_or(|span| span.copies == 0) {
-            echo.is_jump = false;
-        }
+        let echo = self.echo(packet, ack);
         while let Some(span) = self.scoreboard.pop_acked(ack) {
             delivered += span.end - span.start;
             segments += 1;

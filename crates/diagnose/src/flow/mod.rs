@@ -98,9 +98,9 @@ impl Loop {
 /// more precise than timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
-/// Longest life of a flow (36 years), which only damaged times exceed. Sums of a few such times do
+/// Longest life of a flow (417 days), which only damaged times exceed. Small multiples of it do
 /// not overflow.
-const LIFE_MAX_NS: i64 = 1 << 60;
+const LIFE_MAX_NS: i64 = 1 << 55;
 
 /// TCP connection in a capture.
 pub struct Flow {

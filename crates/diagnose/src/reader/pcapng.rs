@@ -8,8 +8,8 @@ use std::io::Read;
 
 /// The type of a section header block, the same in both byte orders.
 pub const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// Latest time of a frame, in the year 2116: as late as pcap files can express. Differences of times
-/// and their sums then do not overflow.
+/// Latest time of a frame, in the year 2116: later than any time that pcap files can express.
+/// Differences of times do not overflow.
 const TIME_MAX_NS: i64 = 1 << 62;
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;

@@ -64,8 +64,8 @@ fn a_delayed_ack_of_a_needed_retransmission_proves_nothing_about_the_next() {
     }
 }
 
-/// After 60 segments, two lost ones are sent again. The receiver reports neither of them before the
-/// ACK of all data, so no earlier copy of the second one had arrived: the ACKs of both were merged.
+/// Two lost segments are sent again, after 60 others. The receiver reports neither of them before
+/// the ACK of all data, so no earlier copy of the second one had arrived: the ACKs were merged.
 #[test]
 fn with_sack_an_ack_of_many_segments_shows_no_earlier_copy() {
     let mut script = Script::open(false);
