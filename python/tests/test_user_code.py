@@ -477,7 +477,7 @@ def test_a_sweep_that_is_kept_knows_the_modules_that_code_imports(mine: Path, cl
     units.write_text("ONE_BYTE = 1 << 3\n")
     done = cli(*sweep, "--out", here / "out", cwd=here)
     assert done.returncode == 2
-    assert "not part of this sweep (another scenario, code" in done.stderr
+    assert "with another scenario, code" in done.stderr
 
 
 def test_a_sweep_names_a_class_in_figures_and_tables(mine: Path) -> None:

@@ -13,6 +13,7 @@ from retx.explaining.answer import _bound
 from retx.explaining.measured import Measured
 from retx.explaining.pairs import for_one_limit, in_best_order
 from retx.explaining.remedies import remedies
+from retx.explaining.remedy import Change, Remedy
 from retx.explaining.search import Plan, Search, _apart
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front
@@ -192,3 +193,18 @@ def test_remedies_for_different_limits_are_combined() -> None:
     assert for_one_limit({**life, "receive_window": 0.05}, ranked, both) == []
     pair = Trial((*bbr.remedies, *buffer.remedies), (), 1.0)
     assert in_best_order([pair, Trial(pair.remedies[::-1], (), 1.0)]) == [pair]
+
+
+def test_of_changes_at_one_place_the_one_that_leaves_more_to_others_is_easier() -> None:
+    def change(others_bit_s: float, *keys: str) -> Trial:
+        remedy = Remedy("queue", ("bottleneck",), lambda _: [], "", where="router")
+        one = Trial((remedy,), (Change(dict.fromkeys(keys, 1), "", ()),), 1.0)
+        one.runs[0] = Measured(2.0, 2.0, None, None, 0.0, others_bit_s, {})
+        return one
+
+    before = {0: Measured(1.0, 1.0, None, None, 0.0, 10.0, {})}
+    harmful, fair, alike = change(5.8, "a"), change(7.5, "a", "b"), change(7.6, "a", "b", "c")
+    ranked = sorted([alike, harmful, fair], key=lambda it: it.ease_with(before))
+    assert ranked == [fair, alike, harmful]
+    alone = {0: measured(1.0)}
+    assert change(0.0, "a").ease_with(alone) < change(0.0, "a", "b").ease_with(alone)

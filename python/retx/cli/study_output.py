@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from retx.analysis.limits import per_cent
 from retx.cli.console import console
 from retx.study.page import MARKS, estimate_text, interval, plain
 from retx.study.reproduction import Report
@@ -27,7 +28,9 @@ def print_report(report: Report) -> None:
     tally = report.tally
     out.print(f"Verdicts: {tally.sentence()}.")
     if tally.counted:
-        out.print(f"{tally.agrees} of {tally.counted} counted claims agree ({tally.share:.0%}).")
+        out.print(
+            f"{tally.agrees} of {tally.counted} counted claims agree ({per_cent(tally.share)})."
+        )
     out.print(escape(f"Report: {report.page}"), soft_wrap=True)
 
 

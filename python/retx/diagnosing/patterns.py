@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from retx.analysis.limits import per_cent
 from retx.terminal.quantities import seconds
 
 GROWS = 1.5
@@ -73,7 +74,7 @@ PATTERNS = {
 
 def title(pattern: Mapping[str, Any]) -> str:
     """Name of a pattern, with its probability."""
-    return f"{PATTERNS[pattern['name']].title} ({pattern['confidence']:.0%} sure)"
+    return f"{PATTERNS[pattern['name']].title} ({per_cent(pattern['confidence'])} sure)"
 
 
 def sentences(flow: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from retx.analysis.limits import flat
+from retx.analysis.limits import flat, per_cent
 from retx.terminal.quantities import counted, seconds
 
 LEAST_SHARE = 0.005
@@ -117,7 +117,7 @@ def largest(flow: Mapping[str, Any]) -> str:
         for key, value in flow["limited_by"].items()
     }
     key = max(sums, key=lambda name: sums[name])
-    return f"{sums[key] / (flow['life_s'] or 1.0):.0%} {key.replace('_', ' ')}"
+    return f"{per_cent(sums[key] / (flow['life_s'] or 1.0))} {key.replace('_', ' ')}"
 
 
 def sent_by(flow: Mapping[str, Any], retransmission: Mapping[str, Any]) -> str:
@@ -195,7 +195,7 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         f"{part}{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
         f"{PLACES[flow['place']]}."
     )
-    said = ", ".join(f"{share:.0%} {words}" for words, share in listed(flow, MOST_SHARES))
+    said = ", ".join(f"{per_cent(share)} {words}" for words, share in listed(flow, MOST_SHARES))
     if said:
         yield f"It was limited {said}."
     yield from _resent(flow)
@@ -213,7 +213,7 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         late = counted(flow["reordered"], "packet")
         yield f"{late} {'was' if flow['reordered'] == 1 else 'were'} reordered, not retransmitted."
     if said:
-        yield f"The shares have a certainty of {flow['certainty']:.0%}."
+        yield f"The shares have a certainty of {per_cent(flow['certainty'])}."
 
 
 def _resent(flow: Mapping[str, Any]) -> Iterator[str]:

@@ -170,7 +170,7 @@ class Search:
             ratio = trial.over(usable[0])
             return ratio.mean if ratio else 0.0
 
-        return easiest(usable, beside_the_best, lambda trial: trial.ease)
+        return easiest(usable, beside_the_best, lambda trial: trial.ease_with(self.baseline))
 
     def shortest_delay(self, trials: Sequence[Trial]) -> Trial | None:
         """See `shortest_delay.py`."""

@@ -128,6 +128,15 @@ class Trial:
             place = max(place, WHERE.index("router"))
         return place, seldom, adds, len(self.overrides)
 
+    def ease_with(self, baseline: Mapping[int, Measured]) -> tuple[int, bool, bool, float, int]:
+        """Like `ease`; changes of one place that leave more to the other flows come first.
+
+        The ratio of the other flows' goodput is rounded to a tenth, so that noise does not decide.
+        """
+        where, seldom, adds, keys = self.ease
+        others = self.price(baseline)["others"]
+        return where, seldom, adds, 0.0 if others is None else -round(others, 1), keys
+
     def takes_from_others(self, baseline: Mapping[int, Measured]) -> bool:
         """True if the other flows lose more than half of the goodput that this flow gains."""
         pairs = self._pairs(baseline)

@@ -198,7 +198,8 @@ impl RttSamples {
         let largest = middle(self.quantile(self.count / 100 * 99 + self.count % 100));
         let own = bin(rtt_ns);
         let above = self.bins[own..].iter().sum::<u32>();
-        let (least_s, rtt_p99_s) = (least * 1e-9, largest * 1e-9);
+        // Bins are coarser than the RTT before the loss, which may be the least of all.
+        let (least_s, rtt_p99_s) = (least.min(rtt_ns as f64) * 1e-9, largest * 1e-9);
         let above = f64::from(above) / f64::from(self.count);
         let range = largest - least;
         if range < RANGE_MIN * least {

@@ -296,8 +296,8 @@ impl Direction {
         let is_known = |(judgment, _): &(&Option<LossEvidence>, _)| judgment.is_some();
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
         let mut gaps_ns: Vec<i64> = Vec::new();
-        // A loss during a recovery does not begin another one. Nor does it during `SAME_RTTS`: if the
-        // capture is not at the sender, one recovery may look like several.
+        // A loss during a recovery does not begin another one. Nor does it during `SAME_RTTS`: if
+        // the capture is not at the sender, one recovery may look like several.
         let mut ready_ns = None;
         for (_, episode) in losses {
             let gap_ns = ready_ns.map(|ready_ns| episode.start_ns - ready_ns);

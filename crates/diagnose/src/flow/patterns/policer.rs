@@ -15,8 +15,8 @@ use crate::answer::Pattern;
 
 /// Minimum number of losses for a judgment (Flach et al. §3.1).
 const LOSSES_MIN: usize = 15;
-/// Minimum number of loss bursts. A burst lasts at least one round trip, because a sender needs this
-/// time to react. It counts as one, however many packets it loses: a single slow start that
+/// Minimum number of loss bursts. A burst lasts at least one round trip, because a sender needs
+/// this time to react. It counts as one, however many packets it loses: a single slow start that
 /// overflows a queue loses packets dozens of times, all for the same reason.
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
