@@ -45,7 +45,8 @@ announced:
 	    echo "make demo takes about 4 minutes on two cores: 3 to build (0.6 GB stay in .venv), then" \
 	    "half a minute for a question and a study."; fi
 
-# Everything but the reports of four studies and of the atlas, which take minutes each (test-slow).
+# Everything but the documentation's site, and the reports of four studies and of the atlas, which take
+# minutes each (test-slow).
 # First what Python's tests need, with clippy while pip installs; then Rust's tests are compiled and run
 # while Python's run: emulations, which take turns, mostly wait.
 test:

@@ -3,6 +3,7 @@
 
     .venv/bin/python tools/diagnose_truth.py [--quick] [--draws N] [--tshark] [--keep DIRECTORY]
     .venv/bin/python tools/diagnose_truth.py --random N [--first NUMBER]
+    .venv/bin/python tools/diagnose_truth.py --short N [--first NUMBER]
     .venv/bin/python tools/diagnose_truth.py --kernel N [--first NUMBER]
 
 Each case is a simulated download, captured at the sender's end, in the middle and at the receiver's
@@ -40,6 +41,7 @@ from retx.diagnosing.truth import (
     cases,
     kernel_cases,
     random_cases,
+    short_cases,
 )
 
 KINDS = {
@@ -208,6 +210,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one draw of each case")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
+    parser.add_argument("--short", type=int, help="so many short transfers and requests instead")
     parser.add_argument("--kernel", type=int, help="so many of them, emulated: the kernel sends")
     parser.add_argument("--first", type=int, default=0, help="number of the first of them")
     parser.add_argument("--tshark", action="store_true")
@@ -222,6 +225,8 @@ def main() -> int:
     chosen = cases(1 if options.quick else options.draws, ids=ids)
     if options.random:
         chosen = random_cases(options.random, first=options.first, ids=ids)
+    if options.short:
+        chosen = short_cases(options.short, first=options.first)
     if options.kernel:
         chosen = kernel_cases(options.kernel, first=options.first)
     for case in chosen:

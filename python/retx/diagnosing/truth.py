@@ -133,6 +133,24 @@ class RandomCase(Case):
         return scenario
 
 
+@dataclass(frozen=True)
+class ShortCase(RandomCase):
+    """Random path with little data at a time: a short transfer, or short requests."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The scenario."""
+        draw = Random(self.draw + 2_000_000)
+        scenario = super().scenario()
+        size = round(math.exp(draw.uniform(7.0, 11.5)))
+        app: dict[str, Any] = {"kind": "transfer", "bytes": size}
+        if draw.random() < 0.5:
+            think = f"{round(draw.choice([0.0, draw.uniform(1.0, 300.0)]), 1)} ms"
+            app = {"kind": "request_response", "request": 400, "response": size, "think": think}
+            app["exchanges"] = draw.randint(2, 40)
+        scenario["flow"][0]["app"] = app
+        return scenario
+
+
 LATENESS_S = 0.02
 """Maximum lateness of an emulation that is used, seconds. Late packets do not invalidate the known
 truth.
@@ -170,6 +188,13 @@ def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Ca
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS)
         yield RandomCase(preset, "random", number % 2 == 0, number, ids)
+
+
+def short_cases(count: int, *, first: int = 0) -> Iterator[Case]:
+    """Random cases with little data at a time, numbered from `first`."""
+    for number in range(first, first + count):
+        preset = Random(number + 1_000_000).choice(PRESETS)
+        yield ShortCase(preset, "random", number % 2 == 0, number)
 
 
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
