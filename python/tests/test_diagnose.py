@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import Cli
+from conftest import LOSSY, Cli
 
 import retx
 from retx.diagnosing.page import round_ticks
@@ -469,3 +469,12 @@ def test_a_wait_of_many_timeouts_is_commented() -> None:
     assert "This wait is 14 times the RTO" in timeouts(flow)
     flow["timeouts"] = [{**timeout, "rto_s": 4.0}]
     assert "times the RTO" not in timeouts(flow)
+
+
+def test_the_shares_of_small_flows_are_less_certain(tmp_path: Path) -> None:
+    scenario = retx.resolve(LOSSY)
+    scenario["link"][0].pop("forward")
+    for size, least, most in ((5_000, 0.5, 0.6), (400_000, 0.9, 1.0)):
+        scenario["flow"][0]["app"]["bytes"] = size
+        retx.run(scenario, pcap=tmp_path / "a.pcapng")
+        assert least < retx.diagnose(tmp_path / "a.pcapng").flows[0]["certainty"] < most

@@ -192,7 +192,7 @@ impl Flow {
             goodput_bit_s: rate_bit_s(acknowledged_bytes, life_s),
             timer: half.sender.estimator.profile(),
             limited_by: limits,
-            certainty: view.shares(half.has_trouble())
+            certainty: view.shares(half.has_trouble(), bytes)
                 * (1.0 - unknown / life_s.max(1e-9)).clamp(0.0, 1.0),
             episodes,
             timeouts: half.history(),
