@@ -105,7 +105,7 @@ def _bar(flow: Mapping[str, Any]) -> Iterator[str]:
     yield f'<div class="bar">{"".join(widths)}</div><ul class="key">'
     for words, share, colour in parts:
         mark = f'<i style="background:{colour}"></i>'
-        yield f"<li>{mark}<b>{share:.1%}</b> {escape(words)}</li>"
+        yield f"<li>{mark}<b>{100 * share:.1f} %</b> {escape(words)}</li>"
     yield "</ul>"
 
 
