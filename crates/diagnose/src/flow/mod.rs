@@ -98,9 +98,9 @@ impl Loop {
 /// more precise than timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
-/// Longest life of a flow (417 days), which only damaged times exceed. Small multiples of it do
+/// Longest life of a flow (208 days), which only damaged times exceed. Small multiples of it do
 /// not overflow.
-const LIFE_MAX_NS: i64 = 1 << 55;
+const LIFE_MAX_NS: i64 = 1 << 54;
 
 /// TCP connection in a capture.
 pub struct Flow {

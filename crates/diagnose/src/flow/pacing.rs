@@ -183,4 +183,18 @@ mod tests {
         bursts.restart();
         assert!(!bursts.on_data(500, SINCE, 10.0));
     }
+
+    /// Damaged times, in any order.
+    #[test]
+    fn the_longest_times_do_not_overflow() {
+        const MOST: i64 = super::super::LIFE_MAX_NS;
+        let since = |ns: i64| SinceAck { ns, released_ns: 0, is_open: true };
+        let mut bursts = PacedBursts::default();
+        for (time_ns, since_ns) in
+            [(0, 0), (1, -2 * MOST), (MOST, 2 * MOST), (-MOST, 0), (1_000 - MOST, -2 * MOST)]
+        {
+            bursts.on_data(time_ns, since(since_ns), 100.0);
+        }
+        assert!(!bursts.show_pacing());
+    }
 }
