@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.patches import Patch, Rectangle
@@ -30,34 +30,37 @@ DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
 
 def decide(measured: Measured) -> style.Figure:
     """Map of Linux's algorithms over all conditions of a round trip and a loss rate."""
-    rates, rounds = losses(measured), delays(measured)
     found = places(measured)
-    figure = style.Figure(figsize=(WIDTH_INCHES, 1.2 + 0.34 * len(rounds)), layout="constrained")
+    height = 1.2 + 0.34 * len(delays(measured))
+    figure = style.Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
     axes = figure.subplots()
-    seen: set[str] = set()
-    for y, delay in enumerate(rounds):
-        for x, loss in enumerate(rates):
-            seen |= _cell(axes, (x, y), found[delay, loss], 8)
-    _ticks(axes, rates, rounds, 8)
-    _legend(figure, seen)
+    _legend(figure, _map(axes, measured, found, 8))
     axes.set_xlabel("loss (%)", fontsize=9)
     axes.set_ylabel("round trip (ms)", fontsize=9)
     return figure
 
 
-def _ticks(
+def _map(
     axes: Any,  # noqa: ANN401
-    rates: Sequence[float],
-    rounds: Mapping[str, float],
+    measured: Measured,
+    found: Mapping[Any, Leader],
     size: float,
-) -> None:
-    """Sets the ticks of a map: a cell for each loss rate and round-trip time."""
+    condition: tuple[object, ...] = (),
+) -> set[str]:
+    """Draws a cell for each round-trip time and loss rate; returns the families that they name."""
+    rates, rounds = losses(measured), delays(measured)
+    seen: set[str] = set()
+    for y, delay in enumerate(rounds):
+        for x, loss in enumerate(rates):
+            cell = (delay, loss, *condition)
+            seen |= _cell(axes, (x, y), found[cell], size)
     axes.set_xlim(0, len(rates))
     axes.set_ylim(0, len(rounds))
     axes.set_xticks([x + 0.5 for x in range(len(rates))], [f"{100 * p:g}" for p in rates])
     axes.set_yticks([y + 0.5 for y in range(len(rounds))], [f"{it:g}" for it in rounds.values()])
     axes.grid(visible=False)
     axes.tick_params(length=0, labelsize=size)
+    return seen
 
 
 def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
@@ -77,8 +80,7 @@ def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
 def conditions(measured: Measured) -> style.Figure:
     """Eight maps of all algorithms, one for each condition."""
     found = leaders(measured)
-    rates, rounds = losses(measured), delays(measured)
-    size = 7 if len(rates) < FINE else 5.5
+    size = 7 if len(losses(measured)) < FINE else 5.5
     figure = style.Figure(figsize=(WIDTH_INCHES, 7.6), layout="constrained")
     panels = figure.subplots(4, 2, sharex=True, sharey=True)
     both = [(start, spikes) for start in (NEVER, AT_ONCE) for spikes in (0.0, 0.001)]
@@ -91,10 +93,7 @@ def conditions(measured: Measured) -> style.Figure:
                 *(["spikes"] if spikes else []),
             ]
             axes.set_title(", ".join(what), fontsize=8)
-            for y, delay in enumerate(rounds):
-                for x, loss in enumerate(rates):
-                    seen |= _cell(axes, (x, y), found[delay, loss, burst, start, spikes], size)
-            _ticks(axes, rates, rounds, size)
+            seen |= _map(axes, measured, found, size, (burst, start, spikes))
     _legend(figure, seen)
     figure.supxlabel("loss (%)", fontsize=9)
     figure.supylabel("round trip (ms)", fontsize=9)
