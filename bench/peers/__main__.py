@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from peers import report
-from peers.comparing import Plan, compare, count_instructions
+from peers.comparing import COUNTED, Plan, compare, count_instructions
 from peers.htsim import Htsim
 from peers.limits import bare_event_loop, columns
 from peers.measuring import PeerError
@@ -177,7 +177,8 @@ def measure(
         compared.append(compare(plan, scenario, say))
         yield {"scenarios": compared}
     if "instructions" in extras:
-        yield {"instructions": count_instructions(plan, say)}
+        for key, name in COUNTED.items():
+            yield {key: count_instructions(plan, name, say)}
     others: dict[str, tuple[str, Callable[[], object]]] = {
         "rules": ("rules", lambda: rules(plan)),
         "bare-loop": ("bare_event_loop", bare_event_loop),

@@ -13,11 +13,18 @@ from peers.measuring import PeerError, Usage, costs_of_all, instructions
 from peers.scenarios import Scenario, Sweep, Wired, named
 from peers.simulators import Job, Outcome, Simulator
 
-__all__ = ["GRACE", "Plan", "compare", "count_instructions"]
+__all__ = ["COUNTED", "GRACE", "Plan", "compare", "count_instructions"]
 
 REFERENCE = "retx"
 GRACE = 1.2
 """A peer that exceeds its limit by this factor is terminated."""
+
+COUNTED = {
+    "instructions_linux": "linux-10",
+    "instructions_linux_bbr": "linux_bbr-10",
+    "instructions": "dumbbell-10",
+}
+"""Scenarios whose instructions are counted, by the keys of the results."""
 
 COUNTED_S = {"ns2": 12.0, "ns2-lean": 12.0, "ns3": 4.0, "ns3-native": 4.0}
 """Simulated seconds under valgrind, which slows a program down by a factor of fifty. retx runs the
@@ -155,14 +162,14 @@ def _delivered(
     return statistics.mean(theirs) / statistics.mean(ours)
 
 
-def count_instructions(plan: Plan, say: Say) -> dict[str, Any]:
-    """Instructions per delivered segment on the dumbbell of ten flows.
+def count_instructions(plan: Plan, name: str, say: Say) -> dict[str, Any]:
+    """Instructions per delivered segment in the scenario with this name.
 
     They are the difference between two runs of different length, so that the start does not count.
     The additional cost of the beginning is reported separately. Both together give the cost of the
     whole scenario.
     """
-    scenario = named(["dumbbell-10"])[0]
+    scenario = named([name])[0]
     assert isinstance(scenario, Wired)
     found: dict[str, Any] = {}
     for simulator in plan.simulators:
@@ -173,7 +180,7 @@ def count_instructions(plan: Plan, say: Say) -> dict[str, Any]:
                 for seconds in spans_s
             )
         except PeerError as failure:
-            say(f"instructions: {simulator.name} {failure}")
+            say(f"instructions of {name}: {simulator.name} {failure}")
             continue
         each = (long[1] - short[1]) / (long[0] - short[0])
         beginning = short[1] - each * short[0]
@@ -186,7 +193,7 @@ def count_instructions(plan: Plan, say: Say) -> dict[str, Any]:
             "whole_scenario_s": scenario.duration_s,
             "whole_process_per_segment": each + beginning / segments,
         }
-        say(f"instructions: {simulator.name} {each:,.0f} for each delivered segment")
+        say(f"instructions of {name}: {simulator.name} {each:,.0f} for each delivered segment")
     return found
 
 

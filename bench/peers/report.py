@@ -13,6 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from peers.comparing import COUNTED
+from peers.scenarios import named
+
 __all__ = ["machine", "markdown", "put_into", "show", "write"]
 
 NAMES = {
@@ -159,10 +162,12 @@ def tables(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
 
 
 def _limits(result: dict[str, Any]) -> Iterable[tuple[str, list[str], Rows]]:
-    if counted := result.get("instructions"):
+    for key, name in COUNTED.items():
+        if not (counted := result.get(key)):
+            continue
         (whole_s,) = {found["whole_scenario_s"] for found in counted.values()}
         yield (
-            "Instructions per delivered segment, dumbbell of 10 flows with SACK (callgrind)",
+            f"Instructions per delivered segment, {_title(name)} (callgrind)",
             [
                 "",
                 "each segment",
@@ -235,6 +240,11 @@ def _seconds(each: dict[str, Any], name: str) -> str:
     setup = median["setup_s"]
     of_these = f" ({setup:.2f})" if setup is not None else ""
     return f"{median['user_s']:,.2f}{of_these}{_mark(found)}"
+
+
+def _title(name: str) -> str:
+    scenario = named([name])[0]
+    return scenario.title + (" with SACK" if name.startswith("dumbbell") else "")
 
 
 def _mark(found: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def _wired(scenario: Wired) -> Iterator[str]:
         pair = flow % scenario.pairs
         hosts = (f"from{pair}", f"to{pair}") if scenario.access else (ends[0], ends[-1])
         start_s = scenario.stagger_s * flow / scenario.flows
-        yield _flow(f"flow{flow}", hosts, scenario.transfer, start_s)
+        yield _flow(f"flow{flow}", hosts, scenario.transfer * scenario.tcp.segment, start_s)
 
 
 def _fat_tree(scenario: FatTree, seed: int) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _fat_tree(scenario: FatTree, seed: int) -> Iterator[str]:
             if ends not in routed:
                 routed.add(ends)
                 yield _route(ends, [f"link{link}" for link in links])
-        yield _flow(f"flow{number}", hosts, scenario.transfer, 0.0)
+        yield _flow(f"flow{number}", hosts, scenario.transfer * scenario.tcp.segment, 0.0)
 
 
 def _wlan(scenario: Wlan) -> Iterator[str]:
@@ -82,13 +82,15 @@ def _head(scenario: Wired | FatTree | Wlan) -> str:
 
 
 def _tcp(tcp: Tcp) -> str:
-    preset = {"newreno": "sack" if tcp.sack else "newreno"}.get(
+    if tcp.preset is not None:
+        return f'[tcp.peer]\nlike = "{tcp.preset}"\nmss = {SEGMENT}'
+    like = {"newreno": "sack" if tcp.sack else "newreno"}.get(
         tcp.congestion_control, tcp.congestion_control
     )
     window = tcp.window * SEGMENT
     return f"""
 [tcp.peer]
-like = "{preset}"
+like = "{like}"
 mss = {SEGMENT}
 initial_window = "{tcp.initial_window} mss"
 receive_buffer = {window}
@@ -117,7 +119,7 @@ overhead = 2
 
 
 def _flow(name: str, hosts: tuple[str, str], transfer: int, start_s: float) -> str:
-    app = f'{{ kind = "transfer", bytes = {transfer * SEGMENT} }}' if transfer else '"bulk"'
+    app = f'{{ kind = "transfer", bytes = {transfer} }}' if transfer else '"bulk"'
     return f"""
 [[flow]]
 name = "{name}"

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <vector>
 
-/// Bytes of data in a segment.
+/// Bytes of data in a segment without options.
 const uint32_t SEGMENT = 1460;
 
 /// This process's user CPU time.
@@ -33,6 +33,7 @@ struct Tcp
     uint32_t initialWindow{2};
     bool sack{true};
     bool delayedAck{true};
+    bool timestamps{false};
     std::string congestionControl{"newreno"};
     double minRto{1};
     double initialRto{3};
@@ -43,18 +44,27 @@ struct Tcp
         line.AddValue("initial_window", "initial window in segments", initialWindow);
         line.AddValue("sack", "selective acknowledgments", sack);
         line.AddValue("delayed_ack", "one acknowledgment for two segments", delayedAck);
-        line.AddValue("congestion_control", "newreno or bbr", congestionControl);
+        line.AddValue("timestamps", "the option, which takes 12 bytes of data", timestamps);
+        line.AddValue("congestion_control", "newreno, cubic or bbr", congestionControl);
         line.AddValue("min_rto", "least RTO in seconds", minRto);
         line.AddValue("initial_rto", "RTO before the first sample in seconds", initialRto);
+    }
+
+    /// Bytes of data in a segment.
+    uint32_t Segment() const
+    {
+        return timestamps ? SEGMENT - 12 : SEGMENT;
     }
 
     void SetDefaults() const
     {
         using namespace ns3;
         const uint32_t bytes = window * SEGMENT;
-        const std::string type = congestionControl == "bbr" ? "ns3::TcpBbr" : "ns3::TcpNewReno";
+        const std::string type = congestionControl == "bbr"     ? "ns3::TcpBbr"
+                                 : congestionControl == "cubic" ? "ns3::TcpCubic"
+                                                                : "ns3::TcpNewReno";
         Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(type)));
-        Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
+        Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(Segment()));
         Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(bytes));
         Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(2 * bytes));
         Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(initialWindow));
@@ -68,7 +78,7 @@ struct Tcp
         Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1000));
         Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(minRto)));
         Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(sack));
-        Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+        Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
         Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(bytes > 65535));
     }
 };
@@ -77,10 +87,11 @@ struct Tcp
 class Run
 {
   public:
-    /// Ends at `duration` seconds, when `transfer` bytes have come, or after `limit` CPU seconds.
-    Run(double duration, uint64_t transfer, double limit)
+    /// Ends at `duration` seconds, when `transfer` segments have come, or after `limit` CPU seconds.
+    Run(double duration, uint64_t transfer, double limit, const Tcp& tcp)
         : m_duration(duration),
-          m_transfer(transfer),
+          m_segment(tcp.Segment()),
+          m_transfer(transfer * tcp.Segment()),
           m_limit(limit),
           m_step(duration / 1e6)
     {
@@ -102,7 +113,7 @@ class Run
         }
         BulkSendHelper bulk("ns3::TcpSocketFactory", address);
         bulk.SetAttribute("MaxBytes", UintegerValue(m_transfer));
-        bulk.SetAttribute("SendSize", UintegerValue(SEGMENT));
+        bulk.SetAttribute("SendSize", UintegerValue(m_segment));
         bulk.Install(from).Start(Seconds(start));
     }
 
@@ -119,7 +130,7 @@ class Run
         {
             bytes += sink->GetTotalRx();
         }
-        return {bytes / SEGMENT, Simulator::Now().GetSeconds()};
+        return {bytes / m_segment, Simulator::Now().GetSeconds()};
     }
 
     /// CPU seconds before the first event.
@@ -154,6 +165,7 @@ class Run
     }
 
     double m_duration;
+    uint32_t m_segment;
     uint64_t m_transfer;
     double m_limit;
     double m_step;

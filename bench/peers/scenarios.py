@@ -1,7 +1,8 @@
 """Scenarios of the comparison: all their numbers in one place, for all simulators.
 
 Data segments carry 1460 bytes and are 1502 bytes long on every link, acknowledgments 42: IP, TCP
-without options, and the two bytes of ns-3's point-to-point links. Every second segment is
+without options, and the two bytes of ns-3's point-to-point links. With timestamps, segments carry
+1448 bytes and are as long, and acknowledgments have 54 bytes. Every second segment is
 acknowledged, at the latest after 200 ms, or every segment without delayed ACKs. Losses act on data
 only, after the queue.
 """
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 SEGMENT = 1460
-"""Bytes of data in a segment."""
+"""Bytes of data in a segment without options."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Tcp:
-    """The sender and the receiver: windows in segments."""
+    """The sender and the receiver: windows in segments.
+
+    Attributes:
+        preset: The TCP of retx, used as it is, with its own buffers and timers: peers have no RACK.
+    """
 
     window: int
     initial_window: int = 10
@@ -48,6 +53,13 @@ class Tcp:
     min_rto_s: float = 0.2
     initial_rto_s: float = 1.0
     delayed_ack: bool = True
+    timestamps: bool = False
+    preset: str | None = None
+
+    @property
+    def segment(self) -> int:
+        """Bytes of data in a segment; timestamps take twelve of them."""
+        return SEGMENT - 12 * self.timestamps
 
 
 @dataclass(frozen=True)
@@ -177,7 +189,28 @@ _SATELLITE = Wired(
 # As htsim's TCP: every segment is acknowledged, no SACK, and its fixed limits of the RTO.
 _PLAIN = Tcp(window=90, sack=False, delayed_ack=False, min_rto_s=0.25, initial_rto_s=3.0)
 
+# TCP as users compare against it; the window limits no flow.
+_LINUX = Tcp(window=1000, congestion_control="cubic", timestamps=True, preset="linux")
+_LINUX_BBR = replace(_LINUX, congestion_control="bbr", preset="linux_bbr")
+
+
+def _of_linux(tcp: Tcp, flows: int, duration_s: float) -> Wired:
+    """The dumbbell of these flows with one of the two TCPs of Linux."""
+    dumbbell = _dumbbell(flows, duration_s)
+    kind = "BBR" if tcp.congestion_control == "bbr" else "CUBIC"
+    return replace(
+        dumbbell,
+        name=f"{tcp.preset}-{flows}",
+        title=f"{dumbbell.title}, {kind} with SACK and timestamps (`{tcp.preset}`)",
+        tcp=tcp,
+    )
+
+
 ALL: tuple[Scenario, ...] = (
+    _of_linux(_LINUX, 10, 600),
+    _of_linux(_LINUX, 100, 60),
+    _of_linux(_LINUX_BBR, 10, 600),
+    _of_linux(_LINUX_BBR, 100, 60),
     Wired(
         name="one-flow",
         title="one flow, 1 Gbit/s × 10 ms",

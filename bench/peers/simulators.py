@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from peers.measuring import PeerError
 from peers.retx_scenarios import scenario_text
-from peers.scenarios import SEGMENT, FatTree, Scenario, Sweep, Wired, Wlan
+from peers.scenarios import FatTree, Scenario, Sweep, Wired, Wlan
 
 __all__ = ["Job", "Ns2", "Ns3", "Outcome", "Retx", "Simulator", "arguments", "summed"]
 
@@ -113,7 +113,7 @@ class Ns2:
                 for point in job.scenario.points
                 for run in range(job.scenario.runs)
             ]
-        if isinstance(job.scenario, Wired) and job.scenario.tcp.congestion_control != "newreno":
+        if isinstance(job.scenario, Wired) and job.scenario.tcp.congestion_control == "bbr":
             raise PeerError("it has no BBR")
         return [self._command(wired_or_wlan(job.scenario), job, job.seed)]
 
@@ -270,11 +270,12 @@ class Retx:
             import retx
 
             flows = retx.load_sweep(self._directory(job)).flows
-            segments = int(flows["bytes_delivered"].sum()) // SEGMENT
+            segments = int(flows["bytes_delivered"].sum()) // job.scenario.of.tcp.segment
             return Outcome(segments, float(flows["finish_s"].sum()))
         summary: dict[str, Any] = json.loads(outputs[0])
         flows = summary["flows"]
-        segments = sum(flow["bytes_delivered"] for flow in flows) // SEGMENT
+        delivered = sum(flow["bytes_delivered"] for flow in flows)
+        segments = delivered // job.scenario.tcp.segment
         ends = [flow["finish_s"] for flow in flows]
         over = None not in ends
         return Outcome(segments, max(ends) if over else summary["engine"]["simulated_s"])
@@ -321,9 +322,9 @@ def arguments(scenario: Wired | Wlan) -> dict[str, str]:
             "transfer": scenario.transfer,
             "stagger": scenario.stagger_s,
             "sack": int(tcp.sack),
+            "timestamps": int(tcp.timestamps),
+            "congestion_control": tcp.congestion_control,
         }
-        if tcp.congestion_control != "newreno":
-            own["congestion_control"] = tcp.congestion_control
     return {key: f"{value}" for key, value in (shared | own).items()}
 
 

@@ -190,7 +190,7 @@ main(int argc, char* argv[])
     {
         RngSeedManager::SetRun(options.seed + i);
         {
-            Run run(options.duration, options.transfer * SEGMENT, options.limit);
+            Run run(options.duration, options.transfer, options.limit, tcp);
             Network network(options);
             for (uint32_t flow = 0; flow < options.flows; flow++)
             {

@@ -1,11 +1,13 @@
 # Bulk TCP flows, or one transfer, over a row of links in ns-2: ns wired.tcl KEY VALUE ...
 #
 # The keys are those of scenarios.py. Prints one line of JSON. ns-2's TCP counts packets: a segment
-# is packetSize_ and 40 bytes of headers, and 2 bytes more make it as long as on ns-3's links.
+# is packetSize_, 40 bytes of headers and the timestamps, and 2 bytes more make it as long as on
+# ns-3's links.
 
 array set o {
     path 10:10:100:0 access none flows 1 pairs 1 transfer 0 stagger 0
     window 20 initial_window 2 sack 1 delayed_ack 1 min_rto 1 initial_rto 3
+    timestamps 0 congestion_control newreno
     duration 10 limit 300 seed 1 lean 0
 }
 array set o $argv
@@ -39,19 +41,29 @@ proc route_rest {from to} { [$from get-module Manual] add-route-to-adj-node -def
 
 proc add_flow {from to start} {
     global ns o senders
-    set kind [expr {$o(sack) ? "Sack1" : "Newreno"}]
+    # The agent Linux, with the code of Linux's CUBIC, needs a receiver with SACK.
+    set linux [expr {$o(congestion_control) eq "cubic"}]
+    set kind [expr {$linux ? "Linux" : $o(sack) ? "Sack1" : "Newreno"}]
     set tcp [new Agent/TCP/$kind]
     set selective [expr {$o(sack) ? "/Sack1" : ""}]
     set delayed [expr {$o(delayed_ack) ? "/DelAck" : ""}]
     set sink [new Agent/TCPSink$selective$delayed]
-    $tcp set packetSize_ 1462
+    $tcp set packetSize_ [expr {$o(timestamps) ? 1450 : 1462}]
     $tcp set window_ $o(window)
     $tcp set windowInit_ $o(initial_window)
     $tcp set tcpTick_ 0.01
     $tcp set minrto_ $o(min_rto)
     $tcp set rtxcur_init_ $o(initial_rto)
     $tcp set maxrto_ 60
-    $sink set packetSize_ 42
+    $sink set packetSize_ [expr {$o(timestamps) ? 54 : 42}]
+    if {$o(timestamps)} {
+        $tcp set timestamps_ true
+        $tcp set ts_option_size_ 12
+        $sink set ts_echo_rfc1323_ true
+    }
+    if {$linux} {
+        $ns at 0.0 "$tcp select_ca cubic"
+    }
     if {$o(delayed_ack)} {
         $sink set interval_ 0.2
     }

@@ -100,7 +100,7 @@ main(int argc, char* argv[])
     RngSeedManager::SetRun(seed);
     Time::SetResolution(Time::NS);
 
-    Run run(duration, 0, limit);
+    Run run(duration, 0, limit, tcp);
     NodeContainer nodes;
     nodes.Create(hops + 1);
     const NetDeviceContainer devices = Stations(nodes, queue);

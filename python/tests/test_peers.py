@@ -53,6 +53,8 @@ BRIEF = Wired(
     path=(Link(10, 10, 100), Link(10, 10, 100)),
 )
 CELL = Wlan("cell", "two hops", 4, Tcp(window=8), hops=2)
+CUBIC = Tcp(window=1000, congestion_control="cubic", timestamps=True, preset="linux")
+LINUX = replace(BRIEF, name="linux", duration_s=20, tcp=CUBIC)
 
 
 @pytest.mark.parametrize("scenario", SMALL, ids=lambda each: each.name)
@@ -77,7 +79,7 @@ def test_what_peers_are_told_is_what_the_scenario_says() -> None:
 
 
 @pytest.mark.parametrize("lean", [False, True])
-@pytest.mark.parametrize("scenario", [BRIEF, CELL], ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", [BRIEF, LINUX, CELL], ids=lambda each: each.name)
 def test_ns2_delivers_what_retx_delivers(
     scenario: Wired | Wlan, lean: bool, tmp_path: Path
 ) -> None:
@@ -90,12 +92,13 @@ def test_ns2_delivers_what_retx_delivers(
     ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
     assert theirs.simulated_s == pytest.approx(ours.simulated_s)
     # ns-2's are those acknowledged: up to a window less. In the cell backoffs are drawn.
-    fewer, more = (50, 2) if isinstance(scenario, Wired) else (0.03 * ours.segments,) * 2
+    # With CUBIC, queues overflow.
+    fewer, more = (50, 2) if scenario == BRIEF else (0.03 * ours.segments,) * 2
     assert ours.segments - fewer <= theirs.segments <= ours.segments + more
     assert ours.segments > 500
 
 
-@pytest.mark.parametrize("scenario", [BRIEF, CELL], ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", [BRIEF, LINUX, CELL], ids=lambda each: each.name)
 def test_ns3_delivers_what_retx_delivers(scenario: Wired | Wlan, tmp_path: Path) -> None:
     folder = ROOT / "target" / "peers"
     if not (folder / "wlan").exists():
@@ -103,8 +106,8 @@ def test_ns3_delivers_what_retx_delivers(scenario: Wired | Wlan, tmp_path: Path)
     job = Job(scenario, 1, 60, tmp_path)
     theirs = outcome(Ns3(folder), job)
     ours = outcome(Retx(Path(sys.executable).parent / "retx"), job)
-    # Wired, nothing is drawn. In the cell ns-3's stations gain: docs/speed.md.
-    share = 0.001 if isinstance(scenario, Wired) else 0.05
+    # With the same windows nothing differs. In the cell ns-3's stations gain: docs/speed.md.
+    share = {"brief": 0.001, "linux": 0.03, "cell": 0.05}[scenario.name]
     assert theirs.segments == pytest.approx(ours.segments, rel=share)
 
 
