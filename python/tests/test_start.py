@@ -135,7 +135,7 @@ def test_a_run_loads_nothing_slow(tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     path.write_text(LOSSY)
     slow = {"typer", "rich", "numpy", "polars"}
-    slower = slow | {"dataclasses", "inspect", "logging", "random", "shutil", "tempfile"}
+    slower = slow | {"dataclasses", "hashlib", "inspect", "logging", "random", "shutil", "tempfile"}
     for words, unwanted in (
         (["run", str(path)], slower),
         (["run", str(path), "--json"], slower),

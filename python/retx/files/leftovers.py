@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 
 from retx.files.locks import RENAMES_HELD, take
@@ -25,7 +24,12 @@ NAME_BYTES, SUFFIX_BYTES = 180, 20
 def short(name: str) -> str:
     """A name, or its hash if a temporary name made from it would be too long for a file system."""
     content = os.fsencode(name)
-    return name if len(content) <= NAME_BYTES else sha256(content).hexdigest()
+    if len(content) <= NAME_BYTES:
+        return name
+    # Loading OpenSSL would take a tenth of the start of `retx run`.
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
 
 
 def stem_and_suffix(target: Path) -> tuple[str, str]:
