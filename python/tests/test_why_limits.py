@@ -345,6 +345,34 @@ def test_a_flow_that_tcp_gave_up_is_not_limited_by_its_application(
     assert f"It failed at {seconds(failed)}" in retx.why(made, replications=1).summary
 
 
+def test_an_earlier_failure_is_no_gain() -> None:
+    """A shorter maximum timeout only ends the connection sooner: it is no fix, and nor is BBR."""
+    app = {"kind": "transfer", "bytes": 90_000_000}
+    made = scenario(duration="2 h", forward={"channel": DEAF}, flow={"app": app})
+    answer = retx.why(made, replications=1)
+    rows = {row["name"]: row for row in answer.remedies}
+    assert rows["max_rto"]["failures"] == rows["bbr"]["failures"] == 1
+    assert rows["max_rto"]["gain"] == pytest.approx(1, abs=0.1)
+    assert answer.content["fix"] is None
+    # Both connections deliver the data of the first five seconds.
+    assert answer.content["goodput_bit_s"] == pytest.approx(10e6 * 5 / 7200, rel=0.2)
+    assert "the mean until the end of the scenario, at 2 h" in answer.summary
+    assert answer.summary.endswith("TCP gives up with every remedy that was tried, too.")
+
+
+def test_a_remedy_with_which_tcp_gives_up_is_no_fix() -> None:
+    """An outage of a minute that a maximum timeout of 2 s does not survive."""
+    outage = {"model": "outage", "times": [{"start": "2 s", "duration": "60 s"}]}
+    app = {"kind": "transfer", "bytes": 10_000_000}
+    made = scenario(duration="1 h", forward={"channel": outage}, flow={"app": app})
+    answer = retx.why(made, replications=1)
+    rows = {row["name"]: row for row in answer.remedies}
+    assert rows["max_rto"]["failures"] == 1
+    assert rows["max_rto"]["gain"] < 0.1
+    assert rows["arq"]["failures"] == 0
+    assert answer.content["fix"] != "max_rto"
+
+
 def test_a_flow_that_ends_or_lasts_has_not_failed() -> None:
     assert situation(scenario(duration="2 s", warmup="1 s")).failed_at_s is None
     short = {"app": {"kind": "transfer", "bytes": 1000}}

@@ -189,6 +189,7 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
         "where": trial.where,
         "in_linux": trial.in_linux,
         "price": trial.price(search.baseline),
+        "failures": trial.failures,
         "apply": trial.apply,
     }
 

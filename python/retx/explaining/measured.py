@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from retx.analysis.limits import flat, summed
-from retx.explaining.situation import own_rows
+from retx.explaining.situation import last_failure_s, own_rows
+from retx.scenarios.units import seconds_of
 
 FLOOR = 1e-9
 """Speed assumed for a flow that delivered nothing, so that ratios are defined."""
@@ -19,12 +20,14 @@ class Measured:
 
     Args:
         speed: Goodput in bit/s; for requests, 1 / mean response time in 1/s.
-        goodput_bit_s: Goodput of all connections together.
+        goodput_bit_s: Goodput of all connections together. For a flow that TCP has given up, it is
+            the mean until the end of the scenario, so that an earlier failure is no gain.
         response_s: Mean response time; None without exchanges, or before the last byte.
         rtt_s: Mean round-trip time; None if none was measured.
         needless: Unnecessary retransmissions as a share of all transmissions.
         others_bit_s: Goodput of the other flows together.
         seconds: Seconds for each key of `limited_by`, summed over all connections.
+        has_failed: True if TCP gave up one of the connections.
     """
 
     speed: float
@@ -34,6 +37,7 @@ class Measured:
     needless: float
     others_bit_s: float
     seconds: Mapping[str, float]
+    has_failed: bool = False
 
 
 def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
@@ -42,7 +46,8 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
     own = {row["name"] for row in rows}
     # A split flow has a row for each further leg in addition to its own row.
     others = [row for row in summary["flows"] if row["name"] not in own and "@" not in row["name"]]
-    goodput = _goodput(rows, flow, summary["engine"]["simulated_s"])
+    has_failed = last_failure_s(summary, flow, rows) is not None
+    goodput = _goodput(rows, flow, summary, has_failed=has_failed)
     response = _response(rows, flow)
     answers = flow["app"]["kind"] == "request_response"
     speed = (1 / response if response else 0.0) if answers else goodput
@@ -57,6 +62,7 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
         needless=needless / sent if sent else 0.0,
         others_bit_s=sum(row["goodput_bit_s"] or 0.0 for row in others),
         seconds=summed(flat(row.get("limited_by")) for row in rows),
+        has_failed=has_failed,
     )
 
 
@@ -69,12 +75,25 @@ def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str,
 
 
 def _goodput(
-    rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
+    rows: Sequence[Mapping[str, Any]],
+    flow: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    *,
+    has_failed: bool,
 ) -> float:
-    """Goodput of all connections together; for a transfer, until the last one is complete."""
+    """Goodput of all connections together; for a transfer, until the last one is complete.
+
+    A run that is over once all connections are complete or given up ends before its duration. A
+    connection that TCP has given up counts until the duration, in which its data never arrive.
+    """
+    scenario, end_s = summary["scenario"], summary["engine"]["simulated_s"]
+    duration_s = seconds_of(scenario["duration"])
     if flow["app"]["kind"] != "transfer":
-        return float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
-    ends = [simulated_s if row["finish_s"] is None else row["finish_s"] for row in rows]
+        goodput = float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
+        begin_s = max(seconds_of(scenario.get("warmup") or "0 s"), rows[0]["start_s"] or 0.0)
+        shortened = has_failed and begin_s < end_s < duration_s
+        return goodput * (end_s - begin_s) / (duration_s - begin_s) if shortened else goodput
+    ends = [duration_s if row["finish_s"] is None else row["finish_s"] for row in rows]
     life = max(ends) - min(row["start_s"] for row in rows)
     whole = sum(row["bytes_delivered"] or 0 for row in rows)
     return 8.0 * whole / life if life > 0 else 0.0

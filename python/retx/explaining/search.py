@@ -179,11 +179,13 @@ class Search:
     def _is_fix(self, trial: Trial) -> bool:
         """True if the gain is large enough and not at the expense of other flows.
 
+        A change with which TCP gives up a connection is no fix.
+
         For response times, the goodput that other flows lose does not matter: a queue that lets
         short responses pass takes rate from the flows that filled the queue.
         """
         gain = self.gain(trial)
-        if not is_worth(gain.mean, gain.low):
+        if trial.failures or not is_worth(gain.mean, gain.low):
             return False
         measures_goodput = self.flow["app"]["kind"] != "request_response"
         return not (measures_goodput and trial.takes_from_others(self.baseline))

@@ -31,6 +31,7 @@ def shortest_delay(
         it
         for it in trials
         if it.in_linux
+        and not it.failures
         and _saved_s(it, baseline) > _least_saved_s(baseline)
         and _speed(it, baseline) >= (KEPT if len(it.runs) >= draws else NEARLY)
     ]

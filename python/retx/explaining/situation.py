@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -150,11 +150,7 @@ class Situation:
     @cached_property
     def failed_at_s(self) -> float | None:
         """Time at which TCP gave up the flow, the last one of several; None if it did not."""
-        start_s = self.end_s - self.measured_s
-        duration_s = seconds_of(self.scenario["duration"])
-        end_s = cut_off_s(self.flow["app"], self.end_s, duration_s)
-        known = [failed_at_s(row, start_s, end_s) for row in self.rows]
-        return max((it for it in known if it is not None), default=None)
+        return last_failure_s(self.summary, self.flow, self.rows)
 
     def drops(self, *reasons: str) -> int:
         """Number of packets dropped for these reasons by the hops that the data pass."""
@@ -258,6 +254,23 @@ class Situation:
 def is_key(key: str, word: str) -> bool:
     """True if a word, as for `Situation.share`, stands for this key of `limited_by`."""
     return key == word or key.startswith(f"{word}.") or (word[0] == "." and key.endswith(word))
+
+
+def last_failure_s(
+    summary: Mapping[str, Any], flow: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> float | None:
+    """Time at which TCP gave up a flow, the last one of several connections; None if it did not.
+
+    Args:
+        summary: Summary of the run, with the resolved scenario.
+        flow: Table of the flow.
+        rows: Rows of the flow in the summary.
+    """
+    scenario, simulated_s = summary["scenario"], float(summary["engine"]["simulated_s"])
+    end_s = cut_off_s(flow["app"], simulated_s, seconds_of(scenario["duration"]))
+    start_s = seconds_of(scenario.get("warmup") or "0 s")
+    known = [failed_at_s(row, start_s, end_s) for row in rows]
+    return max((it for it in known if it is not None), default=None)
 
 
 def own_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:

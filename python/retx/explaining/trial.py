@@ -137,6 +137,11 @@ class Trial:
         others = self.price(baseline)["others"]
         return where, seldom, adds, 0.0 if others is None else -round(others, 1), keys
 
+    @property
+    def failures(self) -> int:
+        """Number of draws in which TCP gave up a connection of the flow."""
+        return sum(run.has_failed for run in self.runs.values())
+
     def takes_from_others(self, baseline: Mapping[int, Measured]) -> bool:
         """True if the other flows lose more than half of the goodput that this flow gains."""
         pairs = self._pairs(baseline)

@@ -77,6 +77,8 @@ def price(row: Mapping[str, Any]) -> str:
         prices.append(f"needless {sign}{100 * abs(paid['needless']):.2g} %")
     if paid["others"] is not None and abs(paid["others"] - 1) >= 0.005:
         prices.append(f"others ×{paid['others']:.2f}")
+    if row["failures"]:
+        prices.append("TCP gives up")
     return ", ".join(prices)
 
 
@@ -87,12 +89,15 @@ def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Recommended combination: few and easy remedies with a gain close to the best."""
-    return easiest(content["combinations"], _gain, _ease)
+    return easiest([row for row in content["combinations"] if not row["failures"]], _gain, _ease)
 
 
 def helps(row: Mapping[str, Any]) -> bool:
-    """True if a gain is large enough for a recommendation, and is not due to chance."""
-    return is_worth(row["gain"], row["gain_low"])
+    """True if a gain is large enough for a recommendation, and is not due to chance.
+
+    A change with which TCP gives up the connection does not help.
+    """
+    return not row["failures"] and is_worth(row["gain"], row["gain_low"])
 
 
 def _gain(row: Mapping[str, Any]) -> float:
@@ -130,6 +135,9 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     failed = search.situation.failed_at_s
     if failed is not None:
         sentence += f" {failure(seconds(failed))}"
+        if content["measure"] == "goodput":
+            until = search.scenario["duration"]
+            sentence += f" The goodput is the mean until the end of the scenario, at {until}."
     if not sum(search.situation.shares.values()):
         return f"{sentence} Nothing of it was measured: {_unmeasured(search.situation)}."
     if content["measure"] == "response time":
@@ -225,7 +233,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
     if second:
         lines.append(f"Or: {second['text']}, {factor(second['gain'])}.")
     first = content["remedies"][0]
-    if not first["in_linux"] and first["gain"] > best["gain"] / NEARLY:
+    if not (first["in_linux"] or first["failures"]) and first["gain"] > best["gain"] / NEARLY:
         lines.append(
             f"More would bring what no kernel has: {first['text']}, {factor(first['gain'])}."
         )
@@ -269,7 +277,10 @@ def _within(row: Mapping[str, Any]) -> str:
 def _none(content: Mapping[str, Any]) -> str:
     if not content["remedies"]:
         return "No remedy of TCP or of the link is for this limit."
-    best = content["remedies"][0]
+    lasting = [row for row in content["remedies"] if not row["failures"]]
+    if not lasting:
+        return "TCP gives up with every remedy that was tried, too."
+    best = lasting[0]
     if not content["goodput_bit_s"] and not best["goodput_bit_s"]:
         return "Nothing arrives, with any remedy that was tried."
     given = f"the best, {best['text']}, gives {factor(best['gain'])}{_within(best)}"

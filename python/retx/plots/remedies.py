@@ -51,7 +51,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
 def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The combinations and single remedies that help, and a few others for comparison."""
     singles = content["remedies"]
-    helping = sum(is_worth(row["gain"], row["gain_low"]) for row in singles)
+    helping = sum(not row["failures"] and is_worth(row["gain"], row["gain_low"]) for row in singles)
     singles = singles[: max(helping, LEAST_REMEDIES)]
     return [*content["combinations"][:MOST_COMBINED], *singles][:MOST_REMEDIES]
 
