@@ -250,9 +250,28 @@ def test_a_full_disk_is_told_with_the_file_that_has_no_room(
 
     done = cli("run", lossy, *arguments, preexec_fn=little_room)
     # No reason is known for an error at the end of a Parquet file.
-    reason = "Input/output error\n" if "parquet" in named else "File too large\n"
-    refused(done, f"/cwd/{named}{reason}")
+    reason = "Input/output error" if "parquet" in named else "File too large"
+    assert done.returncode == 2
+    assert f"{named}{reason}" in done.stderr
+    assert done.stderr.count("error: ") == 1
     assert [*(tmp_path / "cwd").iterdir()] == []
+    # The result of the run is printed, and no output is named as written.
+    if "--pcap" not in arguments:
+        assert "download" in done.stdout
+    assert "ritten" not in done.stdout
+
+
+def test_a_full_disk_under_one_output_leaves_the_others(cli: Cli, lossy: Path, tmp_path) -> None:
+    """`RLIMIT_FSIZE` is the room of every file; the CSV file alone fits into it."""
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    done = cli("run", lossy, "--plot", "cwnd=x.png", "--csv", "f.csv", preexec_fn=little_room)
+    assert (done.returncode, done.stderr) == (2, "error: x.png: File too large\n")
+    assert [path.name for path in (tmp_path / "cwd").iterdir()] == ["f.csv"]
+    assert "f.csv" in done.stdout
+    assert "x.png" not in done.stdout
 
 
 @pytest.mark.parametrize("out", [["--out", "out"], []])

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
 import retx
+from retx.errors import UsageError
 from retx.plots.compressed_axis import SHOWN_SHARE
 from retx.plots.cwnd import cwnd
 from retx.plots.flows import PlotError
@@ -228,6 +229,29 @@ def test_a_span_without_anything_is_refused(kind: str) -> None:
     result = retx.run(LOSSY)
     with pytest.raises(PlotError, match=r"there is no [a-z ]+ from 1000 s to 2000 s"):
         getattr(result.plot, kind)(span=(1000.0, 2000.0))
+
+
+@pytest.mark.parametrize(
+    "kind", ["cwnd", "sequence", "rtt", "queue", "episodes", "goodput", "fairness", "bursts", "why"]
+)
+@pytest.mark.parametrize("span", ["x", 5, (2.0, 1.0), (1.0,), (0.0, None), (0.0, float("nan"))])
+def test_a_span_that_is_not_two_times_is_refused(kind: str, span: object) -> None:
+    result = retx.run(LOSSY)
+    with pytest.raises(PlotError, match=r"span is .*: write two times in seconds, the earlier"):
+        getattr(result.plot, kind)(span=span)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x.foo", r"x\.foo: a figure's file ends in \.png, \.svg or \.pdf"),
+        ("x.csv", r"x\.csv: figure\.save_data writes the data of a figure"),
+        (None, "path is None: it must be a path"),
+    ],
+)
+def test_a_figure_is_saved_only_as_a_picture(name: str | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        cwnd(SAMPLES).save(name)
 
 
 @pytest.mark.parametrize(

@@ -91,15 +91,15 @@ class Drawing:
             with new_file(self.place(None)) as path:
                 yield path
 
-    def attempt(self, figure: Callable[[Drawing], Figure], path: Path) -> str | None:
-        """Draws the plot. If it cannot be drawn, returns the reason and writes no file.
+    def attempt(
+        self, figure: Callable[[Drawing], Figure], path: Path, directory: Path | None = None
+    ) -> str | None:
+        """Draws the plot. If it cannot be drawn or written, returns the reason and leaves no file.
 
         Args:
             figure: Function that creates the figure.
             path: The file.
-
-        Raises:
-            OSError: The file cannot be written.
+            directory: Result directory, which the message names; None if there is none.
         """
         try:
             made = figure(self)
@@ -111,6 +111,9 @@ class Drawing:
         except (UsageError, NotRecordedError) as error:
             path.unlink(missing_ok=True)
             return f"{self.option}{self.kind}: {error.args[0]}"
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            return f"{self.place(directory)}: {error.strerror or error}"
         return None
 
     def figure_of(self, result: Plotted) -> Figure:
@@ -130,9 +133,9 @@ def draw_all(drawings: list[Drawing], figure: Callable[[Drawing], Figure]) -> li
     """Draws all plots that can be drawn; returns the files.
 
     Raises:
-        OSError: A file cannot be written.
-        UsageError: Two plots have the same file, or some plots cannot be drawn; the others are
-            written.
+        OSError: A file cannot be created.
+        UsageError: Two plots have the same file, or some plots cannot be drawn or written; the
+            others are written.
     """
     places = [drawing.place(None) for drawing in drawings]
     for place in places:

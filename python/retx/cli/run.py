@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from retx.cli import options
 from retx.cli.csv_files import Csv, check_csv, is_file, write_csv
@@ -17,6 +17,10 @@ from retx.files.directory import new_directory
 from retx.scenarios.assignment import assignment
 from retx.scenarios.places import check_places
 from retx.scenarios.source import TomlText
+
+if TYPE_CHECKING:
+    from retx.results.replications import Replications
+    from retx.results.result import Result
 
 
 class Outputs:
@@ -41,11 +45,7 @@ class Outputs:
     @property
     def files(self) -> list[Path]:
         """Files and directories that the run writes."""
-        return self.with_figures(self.figures)
-
-    def with_figures(self, figures: list[Drawing]) -> list[Path]:
-        """The files and directories, with some of the figures only."""
-        places = [figure.place(self.directory) for figure in figures]
+        places = [figure.place(self.directory) for figure in self.figures]
         return [path for path in (self.directory, self.pcap, self.csv, *places) if path]
 
     def check(self, scenario: Path, overrides: Mapping[str, Any]) -> None:
@@ -143,50 +143,127 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
             resolved = json.loads(parsed.scenario.to_json())
         for figure in outputs.figures:
             figure.check(resolved)
-    # Every output is opened before the run, and gets its final name when it is complete.
-    with ExitStack() as files:
-        directory = None
-        if outputs.directory:
-            directory = files.enter_context(new_directory(outputs.directory, replace=outputs.force))
-        targets = [files.enter_context(figure.open(directory)) for figure in outputs.figures]
-        result = run_parsed(parsed, pcap=outputs.pcap, **arguments)
-        if directory:
-            result.write(directory)
-        if outputs.csv:
-            write_csv(outputs.csv, lambda: result.flows, lambda: result.tables)
-        # If a figure cannot be drawn, the run and the other figures are still written.
-        pairs = zip(outputs.figures, targets, strict=True)
-        failed = {it: it.attempt(lambda one: one.figure_of(result), at) for it, at in pairs}
+    written = _run_and_write(outputs, lambda: run_parsed(parsed, pcap=outputs.pcap, **arguments))
     if outputs.as_json:
         stream = output_of_json()
-        result.write_summary(stream)
+        written.result.write_summary(stream)
         stream.flush()
     else:
         from retx.cli.summary import print_summary
 
-        drawn = [figure for figure, reason in failed.items() if not reason]
-        print_summary(
-            result.outline,
-            outputs.with_figures(drawn),
-            lambda: json.loads(parsed.scenario.to_json()),
-        )
-    if any(failed.values()):
-        raise UsageError("; ".join(reason for reason in failed.values() if reason))
+        outline = written.result.outline
+        print_summary(outline, written.paths, lambda: json.loads(parsed.scenario.to_json()))
+    written.raise_faults()
+
+
+Made = TypeVar("Made", "Result", "Replications")
+
+
+class Written(Generic[Made]):
+    """A result, the outputs that were written, and the reasons why others were not."""
+
+    def __init__(self, result: Made, outputs: Outputs) -> None:
+        self.result: Made = result
+        self.paths = outputs.files
+        self._csv = outputs.csv
+        self.faults: list[str] = []
+
+    def miss(self, paths: Iterable[Path], reason: str) -> None:
+        """Records that these paths are missing."""
+        missing = set(paths)
+        self.paths = [path for path in self.paths if path not in missing]
+        self.faults.append(reason)
+
+    def write_csv(self) -> None:
+        """Writes the tables as CSV, if requested."""
+        if self._csv is None:
+            return
+        try:
+            write_csv(self._csv, lambda: self.result.flows, lambda: self.result.tables)
+        except OSError as error:
+            self.miss([self._csv], _reason(error))
+
+    def raise_faults(self) -> None:
+        """Raises an error that names the outputs that are missing.
+
+        Raises:
+            UsageError: An output is missing.
+        """
+        if self.faults:
+            raise UsageError("; ".join(self.faults))
+
+
+def _draw(written: Written[Result], figure: Drawing, path: Path, directory: Path | None) -> None:
+    """Draws a figure of the result directory, or of no directory."""
+    reason = figure.attempt(lambda it: it.figure_of(written.result), path, directory)
+    if reason:
+        written.miss([figure.place(directory)], reason)
+
+
+def _run_and_write(outputs: Outputs, run: Callable[[], Result]) -> Written[Result]:
+    """Runs a scenario and writes the outputs.
+
+    Every output is opened before the run, and gets its final name when it is complete. If one
+    cannot be drawn or written, as on a full disk, the others are still written.
+
+    Raises:
+        OSError: An output cannot be created, or the capture cannot be written.
+    """
+    target = outputs.directory
+    written: Written[Result] | None = None
+    inside = [figure for figure in outputs.figures if target and not figure.file]
+    with ExitStack() as files:
+        own = [it for it in outputs.figures if it not in inside]
+        places = [(it, files.enter_context(it.open(None))) for it in own]
+        try:
+            with _directory_of(outputs) as directory:
+                written = Written(run(), outputs)
+                if directory:
+                    written.result.write(directory)
+                for figure in inside:
+                    _draw(written, figure, figure.place(directory), target)
+        except OSError as error:
+            if written is None or target is None:
+                raise
+            written.miss([target, *(it.place(target) for it in inside)], _reason(error))
+        for figure, path in places:
+            _draw(written, figure, path, None)
+        written.write_csv()
+    return written
+
+
+def _directory_of(outputs: Outputs) -> AbstractContextManager[Path | None]:
+    if outputs.directory is None:
+        return nullcontext()
+    return new_directory(outputs.directory, replace=outputs.force)
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:
     from retx.running.run import replicate
 
     outputs.check(scenario, arguments["overrides"])
-    result = replicate(scenario, count, out=outputs.directory, force=outputs.force, **arguments)
-    if outputs.csv:
-        write_csv(outputs.csv, lambda: result.flows, lambda: result.tables)
+    written: Written[Replications] | None = None
+    try:
+        with _directory_of(outputs) as directory:
+            written = Written(replicate(scenario, count, **arguments), outputs)
+            if directory:
+                written.result.write(directory)
+    except OSError as error:
+        if written is None or outputs.directory is None:
+            raise
+        written.miss([outputs.directory], _reason(error))
+    written.write_csv()
     if outputs.as_json:
-        print_json(result.summary)
-        return
-    from retx.cli.summary import print_means
+        print_json(written.result.summary)
+    else:
+        from retx.cli.summary import print_means
 
-    print_means(result, outputs.files)
+        print_means(written.result, written.paths)
+    written.raise_faults()
 
 
 def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, TomlText]:

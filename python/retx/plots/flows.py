@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any
 
 import polars as pl
 
@@ -54,8 +57,29 @@ def of_flow(table: pl.DataFrame, flow: str) -> pl.DataFrame:
 
 
 def within(table: pl.DataFrame, column: str, span: tuple[float, float] | None) -> pl.DataFrame:
-    """Rows whose time lies within the span; all rows without a span."""
+    """Rows whose time lies within the span; all rows without a span.
+
+    Raises:
+        PlotError: The span is not two times, the earlier one first.
+    """
+    check_times(span)
     return table if span is None else table.filter(pl.col(column).is_between(*span))
+
+
+def check_times(span: Any) -> None:  # noqa: ANN401
+    """Refuses a span that is not two times in seconds, the earlier one first.
+
+    Raises:
+        PlotError: The span is something else.
+    """
+    if span is None:
+        return
+    times = list(span) if isinstance(span, Iterable) else []
+    are_numbers = all(isinstance(it, Real) and isfinite(it) for it in times)
+    if len(times) != 2 or not are_numbers or not times[0] < times[1]:
+        raise PlotError(
+            f"span is {span!r}: write two times in seconds, the earlier one first, such as (0, 10)"
+        )
 
 
 def check_span(

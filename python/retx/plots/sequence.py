@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from retx.analysis.thinning import distinct, envelope
-from retx.plots.flows import check_span, chosen_flows, of_flow
+from retx.plots.flows import check_span, check_times, chosen_flows, of_flow
 from retx.plots.style import (
     BLUE,
     GREEN,
@@ -63,6 +63,7 @@ def sequence(
 
 
 def _seen(segments: pl.DataFrame, span: tuple[float, float] | None) -> pl.DataFrame:
+    check_times(span)
     if span is None:
         return segments
     return segments.filter(pl.col("sent_s").is_between(*span) | pl.col("acked_s").is_between(*span))

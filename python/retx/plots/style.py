@@ -26,6 +26,7 @@ from matplotlib.ticker import (
 )
 
 from retx.errors import UsageError
+from retx.errors.checks import required_path
 from retx.plots.ticks import untangled
 
 if TYPE_CHECKING:
@@ -135,12 +136,24 @@ class Figure(figure.Figure):
         """Writes the figure; the extension determines the format: .png, .svg or .pdf.
 
         Args:
-            path: The file, or a binary file object.
+            path: The file, or a binary file object. A file without an extension gets .png.
             width: `page` or `column`; unchanged by default.
+
+        Raises:
+            UsageError: The extension is unknown.
         """
+        if not hasattr(path, "write"):
+            self._check_extension(required_path("path", path))
         if width is not None:
             self.fit(width)
         self._save(path)
+
+    def _check_extension(self, path: Path) -> None:
+        ending = path.suffix[1:].lower()
+        if ending in ("csv", "parquet"):
+            raise UsageError(f"{path}: figure.save_data writes the data of a figure")
+        if ending and ending not in self.canvas.get_supported_filetypes():
+            raise UsageError(f"{path}: a figure's file ends in .png, .svg or .pdf")
 
     def save_data(self, path: str | os.PathLike[str], table: str | None = None) -> None:
         """Writes one of the figure's tables; the extension determines the format: .csv or .parquet.
