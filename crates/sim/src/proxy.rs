@@ -64,7 +64,7 @@ impl Proxy {
             touched[1] |= from.is_read_to_the_end() && to.end_supply(now, context.recorder);
             touched[0] |= to.is_closed_by_receiver() && from.close_receiver();
         }
-        pass_failure([from, to], &mut touched);
+        pass_failure(now, [from, to], &mut touched);
         touched
     }
 
@@ -109,7 +109,7 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
 }
 
 /// Resets the other connection if one of the two has failed.
-fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut LegsToPoll) {
-    touched[1] |= from.has_failed() && to.reset_with_other_leg(Side::Sender);
-    touched[0] |= to.has_failed() && from.reset_with_other_leg(Side::Receiver);
+fn pass_failure(now: Time, [from, to]: [&mut Flow; 2], touched: &mut LegsToPoll) {
+    touched[1] |= from.has_failed() && to.reset_with_other_leg(now, Side::Sender);
+    touched[0] |= to.has_failed() && from.reset_with_other_leg(now, Side::Receiver);
 }

@@ -85,10 +85,17 @@ pub fn end_to_end_results(engine: &Engine<'_>, index: usize) -> EndToEndResults 
     let last = of(chain.receiver_leg as usize);
     let mut limited_by = last.counters.limited_by;
     // Until the last leg is opened, the path is incomplete; that time counts as handshake.
-    if let (Some(own), Some(last)) = (own.start, last.start) {
-        let from = own.max(engine.baseline.at);
-        limited_by.add_handshake(last.since(from));
-        limited_by.begin_history_at(own);
+    match (own.start, last.start) {
+        (Some(own), Some(last)) => {
+            let from = own.max(engine.baseline.at);
+            limited_by.add_handshake(last.since(from));
+            limited_by.begin_history_at(own);
+        }
+        (Some(_), None) => {
+            limited_by = own.counters.limited_by.clone();
+            limited_by.count_all_as_handshake();
+        }
+        (None, _) => {}
     }
     let bytes_delivered = last.counters.bytes_delivered;
     let counters = FlowCounters { bytes_delivered, limited_by, ..own.counters };

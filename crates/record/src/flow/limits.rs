@@ -365,6 +365,14 @@ impl Limits {
         self.history.iter_mut().for_each(|history| history.prepend(start, FlowLimit::Handshake));
     }
 
+    /// Assigns the whole life to the handshake, because the last leg of the path was never opened.
+    pub fn count_all_as_handshake(&mut self) {
+        let life = self.times.total();
+        self.times = LimitTimes::default();
+        self.add_handshake(life);
+        self.history.iter_mut().for_each(|history| history.relabel_all(FlowLimit::Handshake));
+    }
+
     /// Times under each limit so far.
     pub const fn times(&self) -> &LimitTimes {
         &self.times

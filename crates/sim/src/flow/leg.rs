@@ -150,13 +150,14 @@ impl Flow {
 
     /// Resets the proxy's endpoint of this connection, because the proxy's other connection has
     /// failed. True if there is a segment to send.
-    pub fn reset_with_other_leg(&mut self, side: Side) -> bool {
+    pub fn reset_with_other_leg(&mut self, now: Time, side: Side) -> bool {
         let leg = self.leg.get_or_insert_default();
         leg.doomed = true;
         if self.awaits_next_connection() {
             self.reset = true;
             self.has_closed = true;
             self.phase = Phase::Done;
+            self.record.note_failure(now);
         }
         let news = self.is_open() && self.note(|leg| &mut leg.aborted[side as usize]);
         if news {

@@ -162,6 +162,54 @@ fn a_near_leg_that_dies_takes_the_far_one_along() {
     }
 }
 
+/// Life of a flow in seconds.
+fn life_s(flow: &FlowSummary) -> f64 {
+    let limits = serde_json::to_value(&flow.limited_by).expect("plain data");
+    let of = |value: &serde_json::Value| -> f64 {
+        let causes = value.as_object().map(|causes| causes.values().filter_map(|it| it.as_f64()));
+        value.as_f64().unwrap_or_else(|| causes.map_or(0.0, Iterator::sum))
+    };
+    limits.as_object().expect("a table").values().map(of).sum()
+}
+
+/// If the near leg's handshake fails, the far leg is never opened. The flow's life is then the
+/// handshake, as without a proxy.
+#[test]
+fn a_path_that_was_never_complete_ends_like_a_plain_connection() {
+    let mut plan = download(4, AppPlan::transfer(20 * MB));
+    plan.flows[0].initiator = Side::Sender;
+    plan.tcps[0].config.max_syn_retransmissions = Some(3);
+    plan.pipes[0].config.channel = vec![script(&(0..5000).collect::<Vec<u64>>(), &[])];
+    let plain = run(&plan).flows[0].clone();
+    split(&mut plan, 1, 50_000);
+    let outcome = run(&plan);
+    assert_eq!(outcome.flows[1].start_s, None);
+    assert!(plain.limited_by.handshake > 10.0, "{plain:?}");
+    assert_eq!(outcome.flows[0].limited_by, plain.limited_by);
+}
+
+/// The near leg fails while the far leg waits for the next file: the far leg's life ends then, even
+/// if the run goes on.
+#[test]
+fn a_leg_that_waits_ends_with_the_other_leg() {
+    let sizes = FileSizes::Each([1000, 50_000].as_slice().into());
+    let work = AppPlan::Files { sizes, pause: Duration::from_secs(1) };
+    let mut plan = download(4, work);
+    plan.flows[0].initiator = Side::Sender;
+    plan.tcps[0].config.max_syn_retransmissions = Some(3);
+    plan.tcps[0].config.max_retransmissions = Some(3);
+    plan.pipes[0].config.channel = vec![script(&(4..5000).collect::<Vec<u64>>(), &[])];
+    split(&mut plan, 1, 50_000);
+    let over = run(&plan).engine.simulated_s;
+    plan.runs_to_end = true;
+    let outcome = run(&plan);
+    assert!(over + 60.0 < outcome.engine.simulated_s, "{over} {:?}", outcome.engine);
+    assert_eq!(outcome.flows[1].bytes_delivered, 1000);
+    for flow in &outcome.flows {
+        assert!((life_s(flow) - over).abs() < 0.2, "{} {over} {flow:?}", life_s(flow));
+    }
+}
+
 /// All bytes arrive at any loss rate and buffer size, and no buffer exceeds its limit.
 #[test]
 fn buffers_are_bounded_whatever_is_lost() {

@@ -94,6 +94,11 @@ impl LimitHistory {
         }
     }
 
+    /// Assigns the whole history to one limit.
+    pub(super) fn relabel_all(&mut self, limit: FlowLimit) {
+        self.parts.iter_mut().for_each(|part| *part = Part { limit, reduction: 0, ..*part });
+    }
+
     /// Spans of time, each under one limit, in order of time.
     pub fn spans(&self) -> impl Iterator<Item = LimitedSpan> + '_ {
         let mut start = self.start;
