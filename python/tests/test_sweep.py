@@ -299,6 +299,31 @@ def test_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     assert_frame_equal(found.flows, expected.flows)
 
 
+def test_other_sweeps_of_a_scenario_get_default_directories_of_their_own(
+    cli: Cli, tmp_path: Path
+) -> None:
+    written(tmp_path / "cwd", "replications = 2")
+
+    def swept(*arguments: object) -> tuple[list[str], str]:
+        done = cli("sweep", "s.toml", "--threads", 1, *arguments)
+        assert done.returncode == 0, done.stderr
+        return sorted(path.name for path in (tmp_path / "cwd" / "out").iterdir()), done.stderr
+
+    first = ["--vary", f"{P}=0,0.05"]
+    assert swept(*first) == (["s-sweep"], "")
+    found, said = swept("--vary", f"{TCP}=reno,cubic")
+    assert found == ["s-sweep", "s-sweep-2"]
+    assert said.startswith(
+        "out/s-sweep holds another sweep, which is kept: this one goes to out/s-"
+    )
+    # The first sweep is continued where it is, and the second one, too.
+    assert swept(*first, "--replications", 3) == (["s-sweep", "s-sweep-2"], "")
+    assert swept("--vary", f"{TCP}=reno,cubic,sack")[0] == ["s-sweep", "s-sweep-2"]
+    assert swept("--seed", 9, *first)[0] == ["s-sweep", "s-sweep-2", "s-sweep-3"]
+    out = tmp_path / "cwd" / "out"
+    assert [len(retx.load_sweep(out / name)) for name in ("s-sweep", "s-sweep-2")] == [6, 6]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

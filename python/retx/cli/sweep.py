@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from retx.cli import options
 from retx.cli.csv_files import Csv
@@ -16,6 +17,9 @@ from retx.scenarios.places import check_places
 from retx.sweeps.figures import METRIC
 from retx.terminal.streams import echo
 
+if TYPE_CHECKING:
+    from retx.sweeps.plan import Plan
+
 Scenario = Annotated[
     Path | None,
     Argument(
@@ -26,7 +30,8 @@ Out = Annotated[
     Path | None,
     Option(
         metavar="DIR",
-        help="Directory for results; interrupted sweeps continue. Default: out/NAME-sweep.",
+        help="Directory for results; interrupted sweeps continue. Default: out/NAME-sweep, or "
+        "out/NAME-sweep-2 and so on beside other sweeps.",
     ),
 ]
 Force = Annotated[bool, Option("--force", help="Start anew and replace an earlier sweep.")]
@@ -150,14 +155,15 @@ def command(
     grid, overrides = read_grid_options(vary or []), overrides_of(settings or [])
     check_set(overrides, grid or {})
     stem = "stdin" if is_standard_input(scenario) else scenario.stem
-    directory = out or Path("out") / f"{stem}-sweep"
     figures = in_width([of_sweep(word, "--plot ") for word in plots or []], width)
     if width and not figures:
         raise UsageError("--width sets the width of a figure: add --plot KIND")
     shown = SweepOutput(metric, as_json, csv, figures, pair, latex)
-    check_places(scenario, shown.files, directory, overrides)
+    place = out or Path("out") / f"{stem}-sweep"
+    check_places(scenario, shown.files, place, overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
     prepared = prepare(scenario, wanted)
+    directory = place if out or force else _next_to(place, prepared.plan)
     shown.check(prepared.plan)
     try:
         result = sweep_prepared(
@@ -170,6 +176,23 @@ def command(
         print_resume_hint(directory)
         raise
     shown.show(result, directory)
+
+
+def _next_to(place: Path, plan: Plan) -> Path:
+    """Default directory of a sweep; numbered if another sweep is there, which is kept."""
+    from retx.sweeps.store import holds_another
+
+    directory, number = place, 1
+    while holds_another(directory, plan):
+        number += 1
+        directory = place.with_name(f"{place.name}-{number}")
+    if number > 1:
+        print(
+            f"{place} holds another sweep, which is kept: this one goes to {directory} "
+            "(--out names a directory, --force replaces the other sweep)",
+            file=sys.stderr,
+        )
+    return directory
 
 
 def _check_alone(others: dict[str, object]) -> None:

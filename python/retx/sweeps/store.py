@@ -296,6 +296,22 @@ def _earlier_plan(path: Path) -> Plan | None:
         return None  # it is written again; the parts speak for themselves
 
 
+def holds_another(path: Path, plan: Plan) -> bool:
+    """True if a directory holds a sweep that a plan does not continue. Changes nothing there."""
+    from retx.sweeps.status import sweep_status
+
+    try:
+        found = sweep_status(path)
+    except (OSError, StoreError):
+        return False  # nothing is there, or something about which `Directory` says more
+    try:
+        _check_same(path, found.plan, plan)
+        _check_planned(path, found.parts, plan)
+    except StoreError:
+        return True
+    return False
+
+
 def _holds(file: Path, text: str) -> bool:
     """True if the file has exactly this text."""
     with suppress(OSError, UnicodeError):
