@@ -31,4 +31,4 @@ def test_what_differs_names_runs_that_switch_one_thing(
         assert line.because, line.id
         assert line.switched or name in READINGS, line.id
         assert all(str(escape(one)) in text for one in line.switched), line.id
-        assert line.command or line.rule == "arithmetic", line.id
+        assert line.command or line.claim.rule == "arithmetic", line.id

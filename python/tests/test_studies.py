@@ -40,13 +40,15 @@ def test_every_verdict_has_its_figure_interval_and_command(
 ) -> None:
     for line in everything(quick_reports[name]):
         where = f"{name}: {line.id}"
-        assert line.how, where
-        if line.rule == "undecidable":
+        assert line.claim.how, where
+        if line.claim.rule == "undecidable":
             continue
         assert line.measured is not None, f"{where}: no run has a value"
         chance = line.measured.n > 1 and line.measured.interval is None
         assert not chance, f"{where}: {line.measured.n} runs and no interval"
-        assert line.command or line.rule in COMPUTED or line.measured.n == 1, f"{where}: command"
+        assert line.command or line.claim.rule in COMPUTED or line.measured.n == 1, (
+            f"{where}: command"
+        )
 
 
 @pytest.mark.parametrize("name", names())

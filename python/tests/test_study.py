@@ -25,11 +25,11 @@ from retx.study import (
     load,
     reproduce,
 )
+from retx.study.claims import of_case
 from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
 from retx.study.library import find
 from retx.study.measured import Measured
-from retx.study.reasons import of_case
 from retx.study.shipped import names
 
 

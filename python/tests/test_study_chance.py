@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from math import sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
 
 from retx.study import Estimate, Interval, Verdict, estimate
 from retx.study.chance import chance_of, widened
+from retx.study.claims import Claim
 from retx.study.data import Target
 from retx.study.estimates import paired_ratio
 from retx.study.page import doubt_text, environment
-from retx.study.rules import FORMER, Criterion
+from retx.study.rules import Criterion
 from retx.study.rules import judge as find
 from retx.study.verdicts import Doubt, Finding, Judged, doubt
 
+KINDS: dict[str, tuple[Any, str]] = {
+    "single_run": ("number", "run"),
+    "within": ("number", "mean"),
+}
+"""Rule, and kind of the published number, of the two ways to judge a number."""
+
 
 def judge(rule: str, tolerance: float, published: float, found: Estimate) -> Finding:
-    name, kind = FORMER.get(rule, (rule, "run"))
+    name, kind = KINDS.get(rule, (rule, "run"))
     return find(Criterion(name, Target(published), {}, kind, tolerance), found)
 
 
@@ -76,10 +84,8 @@ def test_what_is_said_of_it() -> None:
 
 def judged(name: str, published: float, found: Estimate, rule: str) -> Judged:
     finding = judge(rule, 0.0, published, found)
-    return Judged(
-        name, "", "", "", finding.verdict, published, found,
-        rule=FORMER.get(rule, (rule, ""))[0], bounds=finding.bounds, miss=finding.miss,
-    )  # fmt: skip
+    claim = Claim(name, "", "", "", KINDS.get(rule, (rule, ""))[0])
+    return Judged(claim, finding, published)
 
 
 def test_true_claims_fail_by_chance_as_often_as_is_said() -> None:

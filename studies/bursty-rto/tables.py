@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retx.study import Cell, Measured, Noted, plain
-from retx.study.claims import Rows
+from retx.study.claims import Row
 from retx.study.rules import judge
 
-from .values import agrees, within
+from .values import agrees, test_claims, within
 
 
 def channel(measured: Measured, experiment: str, test: str) -> str:
@@ -32,28 +32,26 @@ def test_rows(measured: Measured, test: str) -> Iterator[tuple[dict[str, Cell], 
     """The numbers of a test in table I, judged, with those on other kinds of channel."""
     beside = [it.key for it in measured.study.declared.lists.items(f"beside_{test}")]
     command = "\n".join(measured.at(f"{name}/{test}").command() for name in ("table_1", *beside))
-    for rows in measured.study.rows:
-        series = measured.study.published.series[rows.published]
-        found = measured.at(f"{rows.experiment}/{test}").estimate(rows.quantity)
-        target = series.target(test)
-        assert target is not None
+    for claim in test_claims(measured, test):
+        series = measured.study.published.series[claim.rows.published]
+        found = measured.at(f"{claim.experiment}/{test}").estimate(claim.rows.quantity)
         row: dict[str, Cell] = {
             "quantity": series.title + (f" ({series.unit})" if series.unit else ""),
             "published": plain(series.values[test]),
             "measured": found,
             "single": found and found.single,
-            "verdict": judge(rows.criterion(target), found).verdict,
+            "verdict": judge(measured.study.criterion(claim), found).verdict,
         }
-        others = {name: _marked(measured, rows, name, test, test) for name in beside}
+        others = {name: _marked(measured, claim, f"{name}/{test}") for name in beside}
         yield row | others, command
 
 
-def _marked(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:
+def _marked(measured: Measured, claim: Row, place: str) -> Cell:
     """The mean with the range of single runs, marked if the range contains the published number."""
-    found = measured.at(f"{experiment}/{case}").estimate(rows.quantity)
+    found = measured.at(place).estimate(claim.rows.quantity)
     if found is None:
         return None
-    mark = "✓ " if agrees(measured, rows, experiment, case, test) else ""
+    mark = "✓ " if agrees(measured, claim, place) else ""
     low_high = found.single and f"{_short(found.single.low)}\u00a0… {_short(found.single.high)}"
     return Noted(mark + _short(found.mean), low_high or "")
 
@@ -72,14 +70,16 @@ def count(measured: Measured, experiment: str, test: str) -> str | None:
 def good_rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Tests 3 and 5 with one change, after the published numbers."""
     shown = [it.key for it in measured.study.declared.lists.items("good_rows")]
-    rows = {it.id: it for it in measured.study.rows if it.id in shown}
     published = measured.study.published.series
     before = ""
     for case, what in measured.study.experiments["good"].cases.items():
         test = case[0]
+        rows = {it.rows.id: it for it in test_claims(measured, test) if it.rows.id in shown}
         if test != before:
-            printed = {key: plain(published[rows[key].published].values[test]) for key in shown}
+            printed = {
+                key: plain(published[row.rows.published].values[test]) for key, row in rows.items()
+            }
             yield {"case": f"test {test}: published", **printed}, ""
         before = test
-        marks = {key: _marked(measured, rows[key], "good", case, test) for key in shown}
+        marks = {key: _marked(measured, row, f"good/{case}") for key, row in rows.items()}
         yield {"case": what.label, **marks}, measured.at(f"good/{case}").command()

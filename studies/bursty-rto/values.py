@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from retx.study import Estimate, Measured, Verdict, estimate, scaled
-from retx.study.claims import Rows
+from retx.study.claims import Row
 from retx.study.estimates import bounded, paired_difference
 from retx.study.rules import judge
 
@@ -56,15 +56,18 @@ def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
     return estimate([a / mean - ratio * (b / mean - 1) for a, b in pairs])
 
 
+def test_claims(measured: Measured, test: str) -> list[Row]:
+    """The rows of table I on a test."""
+    return [it for it in measured.study.claims if isinstance(it, Row) and it.case == test]
+
+
 def within(measured: Measured, experiment: str, test: str) -> float:
     """Number of rows of table I whose published number is in the range of an experiment's runs."""
-    rows = measured.study.rows
-    return float(sum(agrees(measured, it, experiment, test, test) for it in rows))
+    rows = test_claims(measured, test)
+    return float(sum(agrees(measured, it, f"{experiment}/{test}") for it in rows))
 
 
-def agrees(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> bool:
+def agrees(measured: Measured, row: Row, place: str) -> bool:
     """True if a row of table I does not differ from the runs of a case."""
-    target = measured.study.published.series[rows.published].target(test)
-    assert target is not None
-    found = measured.at(f"{experiment}/{case}").estimate(rows.quantity)
-    return judge(rows.criterion(target), found).verdict is not Verdict.DIFFERS
+    found = measured.at(place).estimate(row.rows.quantity)
+    return judge(measured.study.criterion(row), found).verdict is not Verdict.DIFFERS

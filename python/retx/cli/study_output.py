@@ -43,7 +43,7 @@ def _table(lines: list[Judged]) -> Table:
     first = lines[0]
     unit = f" ({first.unit})" if first.unit else ""
     table = Table(
-        title=escape(f"{first.statement}, {first.source}{unit}"),
+        title=escape(f"{first.claim.statement}, {first.claim.source}{unit}"),
         title_justify="left",
         title_style="",
         box=SIMPLE_HEAD,

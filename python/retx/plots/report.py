@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -37,6 +38,8 @@ class Figure:
     caption: str
     alt: str
     """Description of the drawing, for readers who cannot see it."""
+    shows: Sequence[str] = ()
+    """Figures and tables of a paper that it shows."""
     images: Images | None = None
     """Files, if the figure has been drawn."""
 

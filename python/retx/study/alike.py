@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from retx.study.claims import Rows, Statement
+from retx.study.claims import Claim, Row, Rows
 from retx.study.data import Target
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
@@ -18,11 +18,11 @@ from retx.study.places import Place
 from retx.study.thresholds import NUMBER
 
 
-def measured_value(measured: Measured, statement: Statement, values: Mapping[str, Found]) -> Found:
-    """Value that a statement is judged by, from named values or the runs of a row's case."""
-    if isinstance(statement.of, Rows):
-        return row_estimate(measured, statement.of, statement.case)
-    return values.get(statement.of.measured)
+def measured_value(measured: Measured, claim: Claim, values: Mapping[str, Found]) -> Found:
+    """Value that a claim is judged by, from named values or the runs of a row's case."""
+    if isinstance(claim, Row):
+        return row_estimate(measured, claim.rows, claim.case)
+    return values.get(claim.measured)
 
 
 def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:
@@ -41,8 +41,8 @@ def alike(measured: Measured, rows: Rows, case: str) -> list[bool]:
     study, place = measured.study, Place(measured, rows.experiment, case)
     conditions: list[tuple[Values, Target]] = []
     for other in study.rows:
-        target = study.published.series[other.published].target(case)
-        if other.id in rows.given and target is not None:
+        target = study.published.series[other.published].targets.get(case)
+        if other.id in rows.given and target:
             conditions.append((place.values(other.quantity), target))
     count = len(place.values(rows.quantity))
     return [

@@ -23,6 +23,7 @@ from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
+from retx.study.claims import Row
 from retx.study.held_out import (
     HeldOutCheck,
     evaluate_held_out,
@@ -284,8 +285,8 @@ class Search:
     def _sources(self) -> dict[str, str]:
         wanted = set(calibrating(self.study))
         return {
-            it.id: f"{it.source}, {it.of.id}" if it.case else it.source
-            for it in self.study.statements()
+            it.id: f"{it.source}, {it.rows.id}" if isinstance(it, Row) else it.source
+            for it in self.study.claims
             if it.id in wanted
         }
 

@@ -32,9 +32,11 @@ def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
         if line.measured and line.published is not None and not line.shown
     ]
     runs = [
-        line for line, found in lines if line.rule == "number" and not line.bounds and found.single
+        line
+        for line, found in lines
+        if line.claim.rule == "number" and not line.finding.bounds and found.single
     ]
-    bounds = [line for line, found in lines if line.bounds and found.interval]
+    bounds = [line for line, found in lines if line.finding.bounds and found.interval]
     return {
         "single_runs": len(runs),
         "differ": _ids(line for line in runs if line.verdict is Verdict.DIFFERS),
@@ -66,4 +68,4 @@ def _unsettled(line: Judged, tests: int) -> bool:
     assert line.measured is not None
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)
-    return any(wide.low < bound < wide.high for bound in line.bounds)
+    return any(wide.low < bound < wide.high for bound in line.finding.bounds)

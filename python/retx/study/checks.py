@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING
 
 from retx.errors import UsageError
-from retx.study.claims import Claim, Rows, check_claimed, check_tolerance, check_use
-from retx.study.data import StudyError, located, unknown
-from retx.study.reasons import check_rows, check_switched
-from retx.study.rules import RULES
+from retx.study.claims import ALL, BETWEEN, Claim, Row, Rows
+from retx.study.data import StudyError, Target, located, unknown
 from retx.study.searches import Search
+from retx.study.thresholds import NUMBER
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment, Study
 
 FORMS = ("quick", "full")
+CLAIMED = {
+    "direction": (r"(above|below) -?[0-9.]+", "“above 1” or “below 1”"),
+    "trend": (r"rises|falls|level", "“rises”, “falls” or “level”"),
+    "order": (r".+>.+", "“A > B, C”"),
+}
+"""Pattern of a claim in words, by its rule, and its description; other rules have no such claim."""
 
 
 def check_study(study: Study) -> None:
@@ -32,14 +39,15 @@ def check_study(study: Study) -> None:
         with located(f"{head}: search.{search.name}"):
             _check_search(study, search)
     ids = _checked_ids(study)
-    for row in study.rows:
-        with located(f"{claims}: {row.id}"):
-            _check_row(study, row)
-            check_use(row, ids)
+    for rows in study.rows:
+        with located(f"{claims}: {rows.id}"):
+            _check_rows(study, rows)
     for claim in study.claims:
         with located(f"{claims}: {claim.id}"):
             _check_claim(study, claim)
-            check_use(claim, ids)
+            others = ids - {claim.rows.id if isinstance(claim, Row) else claim.id}
+            if claim.part_of and claim.part_of not in others:
+                raise StudyError(f"part_of: {unknown('claim', claim.part_of, others)}")
 
 
 def _known(kind: str, name: str, known: Mapping[str, object]) -> None:
@@ -70,39 +78,53 @@ def _check_experiment(study: Study, experiment: Experiment) -> None:
             _known("case", name, experiment.cases)
 
 
-def _check_row(study: Study, row: Rows) -> None:
-    if row.published not in study.published.series:
-        said = unknown("series", row.published, study.published.series)
-        raise StudyError(f"published: {said} in published.toml")
-    _known("experiment", row.experiment, study.experiments)
-    series = study.published.series[row.published]
-    with located(row.experiment):
-        for case in sorted(series.values):
-            _known("case", case, study.experiments[row.experiment].cases)
-    check_tolerance(row, (it for case in series.values if (it := series.target(case))))
-    check_rows(study, row)
-    for name in row.given:
+def _check_rows(study: Study, rows: Rows) -> None:
+    _known("experiment", rows.experiment, study.experiments)
+    series = study.published.series[rows.published]
+    _check_tolerance(rows.tolerance, rows.scale, series.targets.values())
+    for cases in [*rows.because, *rows.switched]:
+        for case in [cases] if cases in series.values else cases.split(BETWEEN):
+            if case not in series.values and case != ALL:
+                raise StudyError(f"no case {case!r} in {rows.published}")
+    for name in rows.given:
         other = next((it for it in study.rows if it.id == name), None)
-        if other is None or other.experiment != row.experiment:
-            raise StudyError(f"given: no rows {name!r} of {row.experiment}")
+        if other is None or other.experiment != rows.experiment:
+            raise StudyError(f"given: no rows {name!r} of {rows.experiment}")
         if not other.counts:
             raise StudyError(f"given: {name!r} is a counted claim itself")
 
 
 def _check_claim(study: Study, claim: Claim) -> None:
-    if claim.rule not in RULES:
-        raise StudyError(unknown("rule", claim.rule, RULES))
     try:
         target = study.criterion(claim).target
     except KeyError:
         raise StudyError(f"published.toml has no {claim.published!r}") from None
-    check_claimed(claim)
-    check_tolerance(claim, [target] if target and claim.rule == "number" else [])
+    pattern, wanted = CLAIMED.get(claim.rule, ("", "nothing with this rule"))
+    if not re.fullmatch(pattern, claim.claimed):
+        raise StudyError(f"claimed: {claim.claimed!r}: expected {wanted}")
+    if not isinstance(claim, Row):
+        numbers = [target] if target and claim.rule == "number" else []
+        _check_tolerance(claim.tolerance, claim.scale, numbers)
     if claim.experiment:
         _known("experiment", claim.experiment, study.experiments)
         with located(claim.experiment):
             _known("case", claim.case, study.experiments[claim.experiment].cases)
-    check_switched(study, claim.switched)
+    for run in claim.switched:
+        name, _, case = run.partition("/")
+        if name not in study.experiments or case not in study.experiments[name].cases:
+            raise StudyError(f"switched: no run {run!r} (EXPERIMENT/CASE)")
+
+
+def _check_tolerance(tolerance: float, scale: float, targets: Iterable[Target]) -> None:
+    """Refuses a negative tolerance, and one that is above 25 % of all published numbers."""
+    most = max((NUMBER * max(abs(it.value), scale) for it in targets), default=inf)
+    if tolerance < 0:
+        raise StudyError(f"tolerance: {tolerance:g} is negative")
+    if tolerance > max(most, 1e-12) * (1 + 1e-9) and most:
+        raise StudyError(
+            f"tolerance: {tolerance:g} is more than 25 % of the published number; at most "
+            f"{most:g}, in the unit of that number"
+        )
 
 
 def _checked_ids(study: Study) -> set[str]:
@@ -112,7 +134,7 @@ def _checked_ids(study: Study) -> set[str]:
         StudyError: Two have the same id.
     """
     rows = [it.id for it in study.rows]
-    ids = [*rows, *(it.id for it in study.claims)]
+    ids = [*rows, *(it.id for it in study.claims if not isinstance(it, Row))]
     tables = [name for it in study.tables for name in it.ids(study.declared.lists)]
     for file, all_of_it in (("claims.toml", ids), ("tables.toml", [*rows, *tables])):
         for n, name in enumerate(all_of_it):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args
 
-from retx.study.data import StudyError, Target, last_digit, rounded, unknown
-from retx.study.rules import FORMER, Criterion
-from retx.study.thresholds import NUMBER
+from retx.study.data import StudyError, Target, last_digit, rounded
+from retx.study.rules import Rule
 
-USES = ("", "calibrate", "held out")
+T = TypeVar("T")
+Use = Literal["", "calibrate", "held out"]
 """Uses of a claim in a joint calibration."""
-NOT_COUNTED = ("", "fitted", "definition")
+USES = tuple(filter(None, get_args(Use)))
+NotCounted = Literal["", "fitted", "definition"]
 """Reasons to show a claim without counting it: a fit has used its number, or it follows from the
 definition of the model."""
+ALL = "*"
+"""Name that stands for all cases not named."""
+BETWEEN = ", "
+"""Separator between cases that share a reason."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,11 @@ class Series:
     """An offset that is subtracted before the comparison."""
     subtract_why: str = ""
 
-    def comparable(self, case: str) -> float | None:
-        """The paper's number for a case minus `subtract`; None if the paper has no such number."""
-        target = self.target(case)
-        return None if target is None else target.value
-
-    def target(self, case: str) -> Target | None:
-        """Number as `comparable` returns it, with its rounding."""
-        if case not in self.values:
-            return None
-        printed = rounded(self.values[case])
-        return Target(printed.value - self.subtract, printed.rounding)
+    @property
+    def targets(self) -> dict[str, Target]:
+        """The paper's numbers minus `subtract`, with their rounding, by case."""
+        printed = {case: rounded(value) for case, value in self.values.items()}
+        return {case: Target(it.value - self.subtract, it.rounding) for case, it in printed.items()}
 
 
 @dataclass(frozen=True)
@@ -80,42 +77,6 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Claims of one table, with a number for each case of an experiment."""
-
-    id: str
-    statement: str
-    published: str
-    """Name of the series."""
-    experiment: str
-    quantity: str
-    tolerance: float
-    """Tolerance for cases whose runs do not depend on random draws."""
-    why: str
-    """Reason for this tolerance."""
-    because: dict[str, str] = field(default_factory=dict)
-    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`).
-    Jinja templates.
-    """
-    switched: dict[str, list[str]] = field(default_factory=dict)
-    """Runs that support `because`, by case, each with one change; as in a `Claim`."""
-    published_is: str = "run"
-    """`run`: each number is one run of the paper; `mean`: a mean of many."""
-    scale: float = 0.0
-    use: str = ""
-    counts: str = ""
-    """One of `NOT_COUNTED`, as in a `Claim`."""
-    part_of: str = ""
-    given: list[str] = field(default_factory=list)
-    """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
-    runs in which these have the paper's numbers, within 25 %, are compared."""
-
-    def criterion(self, target: Target) -> Criterion:
-        """The rule for one row."""
-        return Criterion("number", target, {}, self.published_is, self.tolerance, self.scale)
-
-
-@dataclass(frozen=True)
 class Claim:
     """One claim of the paper."""
 
@@ -124,8 +85,7 @@ class Claim:
     source: str
     how: str
     """Method of measurement."""
-    rule: str
-    """One of `retx.study.rules.RULES`."""
+    rule: Rule
     measured: str = ""
     """Name of a value that the study's `values` computes."""
     published: float | str | None = None
@@ -150,24 +110,19 @@ class Claim:
     claimed: str = ""
     """Claim in words: for `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for
     `order` “A > B, C”: A above both."""
-    published_is: str = "run"
+    published_is: Literal["run", "mean"] = "run"
     """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
     scale: float = 0.0
     """Relative limits refer to the published number, or to this value if it is larger. With 0.2, a
     limit of 25 % is at least 0.05.
     """
-    use: str = ""
-    """One of `USES`."""
-    counts: str = ""
-    """One of `NOT_COUNTED`; empty for a claim that counts."""
+    use: Use = ""
+    counts: NotCounted = ""
     part_of: str = ""
     """Id of the claim or rows from which this one follows, so that it is shown but not counted."""
 
     def __post_init__(self) -> None:
-        name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))
-        object.__setattr__(self, "rule", name)
-        object.__setattr__(self, "published_is", published_is or "run")
-        if name == "undecidable" and not self.because.strip():
+        if self.rule == "undecidable" and not self.because.strip():
             raise StudyError(f"{self.id}: rule 'undecidable' needs `because`: what the paper lacks")
 
     @property
@@ -175,74 +130,80 @@ class Claim:
         """True if the bound was set by the study, and is not printed in the paper."""
         return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
 
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement of the paper that gets a verdict: a claim, or a row of a table."""
-
-    id: str
-    of: Claim | Rows
-    source: str
-    criterion: Criterion
-    case: str = ""
-    """The case, if it is a row."""
-
     @property
     def counted(self) -> bool:
         """True if its verdict may count."""
-        return not (self.of.counts or self.of.part_of)
+        return not (self.counts or self.part_of)
 
 
-def check_tolerance(claim: Claim | Rows, targets: Iterable[Target]) -> None:
-    """Checks that a tolerance has an effect.
+@dataclass(frozen=True)
+class Rows:
+    """Claims of one table, with a number for each case of an experiment."""
 
-    Args:
-        claim: The claim or rows with this tolerance, in the unit of the published numbers.
-        targets: The published numbers.
-
-    Raises:
-        StudyError: It is negative, or above 25 % of all these numbers.
+    id: str
+    statement: str
+    published: str
+    """Name of the series."""
+    experiment: str
+    quantity: str
+    tolerance: float
+    """Tolerance for cases whose runs do not depend on random draws."""
+    why: str
+    """Reason for this tolerance."""
+    because: dict[str, str] = field(default_factory=dict)
+    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`).
+    Jinja templates.
     """
-    tolerance = claim.tolerance
-    most = max((NUMBER * max(abs(it.value), claim.scale) for it in targets), default=inf)
-    if tolerance < 0:
-        raise StudyError(f"tolerance: {tolerance:g} is negative")
-    if tolerance > max(most, 1e-12) * (1 + 1e-9) and most:
-        raise StudyError(
-            f"tolerance: {tolerance:g} is more than 25 % of the published number; at most "
-            f"{most:g}, in the unit of that number"
-        )
+    switched: dict[str, list[str]] = field(default_factory=dict)
+    """Runs that support `because`, by case, each with one change; as in a `Claim`."""
+    published_is: Literal["run", "mean"] = "run"
+    """`run`: each number is one run of the paper; `mean`: a mean of many."""
+    scale: float = 0.0
+    use: Use = ""
+    counts: NotCounted = ""
+    part_of: str = ""
+    given: list[str] = field(default_factory=list)
+    """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
+    runs in which these have the paper's numbers, within 25 %, are compared."""
+
+    def claims(self, series: Series) -> list[Row]:
+        """The rows, one for each number of the series."""
+        return [
+            Row(
+                id=f"{self.id} {case}",
+                statement=self.statement,
+                source=series.source,
+                how=self.quantity,
+                rule="number",
+                published=f"{self.published}/{case}",
+                tolerance=self.tolerance,
+                why=self.why,
+                because=of_case(self.because, case, ""),
+                switched=of_case(self.switched, case, []),
+                unit=series.unit,
+                experiment=self.experiment,
+                case=case,
+                published_is=self.published_is,
+                scale=self.scale,
+                use=self.use,
+                counts=self.counts,
+                part_of=self.part_of,
+                rows=self,
+            )
+            for case in series.values
+        ]
 
 
-def check_claimed(claim: Claim) -> None:
-    """Checks the claimed direction, trend or order.
+@dataclass(frozen=True)
+class Row(Claim):
+    """A row of a table, as a claim."""
 
-    Raises:
-        StudyError: The text is none of these.
-    """
-    patterns = {
-        "direction": (r"(above|below) -?[0-9.]+", "“above 1” or “below 1”"),
-        "trend": (r"rises|falls|level", "“rises”, “falls” or “level”"),
-        "order": (r".+>.+", "“A > B, C”"),
-    }
-    pattern, wanted = patterns.get(claim.rule, (r"", "nothing with this rule"))
-    if not re.fullmatch(pattern, claim.claimed):
-        raise StudyError(f"claimed: {claim.claimed!r}: expected {wanted}")
+    rows: Rows = field(kw_only=True)
 
 
-def check_use(claim: Claim | Rows, ids: set[str]) -> None:
-    """Checks that `use`, `counts` and `published_is` are known, and `part_of` names another claim.
-
-    Raises:
-        StudyError: One of them is invalid.
-    """
-    for key, value, known in (
-        ("use", claim.use, USES),
-        ("counts", claim.counts, NOT_COUNTED),
-        ("published_is", claim.published_is, ("run", "mean")),
-    ):
-        if value not in known:
-            there = ", ".join(repr(it) for it in known if it)
-            raise StudyError(f"{key}: no {value!r} (there are {there})")
-    if claim.part_of and claim.part_of not in ids - {claim.id}:
-        raise StudyError(f"part_of: {unknown('claim', claim.part_of, ids - {claim.id})}")
+def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
+    """Value given for a case: by its name, by one of several names, or for all others."""
+    for cases, found in given.items():
+        if case == cases or case in cases.split(BETWEEN):
+            return found
+    return given.get(ALL, otherwise)

@@ -12,7 +12,7 @@ from functools import cache
 from math import isclose
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from retx.errors import UsageError
 from retx.files.regular import read_regular
@@ -147,10 +147,10 @@ def build(made: type[T], values: object, where: str) -> T:
     if not isinstance(values, Mapping):
         raise StudyError(f"{where}: expected a table; found {values!r}")
     known = {field.name.rstrip("_"): field for field in fields(made)}  # type: ignore[arg-type]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
+    strange = sorted(set(values) - set(known))
+    if strange:
         keys = ", ".join(known)
-        raise StudyError(f"{_within(where, unknown[0])}: unknown key (keys here: {keys})")
+        raise StudyError(f"{_within(where, strange[0])}: unknown key (keys here: {keys})")
     given: dict[str, Any] = {}
     for key, field in known.items():
         if key in values:
@@ -191,6 +191,11 @@ def _typed(value: Any, hint: Any, where: str) -> Any:  # noqa: ANN401
         kind: Any = get_origin(option) or option
         inside = get_args(option)
         if kind is Any:
+            return value
+        if kind is Literal:
+            if value not in inside:
+                key = where.rpartition(".")[2]
+                raise StudyError(f"{where}: {unknown(key, str(value), filter(None, inside))}")
             return value
         if isinstance(kind, type) and is_dataclass(kind):
             return value if isinstance(value, kind) else build(kind, value, where)

@@ -138,6 +138,8 @@ class DeclaredFigure:
     id: str
     caption: str
     alt: str
+    shows: list[str] = field(default_factory=list)
+    """Figures and tables of the paper that it shows."""
     panel: list[Panel] = field(default_factory=list)
     python: str = ""
     """Function that draws the figure."""

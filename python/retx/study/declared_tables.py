@@ -108,6 +108,8 @@ class DeclaredTable:
     id: str
     title: str
     columns: list[DeclaredColumn]
+    shows: list[str] = field(default_factory=list)
+    """Figures and tables of the paper that it shows."""
     rows: dict[str, Any] = field(default_factory=dict)
     python: str = ""
     """Function that yields the rows."""
@@ -184,7 +186,7 @@ def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
     label = what.cases[what.reference].label
     note = f"Difference and ratio to “{label}”, run by run with the same draws."
     rows = {"case": f"{CASES_OF}{name}"}
-    return DeclaredTable(name, what.title, columns, rows, note=note, command=own)
+    return DeclaredTable(name, what.title, columns, rows=rows, note=note, command=own)
 
 
 def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:

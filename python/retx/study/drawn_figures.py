@@ -56,8 +56,9 @@ def drawn_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[F
                     else:
                         made = drawing.figure(figure, scope)
                     if made is not None:
-                        caption, alt = (in_text(it, scope) for it in (figure.caption, figure.alt))
-                        yield Figure(in_name(figure.id, scope), made, caption, alt)
+                        texts = (figure.caption, figure.alt, *figure.shows)
+                        caption, alt, *shows = (in_text(it, scope) for it in texts)
+                        yield Figure(in_name(figure.id, scope), made, caption, alt, shows)
 
 
 @contextmanager

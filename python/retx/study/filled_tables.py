@@ -57,6 +57,7 @@ def _filled(table: DeclaredTable, outer: Scope, measuring: Measuring) -> Table:
             for key, it, scope in columns
         ],
         note=note,
+        shows=[in_text(it, outer) for it in table.shows],
     )
     if table.head:
         (first, *_), *others = columns

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from retx.study.alike import measured_value
+from retx.study.claims import Row
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.measures import Found
@@ -54,9 +55,7 @@ def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
 def held_out(study: Study) -> list[str]:
     """Ids of the counted claims that a search does not use."""
     searched = set(calibrating(study))
-    counted = (
-        it for it in study.statements() if it.counted and it.criterion.rule not in UNCOUNTED_RULES
-    )
+    counted = (it for it in study.claims if it.counted and it.rule not in UNCOUNTED_RULES)
     return [it.id for it in counted if it.id not in searched]
 
 
@@ -73,11 +72,11 @@ def verdicts(
     """
     searched = set(calibrating(study))
     found: dict[str, Finding] = {}
-    for it in study.statements():
+    for it in study.claims:
         if it.id in wanted:
             value = measured_value(measured, it, computed)
-            if it.case or it.id in searched or value is not None:
-                found[it.id] = judge(it.criterion, value)
+            if isinstance(it, Row) or it.id in searched or value is not None:
+                found[it.id] = judge(study.criterion(it), value)
     return found
 
 

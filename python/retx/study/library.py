@@ -28,7 +28,7 @@ from retx.errors import UsageError
 from retx.study import shipped
 from retx.study.authors_code import Code
 from retx.study.checks import FORMS, check_study
-from retx.study.claims import Claim, Number, Published, Rows, Series, Statement
+from retx.study.claims import Claim, Number, Published, Row, Rows, Series
 from retx.study.data import (
     StudyError,
     Target,
@@ -37,6 +37,7 @@ from retx.study.data import (
     read_file,
     read_toml,
     rounded,
+    unknown,
 )
 from retx.study.declared import Declared, declared
 from retx.study.declared_figures import Figures, declared_figures
@@ -185,6 +186,7 @@ class Study:
     published: Published
     rows: list[Rows]
     claims: list[Claim]
+    """First the rows, as claims; then all others."""
     assumptions: list[Assumption]
     quantities: dict[str, Derived]
     declared: Declared
@@ -204,35 +206,23 @@ class Study:
         declared = replace(self.declared, lists=lists)
         return replace(self, experiments=experiments, declared=declared)
 
-    def of_rows(self, rows: Rows) -> list[Statement]:
-        """The statements of a table, one for each case."""
-        series = self.published.series[rows.published]
-        return [
-            Statement(f"{rows.id} {case}", rows, series.source, rows.criterion(target), case)
-            for case in series.values
-            if (target := series.target(case))
-        ]
-
-    def statements(self) -> list[Statement]:
-        """Everything that gets a verdict: first rows of tables, then claims."""
-        claims = [Statement(it.id, it, it.source, self.criterion(it)) for it in self.claims]
-        return [*(it for rows in self.rows for it in self.of_rows(rows)), *claims]
-
     def criterion(self, claim: Claim) -> Criterion:
         """The rule of a claim, with the paper's numbers.
 
         Raises:
             KeyError: published.toml does not contain them.
         """
-        target, curve = None, {}
+        target, curve = None, dict[str, Target]()
         reference = claim.published
         if isinstance(reference, str):
             name, _, case = reference.partition("/")
             if case:
-                target = rounded(self.published.series[name].values[case])
-            elif claim.rule in OF_POINTS and name in self.published.series:
                 series = self.published.series[name]
-                curve = {point: it for point in series.values if (it := series.target(point))}
+                # A claim names the printed number; only rows are compared after a subtraction.
+                own = isinstance(claim, Row)
+                target = series.targets[case] if own else rounded(series.values[case])
+            elif claim.rule in OF_POINTS and name in self.published.series:
+                curve = self.published.series[name].targets
             else:
                 target = self.published.numbers[name].target()
         elif reference is not None:
@@ -277,7 +267,7 @@ def load(name: str) -> Study:
     head, claims = read_file(Head, folder / "study.toml"), read_file(Claims, folder / "claims.toml")
     where = str(folder / "study.toml")
     experiments = dict(_experiments(head.experiment, f"{where}: experiment"))
-    values = declared(folder, experiments)
+    values, published = declared(folder, experiments), _published(folder / "published.toml")
     study = Study(
         name=folder.resolve().name,
         folder=folder,
@@ -285,9 +275,9 @@ def load(name: str) -> Study:
         kicker=head.kicker,
         paper=head.paper,
         experiments=experiments,
-        published=_published(folder / "published.toml"),
+        published=published,
         rows=claims.rows,
-        claims=claims.claim,
+        claims=[*_rows(claims.rows, published, folder / "claims.toml"), *claims.claim],
         assumptions=head.assumption,
         quantities=derived_quantities(folder),
         declared=values,
@@ -318,6 +308,14 @@ def _experiments(tables: dict[str, dict[str, Any]], where: str) -> Iterator[tupl
         table |= {"name": name, "cases": cases[name]}
         table.setdefault("replications", dict.fromkeys(FORMS, 1))
         yield name, build(Experiment, table, here)
+
+
+def _rows(tables: list[Rows], published: Published, path: Path) -> Iterator[Claim]:
+    for rows in tables:
+        if rows.published not in published.series:
+            said = unknown("series", rows.published, published.series)
+            raise StudyError(f"{path}: {rows.id}: published: {said} in published.toml")
+        yield from rows.claims(published.series[rows.published])
 
 
 def _published(path: Path) -> Published:

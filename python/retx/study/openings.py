@@ -304,14 +304,14 @@ def calibrating(study: Study) -> list[str]:
     """Ids of the claims that a search may use."""
     return [
         it.id
-        for it in study.statements()
-        if it.of.use == "calibrate" and it.of.counts in LOOKED_AT and not it.of.part_of
+        for it in study.claims
+        if it.use == "calibrate" and it.counts in LOOKED_AT and not it.part_of
     ]
 
 
 def targets(study: Study) -> dict[str, float]:
     """Published numbers of the claims that have one, by the claims' ids."""
-    found = {it.id: it.criterion.target for it in study.statements()}
+    found = {it.id: study.criterion(it).target for it in study.claims}
     return {name: target.value for name, target in found.items() if target}
 
 

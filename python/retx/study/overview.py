@@ -13,11 +13,6 @@ from retx.study.verdicts import Judged, Tally, Verdict
 
 T = TypeVar("T", Figure, Table)
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)
-_ONE = r"(?:\d+[a-z]?|[IVX]+\b)"
-SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*)", re.IGNORECASE)
-"""Pattern of one or several places in a caption: “figure 3”, “figures 5c and 5d”, “figures 5 to
-9”."""
-JOINTS = re.compile(rf"(, | and | to )({_ONE})")
 TEXT = "text"
 KINDS = ("figure", "table", "equation")
 """Kinds of places in their order; papers that a claim names follow, and the text comes last."""
@@ -43,8 +38,8 @@ class Place:
 def with_pictures(
     places: Iterable[Place], figures: Mapping[str, Figure], tables: Mapping[str, Table]
 ) -> list[Place]:
-    """Adds to each place our first figure, and our first table, whose caption names the place."""
-    drawn, listed = _first(figures, "caption"), _first(tables, "title")
+    """Adds to each place our first figure, and our first table, that shows the place."""
+    drawn, listed = _first(figures), _first(tables)
     return [
         replace(
             it,
@@ -55,32 +50,9 @@ def with_pictures(
     ]
 
 
-def _first(shown: Mapping[str, T], caption: str) -> dict[str, T]:
-    """For each place: the first figure or table whose caption names it."""
-    found: dict[str, T] = {}
-    for it in shown.values():
-        for name in _named(getattr(it, caption)):
-            found.setdefault(name, it)
-    return found
-
-
-def _named(caption: str) -> list[str]:
-    """Figures and tables that a caption names, one by one."""
-    found = []
-    for kind, first, more in SEVERAL.findall(caption):
-        places = [first]
-        for joint, place in JOINTS.findall(more):
-            places += _between(places[-1], place) if joint == " to " else []
-            places.append(place)
-        found += [f"{kind.lower()} {it}" for it in places]
-    return found
-
-
-def _between(first: str, last: str) -> list[str]:
-    """Numbers of figures between two: 6 to 8 for 5 and 9, 11b and 11c for 11a and 11d."""
-    if first.isdigit() and last.isdigit():
-        return [str(number) for number in range(int(first) + 1, int(last))]
-    return [f"{first[:-1]}{chr(code)}" for code in range(ord(first[-1]) + 1, ord(last[-1]))]
+def _first(ours: Mapping[str, T]) -> dict[str, T]:
+    """For each place: the first figure or table that shows it."""
+    return {name: it for it in reversed(ours.values()) for name in it.shows}
 
 
 def _whole(name: str) -> str:
@@ -98,8 +70,9 @@ def overview(everything: Iterable[Judged], papers: Collection[str] = ()) -> list
     """
     places: dict[str, list[Judged]] = {}
     for line in everything:
-        paper = line.source.partition(",")[0]
-        found = PLACE.search(line.source)
+        source = line.claim.source
+        paper = source.partition(",")[0]
+        found = PLACE.search(source)
         name = paper if paper in papers else f"{found[1].lower()} {found[2]}" if found else TEXT
         places.setdefault(name, []).append(line)
     return [
@@ -119,7 +92,7 @@ def _rank(name: str) -> tuple[int, int, str]:
 def _status(name: str, lines: list[Judged]) -> str:
     counted = [line for line in lines if line.counted]
     agreeing = [line for line in counted if line.verdict is Verdict.AGREES]
-    shapes = [line for line in counted if line.rule in SHAPES]
+    shapes = [line for line in counted if line.claim.rule in SHAPES]
     kinds = {line.verdict for line in (counted or lines) if not line.shown}
     if kinds == {Verdict.CONTRADICTS}:
         return Verdict.CONTRADICTS.value

@@ -145,7 +145,7 @@ class Writer:
                 for item in study.assumptions
             ],
             "tally": report.tally,
-            "held_out": Tally.of(line for line in everything if line.use == "held out"),
+            "held_out": Tally.of(line for line in everything if line.claim.use == "held out"),
             "places": with_pictures(overview(everything, names()), figures, report.tables),
             "verdicts": Verdict,
             "chance": chance_of(everything),

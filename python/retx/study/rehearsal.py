@@ -105,11 +105,9 @@ def check_names(measured: Measured) -> None:
             Place(rehearsed, name, case, at).values()
     values = study.declared.computed(rehearsed)
     tables = list(filled_tables(rehearsed, values))
-    for it in study.statements():
-        with located(f"{study.folder / 'claims.toml'}: {it.of.id}"):
-            measured_value(rehearsed, it, values)
     for claim in study.claims:
         with located(f"{study.folder / 'claims.toml'}: {claim.id}"):
+            measured_value(rehearsed, claim, values)
             _check_claim(study, claim, values)
             _check_point(claim, rehearsed)
     figures = list(check_figures(rehearsed, values))
@@ -151,9 +149,6 @@ def _texts(study: Study) -> Iterator[tuple[str, str]]:
     for item in study.assumptions:
         yield f"{study.folder / 'study.toml'}: assumption: {item.parameter}: effect", item.effect
     claims = study.folder / "claims.toml"
-    for row in study.rows:
-        for case, text in row.because.items():
-            yield f"{claims}: {row.id}.because.{case}", text
     for claim in study.claims:
         yield f"{claims}: {claim.id}.because", claim.because
         yield f"{claims}: {claim.id}.remark", claim.remark

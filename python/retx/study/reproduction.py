@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import retx
 from retx.plots.drawing import drawn
 from retx.study.alike import measured_value
 from retx.study.chance import chance_of
-from retx.study.claims import USES, Claim, Rows, Statement
+from retx.study.claims import USES, Claim, Row
 from retx.study.data import located
 from retx.study.drawn_figures import drawn_figures
 from retx.study.emulated import Emulator
@@ -25,12 +25,11 @@ from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.places import Place
-from retx.study.reasons import labels, of_case
 from retx.study.rehearsal import check_names
 from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.tables import Table, comparison, write_csv
-from retx.study.verdicts import Finding, Judged, Tally, Verdict, doubt
+from retx.study.verdicts import Finding, Judged, Tally, Verdict
 
 
 @dataclass(frozen=True)
@@ -122,9 +121,11 @@ def finish(begun: Begun) -> Report:
         figures = {it.id: it for it in drawn_figures(measured, values)}
         known = {name: it for name, it in values.items() if it is not None}
         writer = Writer(measured, known)
-        judged = [_judged(it, measured, values, writer) for it in study.statements()]
-        rows = {it.id: [line for line in judged if line.of == it.id] for it in study.rows}
-        claims = [line for line in judged if not line.of]
+        rows: dict[str, list[Judged]] = {it.id: [] for it in study.rows}
+        claims: list[Judged] = []
+        for claim in study.claims:
+            lines = rows[claim.rows.id] if isinstance(claim, Row) else claims
+            lines.append(_judged(claim, measured, values, writer))
         of_rows = {it.id: comparison(it, rows[it.id], measured) for it in study.rows}
         report = Report(study, plan, folder, of_rows | tables, rows, claims)
         page = writer.page(report, drawn(figures, plan.threads))
@@ -132,55 +133,33 @@ def finish(begun: Begun) -> Report:
     return report
 
 
-def _judged(
-    statement: Statement, measured: Measured, values: dict[str, Found], writer: Writer
-) -> Judged:
-    """A statement with its verdict and the reasons for it."""
-    claim, criterion = statement.of, statement.criterion
-    here = f"{measured.study.folder / 'claims.toml'}: {claim.id}"
+def _judged(claim: Claim, measured: Measured, values: dict[str, Found], writer: Writer) -> Judged:
+    """A claim with its verdict and the reasons for it."""
+    study, criterion = measured.study, measured.study.criterion(claim)
+    here = f"{study.folder / 'claims.toml'}: {claim.id}"
     with located(here):
-        finding = judge(criterion, measured_value(measured, statement, values))
-    unsettled = finding.verdict is Verdict.UNSETTLED
-    judged = Judged(
-        statement.id,
-        claim.statement,
-        statement.source,
-        "",
-        finding.verdict,
+        finding = judge(criterion, measured_value(measured, claim, values))
+    row = isinstance(claim, Row)
+    return Judged(
+        claim,
+        finding,
         criterion.target.value if criterion.target else None,
-        finding.measured,
-        why=claim.why,
-        rule=criterion.rule,
-        bounds=finding.bounds,
-        doubt=doubt(finding.bounds, finding.measured) if unsettled else None,
-        said=finding.said,
-        miss=finding.miss,
-        use=claim.use,
-        shown=_shown(claim, finding),
-        reach=_reach(measured.study, statement.id, finding),
-    )
-    if isinstance(claim, Rows):
-        case = statement.case
-        because = of_case(claim.because, case, "")
-        return replace(
-            judged,
-            how=claim.quantity,
-            unit=measured.study.published.series[claim.published].unit,
-            because=writer.text(because, f"{here}.because.{case}"),
-            switched=labels(measured.study, of_case(claim.switched, case, [])),
-            command=Place(measured, claim.experiment, case).command(),
-            case=measured.study.experiments[claim.experiment].cases[case].label,
-            of=claim.id,
-        )
-    return replace(
-        judged,
-        how=claim.how,
-        unit=finding.unit or claim.unit,
         because=writer.text(claim.because, f"{here}.because"),
-        switched=labels(measured.study, claim.switched),
         remark=writer.text(claim.remark, f"{here}.remark"),
+        switched=_labels(study, claim.switched),
         command=_command(claim, measured),
-        ours=claim.ours,
+        case=study.experiments[claim.experiment].cases[claim.case].label if row else "",
+        reach=_reach(study, claim.id, finding),
+    )
+
+
+def _labels(study: Study, runs: list[str]) -> tuple[str, ...]:
+    """Labels of runs for readers: title of each experiment, and labels of its cases."""
+    cases: dict[str, list[str]] = {}
+    for name, _, case in (run.partition("/") for run in runs):
+        cases.setdefault(name, []).append(study.experiments[name].cases[case].label)
+    return tuple(
+        f"{study.experiments[name].title} ({' · '.join(found)})" for name, found in cases.items()
     )
 
 
@@ -189,16 +168,6 @@ def _reach(study: Study, claim: str, finding: Finding) -> dict[str, Any]:
     if study.set_up_choice is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
         return {}
     return study.set_up_choice.reach(claim)
-
-
-def _shown(claim: Claim | Rows, finding: Finding) -> str:
-    """Reason why a claim is shown but not counted."""
-    if claim.part_of:
-        return f"part of {claim.part_of}"
-    arithmetic = isinstance(claim, Claim) and claim.rule == "arithmetic"
-    if arithmetic and finding.verdict is Verdict.AGREES:
-        return "consistent"
-    return claim.counts
 
 
 def _command(claim: Claim, measured: Measured) -> str:
@@ -233,9 +202,8 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
         "seed": report.plan.seed,
         "tally": Tally.of(everything).figures(),
         "by_use": {
-            use: Tally.of(line for line in everything if line.use == use).figures()
+            use: Tally.of(line for line in everything if line.claim.use == use).figures()
             for use in USES
-            if use
         },
         "chance": chance_of(everything),
         "verdicts": [
@@ -247,8 +215,8 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
                 "interval": _ends(line.measured),
                 "runs": line.measured.n if line.measured else 0,
                 "unit": line.unit,
-                "said": line.said,
-                "use": line.use,
+                "said": line.finding.said,
+                "use": line.claim.use,
                 "shown_not_counted": line.shown,
                 "settled": line.verdict is not Verdict.UNSETTLED,
                 "runs_to_settle": line.doubt.runs if line.doubt else None,

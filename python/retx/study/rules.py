@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from retx.study import thresholds as limits
 from retx.study.curves import judge_curve, judge_order, judge_trend
@@ -26,30 +27,19 @@ from retx.study.estimates import Estimate, Interval
 from retx.study.points import Points
 from retx.study.verdicts import Finding, Verdict
 
+Rule = Literal[
+    "number", "at_least", "at_most", "direction", "order", "trend", "curve", "arithmetic",
+    "undecidable",
+]  # fmt: skip
 OF_POINTS = ("order", "trend", "curve")
 """Rules for values at several points."""
-RULES = (
-    "number",
-    "at_least",
-    "at_most",
-    "direction",
-    *OF_POINTS,
-    "arithmetic",
-    "undecidable",
-)
-FORMER = {
-    "single_run": ("number", "run"),
-    "within": ("number", "mean"),
-    "undecided": ("undecidable", ""),
-}
-"""Former names of rules, with the current names."""
 
 
 @dataclass(frozen=True)
 class Criterion:
     """Rule with its parameters."""
 
-    rule: str
+    rule: Rule
     target: Target | None = None
     curve: Mapping[str, Target] = field(default_factory=dict)
     """Published numbers by point."""

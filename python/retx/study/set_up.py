@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
+from retx.study.claims import Row
 from retx.study.library import Study
 from retx.study.measured import Plan
 from retx.study.openings import FILE, calibrating, load_openings, read_frozen
@@ -49,9 +50,9 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
         values = Search.of(study, plan.form, plan.seed, home).trial(int(wanted)).values
         name = f"trial {wanted}"
     labels = {
-        f"{rows.id} {case}": f"{rows.statement}, {it.label}"
-        for rows in study.rows
-        for case, it in study.experiments[rows.experiment].cases.items()
+        it.id: f"{it.statement}, {study.experiments[it.experiment].cases[it.case].label}"
+        for it in study.claims
+        if isinstance(it, Row)
     }
     choice = SetUpChoice.of(name, openings, values, searched, calibrating(study), labels)
     return replace(openings.applied(study, values), set_up_choice=choice)

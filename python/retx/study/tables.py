@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ class Table:
     columns: list[Column]
     rows: list[dict[str, Cell]] = field(default_factory=list)
     note: str = ""
+    shows: Sequence[str] = ()
+    """Figures and tables of the paper that it shows."""
     commands: list[str] = field(default_factory=list)
     """Commands that run each row again; empty if nothing was run."""
 
@@ -94,7 +97,6 @@ def _flat(column: Column, cell: Cell) -> dict[str, Any]:
 def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
     """Published and measured values, one row per case."""
     series = measured.study.published.series[rows.published]
-    experiment = measured.study.experiments[rows.experiment]
     digits = 2 if series.unit == "s" else None
     columns = [Column("case", "case"), Column("published", "published", series.unit, digits)]
     if series.subtract:
@@ -105,12 +107,13 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
         Column("verdict", "verdict"),
     ]
     lines: list[dict[str, Cell]] = []
-    for (case, value), row in zip(series.values.items(), judged, strict=True):
+    for row in judged:
+        case = row.claim.case
         lines.append(
             {
-                "case": experiment.cases[case].label,
-                "published": value,
-                "compared": series.comparable(case),
+                "case": row.case,
+                "published": series.values[case],
+                "compared": series.targets[case].value,
                 "measured": row.measured,
                 "single": row.measured and row.measured.single,
                 "verdict": Noted(row.shown, row.verdict.value) if row.shown else row.verdict,
@@ -121,6 +124,7 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
         f"{series.title} ({series.source})",
         columns,
         lines,
+        shows=[series.source],
         note=" ".join(filter(None, [series.subtract_why, _given(rows, measured)])),
         commands=[row.command for row in judged],
     )

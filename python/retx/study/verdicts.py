@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import ceil, exp, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx.study.estimates import Estimate, Interval
+
+if TYPE_CHECKING:
+    from retx.study.claims import Claim
 
 
 class Verdict(Enum):
@@ -72,40 +75,54 @@ class Doubt:
 class Judged:
     """A claim with its verdict."""
 
-    id: str
-    statement: str
-    source: str
-    how: str
-    verdict: Verdict
-    published: float | None
-    measured: Estimate | None
-    unit: str = ""
-    why: str = ""
+    claim: Claim
+    finding: Finding
+    published: float | None = None
     because: str = ""
+    """Reason for a difference, as HTML; likewise the remark."""
+    remark: str = ""
     switched: tuple[str, ...] = ()
     """Labels of the runs that support `because`."""
-    remark: str = ""
-    rule: str = "number"
     command: str = ""
     case: str = ""
     """Label of the row, if the claim is a row of a table."""
-    of: str = ""
-    """Id of the table's rows, likewise."""
-    bounds: tuple[float, ...] = ()
-    """Bounds with which the mean is compared."""
-    doubt: Doubt | None = None
-    said: str = ""
-    """Reason for the verdict, by the rule."""
-    miss: float = 0.0
-    use: str = ""
-    """`calibrate`, `held out`, or neither."""
-    shown: str = ""
-    """Reason why the claim is shown but not counted, such as `fitted`; empty for a counted
-    claim."""
     reach: Mapping[str, Any] = field(default_factory=dict)
     """Findings of the search on a claim that does not agree; see `SetUpChoice.reach`."""
-    ours: bool = False
-    """True if the bound was set by the study, not by the paper."""
+
+    @property
+    def id(self) -> str:
+        """Id of the claim."""
+        return self.claim.id
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict."""
+        return self.finding.verdict
+
+    @property
+    def measured(self) -> Estimate | None:
+        """Number that decides."""
+        return self.finding.measured
+
+    @property
+    def unit(self) -> str:
+        """Unit of the measured number."""
+        return self.finding.unit or self.claim.unit
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Doubt about a verdict that is not settled."""
+        found = self.finding
+        return doubt(found.bounds, found.measured) if self.verdict is Verdict.UNSETTLED else None
+
+    @property
+    def shown(self) -> str:
+        """Reason why the claim is shown but not counted, such as `fitted`; empty if it counts."""
+        if self.claim.part_of:
+            return f"part of {self.claim.part_of}"
+        if self.claim.rule == "arithmetic" and self.verdict is Verdict.AGREES:
+            return "consistent"
+        return self.claim.counts
 
     @property
     def counted(self) -> bool:
@@ -135,7 +152,7 @@ class Tally:
                 shown[kind] = shown.get(kind, 0) + 1
             else:
                 found[line.verdict] += 1
-                ours += line.ours and line.counted
+                ours += line.claim.ours and line.counted
         return cls(found, shown, ours)
 
     def __getitem__(self, kind: Verdict) -> int:
