@@ -10,19 +10,16 @@ from matplotlib.patches import Patch, Rectangle
 from retx.plots import style
 from retx.study import Measured
 
-from .ranking import Leader
+from .ranking import LISTS, Leader
 from .values import AT_ONCE, NEVER, delays, leaders, losses, places, worth
 
 FINE = 6
 """Number of loss rates above which cells are too small for numbers of the usual size."""
 WIDTH_INCHES = 5.2
 COLOURS = {
-    "BBR": style.BLUE,
-    "CUBIC": style.ORANGE,
-    "Reno": style.GREEN,
-    "Vegas": style.SKY,
-    "Veno": style.RED,
-    "Westwood": style.PURPLE,
+    name: getattr(style, it["color"].upper())
+    for name, it in LISTS["families"].items()
+    if "color" in it
 }
 OTHER = "#666666"
 DEFAULT_DOES, UNCLEAR = "#F2E6C2", "#E0E0E0"
@@ -66,11 +63,7 @@ def _map(
 def _legend(figure: Any, seen: set[str]) -> None:  # noqa: ANN401
     handles = [
         Patch(facecolor=DEFAULT_DOES, label="the default (CUBIC) is within 5 %"),
-        *(
-            Patch(facecolor=COLOURS.get(name, OTHER), label=name)
-            for name in COLOURS
-            if name in seen
-        ),
+        *(Patch(facecolor=COLOURS[name], label=name) for name in COLOURS if name in seen),
         *([Patch(facecolor=OTHER, label="another")] if seen - set(COLOURS) else []),
         Patch(facecolor=UNCLEAR, label="not settled"),
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,48 +17,17 @@ from scipy.special import stdtrit
 
 from retx.analysis.intervals import half_width
 from retx.study import Estimate, Interval
+from retx.study.data import read_toml
 
 ALPHA = 0.05
 LEAST_BIT_S = 8 * 1460 / 60
 """Goodput of one segment per run, as a lower bound: zero has no logarithm."""
 
-FAMILIES = {
-    "BBR": ("bbr", "linux_bbr"),
-    "CUBIC": ("cubic", "linux"),
-    "Reno": (
-        "reno",
-        "newreno",
-        "sack",
-        "rack",
-        "tahoe",
-        "linux_reno",
-        "linux24",
-        "linux24_reset",
-        "riverbed_reno",
-        "newreno_frto",
-        "newreno_eifel",
-        "newreno_stoder",
-        "newreno_park",
-    ),
-    "Vegas": ("vegas", "vegas_linux"),
-    "Veno": ("veno", "veno_linux"),
-    "Westwood": ("westwood", "westwood_plus", "westwood_bulk_repeat_like"),
-    "JTCP-like": ("jtcp_like",),
-    "Prairie-like": ("prairie_like",),
-    "dynamic": ("dynamic",),
-    "Hybla": ("hybla",),
-    "threshold": ("threshold_reno",),
-    "discriminator": (
-        "newreno_spike",
-        "newreno_zigzag",
-        "newreno_mbiaz",
-        "newreno_zbs",
-        "newreno_trend",
-    ),
-}
+LISTS = read_toml(Path(__file__).parent / "values.toml")["list"]
+FAMILIES = {name: it["is"].split() for name, it in LISTS["families"].items()}
 """Presets based on the same idea: no winner is determined within a family."""
 FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
-LINUX = ("linux", "linux_reno", "linux_bbr", "vegas_linux", "veno_linux")
+LINUX = tuple(LISTS["linux"])
 """Presets that are available on a Linux host."""
 DEFAULT = "linux"
 

@@ -12,7 +12,7 @@ import polars as pl
 from retx.study import Cell, Estimate, Measured, Noted, changed, scaled
 from retx.study.places import Place
 
-from .ranking import DEFAULT, FAMILY, LINUX, Leader, logs_by_cell, ratio
+from .ranking import DEFAULT, FAMILY, LINUX, LISTS, Leader, logs_by_cell, ratio
 from .values import (
     AT_ONCE,
     BURST,
@@ -40,13 +40,7 @@ from .values import (
 Row = tuple[dict[str, Cell], str]
 """Cells by the keys of the columns, and the command that repeats the runs."""
 
-SETTINGS = {
-    "linux": "cubic",
-    "linux_reno": "reno",
-    "linux_bbr": "bbr",
-    "vegas_linux": "vegas",
-    "veno_linux": "veno",
-}
+SETTINGS = {preset: it["setting"] for preset, it in LISTS["linux"].items()}
 """Value of `net.ipv4.tcp_congestion_control` for each preset."""
 
 
