@@ -21,7 +21,7 @@ from retx.study.openings import FILE, calibrating, digest, load_openings, read_f
 from retx.study.page import environment
 from retx.study.requested import KnownPoints
 from retx.study.set_up import at_set_up
-from retx.study.set_up_choice import SetUpChoice, search_findings
+from retx.study.set_up_choice import SetUpChoice, parameters_of, search_findings
 from retx.study.shipped import names
 from retx.study.trials import (
     Trial,
@@ -187,15 +187,20 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
         read_frozen(load(str(toy)))
 
 
-def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
+@pytest.mark.parametrize("kind", ["space", "guided", "climb"])
+def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path, kind: str) -> None:
+    budget = "{ space = 8, guided = 6, climb = 1 }"
+    (toy / "open.toml").write_text(OPEN.replace("{ space = 8, guided = 24 }", budget))
     whole = search(toy).run()
     file = search(toy).file
     lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:9]) + lines[9][:40])
-    assert len(search(toy).trials()) == 9
+    cut = next(trial.number for trial in whole if trial.kind == kind) + 2
+    assert whole[cut].kind == kind, "within such trials"
+    file.write_text("".join(lines[:cut]) + lines[cut][:40])
+    assert len(search(toy).trials()) == cut
     made: list[Trial] = []
     assert search(toy).run(made.append) == whole
-    assert [trial.number for trial in made] == list(range(9, len(whole)))
+    assert [trial.number for trial in made] == list(range(cut, len(whole)))
     assert [json.loads(line)["number"] for line in file.read_text().splitlines()] == list(
         range(len(whole))
     )
@@ -250,31 +255,31 @@ def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
     own = {"link.cloud.queue.packets": 90, "duration": "9 s"}
     assert sizes.cases["1000"].set == {"flow.download.app.bytes": 1000} | own
     assert sizes.cases["3000"].set == {"flow.download.app.bytes": 3000, "seed": 3}
-    (to,) = SetUpChoice.of("base", openings, {"queue": "long"}, {}).parameters
+    (to,) = parameters_of(openings, {"queue": "long"})
     assert (to.default, to.value, to.bent) == ("short", "long", True)
 
 
 def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
     study, known = load(str(toy)), KnownPoints()
-    measured = Measured(study, Plan("quick", threads=1))
+    plan = Plan("quick", threads=1)
     quantity = "flow.download.response_time_s"
 
     def asked(of: Measured) -> float:
         return of.at("sizes/3000").mean() / of.at("sizes/1000").mean()
 
-    found = measured.run_asked(asked, known)
+    found = known.answer(study, plan, asked)
     assert known.cases == {"sizes": {"1000", "3000"}}
     assert {name for _, name in known.values} == {quantity}
     assert len(known.values) == 2
     assert list(known.within(study).experiments["sizes"].cases) == ["1000", "3000"]
-    whole = Measured(study, Plan("quick", threads=1))
+    whole = Measured(study, plan)
     whole.run_all(progress=False)
     assert found == asked(whole) != 1
     # Known results are not recomputed: a number put in their place comes back.
     known.values = {key: [2.0] for key in known.values}
-    assert Measured(study, Plan("quick", threads=1)).run_asked(asked, known) == 1
+    assert known.answer(study, plan, asked) == 1
     with pytest.raises(StudyError, match="reads a whole table"):
-        measured.run_asked(lambda of: of.sweep("sizes"), known)
+        known.answer(study, plan, lambda of: of.sweep("sizes"))
 
 
 def test_trials_that_are_far_behind_have_few_draws(toy: Path) -> None:

@@ -24,7 +24,7 @@ LEAST_BIT_S = 8 * 1460 / 60
 """Goodput of one segment per run, as a lower bound: zero has no logarithm."""
 
 LISTS = read_toml(Path(__file__).parent / "values.toml")["list"]
-FAMILIES = {name: it["is"].split() for name, it in LISTS["families"].items()}
+FAMILIES: dict[str, list[str]] = {name: it["is"].split() for name, it in LISTS["families"].items()}
 """Presets based on the same idea: no winner is determined within a family."""
 FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
 LINUX = tuple(LISTS["linux"])

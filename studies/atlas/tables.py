@@ -40,7 +40,7 @@ from .values import (
 Row = tuple[dict[str, Cell], str]
 """Cells by the keys of the columns, and the command that repeats the runs."""
 
-SETTINGS = {preset: it["setting"] for preset, it in LISTS["linux"].items()}
+SETTINGS: dict[str, str] = {preset: it["setting"] for preset, it in LISTS["linux"].items()}
 """Value of `net.ipv4.tcp_congestion_control` for each preset."""
 
 

@@ -105,9 +105,8 @@ def command(
     from retx.study.emulated import Emulator
     from retx.study.index import check_index, write_index
     from retx.study.library import load
-    from retx.study.measured import Plan
     from retx.study.reproduction import begin, finish
-    from retx.study.runs import RUNS
+    from retx.study.runs import RUNS, Plan
     from retx.study.set_up import at_set_up
     from retx.study.shipped import names
 

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
         scaled,
     )
     from retx.study.library import load
-    from retx.study.measured import Measured, Plan
+    from retx.study.measured import Measured
     from retx.study.page import plain
     from retx.study.points import Points
     from retx.study.reproduction import Report, reproduce
+    from retx.study.runs import Plan
     from retx.study.tables import Cell, Column, Noted, Table
     from retx.study.verdicts import Verdict
     from retx.sweeps.derive import RunTables
@@ -38,10 +39,11 @@ _HOME = {
     "retx.study.estimates": "Estimate Interval Values as_share changed estimate "
     "exact mean_quotient of_means scaled",
     "retx.study.library": "load",
-    "retx.study.measured": "Measured Plan",
+    "retx.study.measured": "Measured",
     "retx.study.page": "plain",
     "retx.study.points": "Points",
     "retx.study.reproduction": "Report reproduce",
+    "retx.study.runs": "Plan",
     "retx.study.tables": "Cell Column Noted Table",
     "retx.study.verdicts": "Verdict",
     "retx.sweeps.derive": "RunTables",

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,13 @@ from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
 from retx.study.claims import Row
-from retx.study.held_out import (
-    HeldOutCheck,
-    evaluate_held_out,
-    needed,
-    reasons,
-    verdicts,
-)
+from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
 from retx.study.library import Study
-from retx.study.measured import Measured, Plan
+from retx.study.measured import Measured
 from retx.study.openings import (
     BASE,
     TRIALS,
+    Budget,
     Openings,
     Values,
     calibrating,
@@ -45,6 +40,7 @@ from retx.study.openings import (
 )
 from retx.study.points import Points
 from retx.study.requested import KnownPoints
+from retx.study.runs import Plan
 from retx.study.set_up_choice import search_findings
 from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
 from retx.study.verdicts import Finding
@@ -114,13 +110,15 @@ class Search:
         if not is_installed("tune"):
             raise UsageError(f"--calibrate needs Optuna: {install_command('tune')}")
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        done = self.trials()
+        stored = self.trials()
         # Removes a line that was truncated by an interruption.
         with new_file(self.file) as file:
-            file.write_text("".join(_line(trial) for trial in done), encoding="utf-8")
-        proposals = self._proposals(done)
-        for number, (kind, values) in enumerate(proposals):
-            if number < len(done):
+            file.write_text("".join(_line(trial) for trial in stored), encoding="utf-8")
+        # Proposals depend on the trials before them, so that stored trials are replayed.
+        done: list[Trial] = []
+        for number, (kind, values) in enumerate(self._proposals(done)):
+            if number < len(stored):
+                done.append(stored[number])
                 continue
             admitted = [it.net()[0] for it in done if not it.broken]
             trial = self._judged(number, kind, values, max(admitted, default=None))
@@ -135,10 +133,9 @@ class Search:
         """Proposed set-ups in their order; `done` grows while they are judged."""
         default = self.openings.default
         yield "default", default
-        for name, parameter in self.openings.parameters.items():
-            for value in parameter.singles:
-                yield "single", default | {name: value}
-        budget = self.openings.budgets[self.form]
+        for _, values in self.openings.changes(default):
+            yield "single", values
+        budget: Budget = getattr(self.openings.search, self.form)
         for shares in _latin_hypercube(budget.space, len(default), self.seed):
             parameters = self.openings.parameters.items()
             yield (
@@ -148,36 +145,30 @@ class Search:
         for number in range(budget.guided):
             yield "guided", self._proposed(done, number)
         for _ in range(budget.climb):
-            for values in self._around(done):
+            for values in _untried(self._around(done), done):
                 yield "climb", values
         leaders = sorted(done, key=lambda trial: (bool(trial.broken), [-it for it in trial.net()]))
         for leader in leaders[:LEADERS]:
-            for name in leader.bent:
-                yield "unbent", leader.values | {name: default[name]}
+            resets = [leader.values | {name: default[name]} for name in leader.bent]
+            for values in _untried(resets, done):
+                yield "unbent", values
 
     def _around(self, done: Sequence[Trial]) -> list[Values]:
-        """Untried single changes of the best trial and of the trial in which most claims agree.
+        """Single changes of the best trial and of the trial in which most claims agree.
 
         They are needed because the sampler draws each parameter independently, and seldom moves
         from a good single change to a good combination.
         """
-        tried = {repr(trial.values) for trial in done}
         admitted = [trial for trial in done if not trial.broken] or done
         most = max(admitted, key=lambda it: (len(it.agreeing), -len(it.bent), -it.number))
-        changed = {
-            repr(values := leader.values | {name: value}): values
-            for leader in (best(done), most)
-            for name, parameter in self.openings.parameters.items()
-            for value in (parameter.default, *parameter.singles)
-        }
-        return [values for key, values in changed.items() if key not in tried]
+        leaders = (best(done), most)
+        return [values for it in leaders for _, values in self.openings.changes(it.values)]
 
     def _proposed(self, done: Sequence[Trial], number: int) -> Values:
         """An untried proposal of Optuna's sampler; the last proposal if all were tried."""
-        tried = {repr(trial.values) for trial in done}
         for again in range(ATTEMPTS):
             found = self._asked(done, self.seed + number + SEED_AHEAD * again)
-            if repr(found) not in tried:
+            if _untried([found], done):
                 break
         return found
 
@@ -220,7 +211,7 @@ class Search:
             most: Score of the best trial so far: number of claims that agree minus number of bent
                 parameters.
         """
-        draws = self.openings.draws
+        draws = self.openings.search.draws
         trial = self._with_draws(number, kind, values, draws[0])
         for more in draws[1:]:
             if most is None or trial.net()[0] >= most - PROMISING:
@@ -229,16 +220,14 @@ class Search:
 
     def _with_draws(self, number: int, kind: str, values: Values, draws: int) -> Trial:
         study = self.openings.applied(self.study, values)
-        plan = Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
-        measured = Measured(replace(self._known.within(study), searches={}), plan)
-        wanted = [*needed(study, calibrating(study)), *(it.measured for it in self.openings.facts)]
 
         def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
-            computed = of.study.declared.computed(of, wanted)
-            broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
-            return verdicts(study, of, computed, calibrating(study)), broken
+            facts = self.openings.fact
+            computed = of.study.declared.computed(of, [it.measured for it in facts])
+            broken = [it.name for it in facts if not _holds(it, computed)]
+            return verdicts(of, calibrating(study)), broken
 
-        findings, broken = measured.run_asked(judged, self._known)
+        findings, broken = self._known.answer(study, self._plan(draws), judged)
         return Trial(
             number,
             kind,
@@ -249,6 +238,9 @@ class Search:
             tuple(broken),
             draws,
         )
+
+    def _plan(self, draws: int) -> Plan:
+        return Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
         """Sentences on the results of the search."""
@@ -307,7 +299,7 @@ class Search:
                 raise UsageError(
                     f"{there}: exists, and `retx study --freeze` did not write it: move it away"
                 )
-        plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
+        plan = self._plan(self.openings.search.draws[-1])
         looked = evaluate_held_out(self.study, self.openings, trial.values, plan, progress)
         path = self.study.folder / BASE
         found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
@@ -360,6 +352,12 @@ def _keys(table: Mapping[str, Any], *, quoted: bool = False) -> Iterator[str]:
 
 def _line(trial: Trial) -> str:
     return json.dumps(asdict(trial)) + "\n"
+
+
+def _untried(values: Iterable[Values], done: Sequence[Trial]) -> list[Values]:
+    """The set-ups that no trial has, once each."""
+    tried = {repr(trial.values) for trial in done}
+    return [it for key, it in {repr(it): it for it in values}.items() if key not in tried]
 
 
 def _holds(fact: Any, computed: dict[str, Any]) -> bool:  # noqa: ANN401

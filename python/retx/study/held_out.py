@@ -8,8 +8,8 @@ this value loses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,11 @@ import numpy as np
 from retx.study.alike import measured_value
 from retx.study.claims import Row
 from retx.study.library import Study
-from retx.study.measured import Measured, Plan
-from retx.study.measures import Found
+from retx.study.measured import Measured
 from retx.study.openings import Openings, Values, calibrating, targets
 from retx.study.requested import KnownPoints
 from retx.study.rules import judge
+from retx.study.runs import Plan
 from retx.study.trials import nearest_value, nearness
 from retx.study.verdicts import Finding
 
@@ -46,10 +46,8 @@ class HeldOutCheck:
 def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
     """The base, and every variant of it that changes one parameter."""
     yield "", base
-    for name, parameter in openings.parameters.items():
-        for value in (parameter.default, *parameter.singles):
-            if value != base[name]:
-                yield f"{name} = {parameter.shown(value)}", base | {name: value}
+    for name, values in openings.changes(base):
+        yield f"{name} = {openings.parameters[name].shown(values[name])}", values
 
 
 def held_out(study: Study) -> list[str]:
@@ -59,31 +57,22 @@ def held_out(study: Study) -> list[str]:
     return [it.id for it in counted if it.id not in searched]
 
 
-def verdicts(
-    study: Study,
-    measured: Measured,
-    computed: Mapping[str, Found],
-    wanted: Sequence[str],
-) -> dict[str, Finding]:
+def verdicts(measured: Measured, wanted: Sequence[str]) -> dict[str, Finding]:
     """Verdicts on some claims, by their id.
 
     A held-out claim without a measured value is omitted; a claim of the search gets the verdict
     *differs* in that case.
     """
+    study = measured.study
     searched = set(calibrating(study))
+    claims = [it for it in study.claims if it.id in wanted]
+    computed = study.declared.computed(measured, [it.measured for it in claims if it.measured])
     found: dict[str, Finding] = {}
-    for it in study.claims:
-        if it.id in wanted:
-            value = measured_value(measured, it, computed)
-            if isinstance(it, Row) or it.id in searched or value is not None:
-                found[it.id] = judge(study.criterion(it), value)
+    for it in claims:
+        value = measured_value(measured, it, computed)
+        if isinstance(it, Row) or it.id in searched or value is not None:
+            found[it.id] = judge(study.criterion(it), value)
     return found
-
-
-def needed(study: Study, ids: Iterable[str]) -> list[str]:
-    """Names of the values that claims compare, by the ids of the claims."""
-    wanted = set(ids)
-    return [it.measured for it in study.claims if it.id in wanted and it.measured]
 
 
 def evaluate_held_out(
@@ -105,17 +94,12 @@ def evaluate_held_out(
     known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]
     for change, values in set_ups(openings, base):
-        there = openings.applied(study, values)
-
-        def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
-            computed = of.study.declared.computed(of, needed(there, wanted))
-            return verdicts(there, of, computed, wanted)
-
-        measured = Measured(replace(known.within(there), searches={}), plan)
         # In the first call all numbers are 1, so that variances are zero and correlations
         # undefined.
         with np.errstate(invalid="ignore", divide="ignore"):
-            found.append(HeldOutCheck(change, measured.run_asked(judged, known)))
+            there = openings.applied(study, values)
+            judged = known.answer(there, plan, partial(verdicts, wanted=wanted))
+        found.append(HeldOutCheck(change, judged))
         if progress:
             progress(found[-1])
     return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import retx
 from retx.running.progress import Progress
@@ -22,41 +22,12 @@ from retx.study.emulated import (
 )
 from retx.study.library import Experiment, Study
 from retx.study.places import Place, place
-from retx.study.requested import KnownPoints, RequestedRuns
-from retx.study.runs import Draws, Runs, Whole
+from retx.study.runs import Plan, Runs, Whole
 from retx.study.searches import SEARCHES
 
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
     from retx.tuning.result import Tuning
-
-Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Extent of a study's runs: form (`quick` or `full`), seed, number of runs."""
-
-    form: str
-    """`quick` or `full`."""
-    seed: int = 1
-    replications: int | None = None
-    """Number of runs of each case in place of the study's; None for the study's."""
-    threads: int | None = None
-    emulations: int | None = None
-    """Number of emulations of each case; 0 for none; None for the study's number."""
-
-    def emulations_of(self, experiment: Experiment) -> int:
-        """Number of emulations of each case."""
-        own = experiment.emulations.get(self.form, 0)
-        return own if self.emulations is None or not own else self.emulations
-
-    def replications_of(self, experiment: Experiment, case: str) -> int:
-        """Number of draws of a case."""
-        what = experiment.cases[case]
-        if not what.random:
-            return 1
-        return self.replications or (what.replications or experiment.replications)[self.form]
 
 
 @dataclass
@@ -113,52 +84,11 @@ class Measured:
     @cached_property
     def whole(self) -> Whole:
         """Joint plan of all experiments; thousands of scenarios take seconds."""
-        return self._whole()
+        return Whole.of(self.study, self.plan)
 
     def from_runs(self, runs: Runs) -> Measured:
         """Copy of this object with results of other runs."""
         return replace(self, shown={}, _runs=runs)
-
-    def _whole(self, names: Iterable[str] | None = None) -> Whole:
-        """Joint plan of all experiments, or of some."""
-        known = self.study.experiments
-        chosen = known if names is None else {name: known[name] for name in names}
-        counts = {
-            (name, case): self.plan.replications_of(experiment, case)
-            for name, experiment in chosen.items()
-            for case in experiment.cases
-        }
-        study = replace(self.study, experiments=chosen)
-        return Whole.of(study, Draws(self.plan.seed, counts))
-
-    def run_asked(self, compute: Callable[[Measured], Answer], known: KnownPoints) -> Answer:
-        """Result of a function that needs only some points, for which only these points are run.
-
-        Args:
-            compute: Function, which is called until all its requests are known: unknown numbers are
-                1 meanwhile, with which it may fail.
-            known: Earlier results; new ones are added.
-        """
-        whole = self._whole()
-        while True:
-            self._runs = asked = RequestedRuns(whole, known)
-            failure: StudyError | None = None
-            try:
-                answer = compute(self)
-            except StudyError as error:
-                failure = error
-            missing = known.missing(asked.asked)
-            if missing:
-                found = Runs.make(
-                    whole.only({key for key, _ in missing}), None, self.plan.threads, progress=False
-                )
-                for point, quantity in asked.asked:
-                    if point in missing:
-                        known.values[point, quantity] = found.values(*point, quantity)
-            elif failure:
-                raise failure
-            else:
-                return answer
 
     @property
     def has_numbers(self) -> bool:
@@ -208,16 +138,11 @@ class Measured:
         return self.study.experiments[name]
 
     def _to_emulate(self) -> list[Point]:
-        experiments = self.study.experiments
-        counts = {name: self.plan.emulations_of(it) for name, it in experiments.items()}
-        counts = {name: count for name, count in counts.items() if count}
-        if not counts:
-            return []
-        whole = self._whole(counts)
         return [
-            Point(name, case, count, whole.point(name, case, None)[0])
-            for name, count in counts.items()
-            for case in experiments[name].cases
+            Point(name, case, count, self.whole.point(name, case, None)[0])
+            for name, experiment in self.study.experiments.items()
+            if (count := self.plan.emulations_of(experiment))
+            for case in experiment.cases
         ]
 
     def emulations(self, experiment: str) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, isclose, log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
 from retx.files.regular import read_regular
-from retx.study.checks import FORMS
-from retx.study.data import StudyError, read_file, read_toml
+from retx.study.data import StudyError, read_file, read_toml, same
 from retx.study.library import Study
 
 FILE = "open.toml"
@@ -194,33 +193,33 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class File:
-    """Content of the file."""
+class Openings:
+    """Content of `open.toml`."""
 
     search: Searched
     open_: list[Opening] = field(default_factory=list)
     fact: list[Fact] = field(default_factory=list)
 
-
-@dataclass(frozen=True)
-class Openings:
-    """Content of `open.toml`."""
-
-    parameters: dict[str, Opening]
-    facts: list[Fact]
-    budgets: dict[str, Budget]
-    draws: tuple[int, ...]
-    """Number of draws of each point: in the first judgement, and in trials that may become the
-    best."""
+    @property
+    def parameters(self) -> dict[str, Opening]:
+        """The parameters by name."""
+        return {it.name: it for it in self.open_}
 
     @property
     def default(self) -> Values:
         """Set-up with every parameter at its default."""
         return {name: it.default for name, it in self.parameters.items()}
 
+    def changes(self, values: Values) -> Iterator[tuple[str, Values]]:
+        """Every variant of a set-up that changes one parameter, after the parameter's name."""
+        for name, parameter in self.parameters.items():
+            for value in (parameter.default, *parameter.singles):
+                if value != values[name]:
+                    yield name, values | {name: value}
+
     def bent(self, values: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are not at their default."""
-        return [name for name, it in self.parameters.items() if not _same(values[name], it.default)]
+        return [name for name, it in self.parameters.items() if not same(values[name], it.default)]
 
     def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
         """Study at a set-up; settings of single cases are kept."""
@@ -247,12 +246,6 @@ def _with(study: Study, into: Sequence[str], settings: dict[str, Any]) -> Study:
     return replace(study, experiments=experiments, searches=searches)
 
 
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return isclose(one, other, rel_tol=1e-9)
-    return one == other
-
-
 def load_openings(study: Study) -> Openings:
     """Reads `open.toml`.
 
@@ -260,25 +253,22 @@ def load_openings(study: Study) -> Openings:
         StudyError: The file is invalid, or has too many parameters for the number of claims.
     """
     path = study.folder / FILE
-    file = read_file(File, path)
-    parameters: dict[str, Opening] = {}
-    for it in file.open_:
-        if it.name in parameters:
-            raise StudyError(f"{path}: {it.name}: is defined twice")
-        parameters[it.name] = it
-    budgets = {form: getattr(file.search, form) for form in FORMS}
-    made = Openings(parameters, file.fact, budgets, tuple(file.search.draws))
+    made = read_file(Openings, path)
     _check(study, made, path)
     return made
 
 
 def _check(study: Study, made: Openings, path: Path) -> None:
+    names = [it.name for it in made.open_]
+    twice = [name for n, name in enumerate(names) if name in names[:n]]
+    if twice:
+        raise StudyError(f"{path}: {twice[0]}: is defined twice")
     known = set(study.experiments) | {it.scenario for it in study.experiments.values()}
     known |= set(study.searches)
     known |= {f"{name}/{case}" for name, it in study.experiments.items() for case in it.cases}
     wanted = [
         name
-        for it in made.parameters.values()
+        for it in made.open_
         for value in [it.default, *it.singles]
         for place in it.places(value)
         for name in place.in_
@@ -287,9 +277,9 @@ def _check(study: Study, made: Openings, path: Path) -> None:
     if lost:
         raise StudyError(f"{path}: no scenario or experiment {lost[0]!r}")
     claims = len(calibrating(study))
-    if not made.parameters or len(made.parameters) * CLAIMS_EACH > claims:
+    if not names or len(names) * CLAIMS_EACH > claims:
         raise StudyError(
-            f"{path}: {len(made.parameters)} open parameters and {claims} calibrating claims: "
+            f"{path}: {len(names)} open parameters and {claims} calibrating claims: "
             f"at most one parameter for {CLAIMS_EACH} claims"
         )
 

@@ -52,7 +52,7 @@ def with_pictures(
 
 def _first(ours: Mapping[str, T]) -> dict[str, T]:
     """For each place: the first figure or table that shows it."""
-    return {name: it for it in reversed(ours.values()) for name in it.shows}
+    return {name: it for it in reversed(list(ours.values())) for name in it.shows}
 
 
 def _whole(name: str) -> str:

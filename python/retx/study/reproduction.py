@@ -20,14 +20,14 @@ from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate
 from retx.study.filled_tables import filled_tables
 from retx.study.library import Study
-from retx.study.measured import Measured, Plan
+from retx.study.measured import Measured
 from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.places import Place
 from retx.study.rehearsal import check_names
 from retx.study.rules import judge
-from retx.study.runs import RUNS
+from retx.study.runs import RUNS, Plan
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Finding, Judged, Tally, Verdict
 

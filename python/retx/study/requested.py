@@ -6,16 +6,18 @@ with the results. Points that an earlier trial requested are not run again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from retx.study.data import StudyError
 from retx.study.estimates import Values
 from retx.study.library import Experiment, Study
-from retx.study.runs import Runs, Whole
+from retx.study.measured import Measured
+from retx.study.runs import Plan, Runs, Whole
 from retx.sweeps.result import Sweep
 
+Answer = TypeVar("Answer")
 Point = tuple[str, int]
 """Key of a point, and the number of its runs."""
 
@@ -26,6 +28,35 @@ class KnownPoints:
 
     values: dict[tuple[Point, str], Values | None] = field(default_factory=dict)
     cases: dict[str, set[str]] = field(default_factory=dict)
+
+    def answer(self, study: Study, plan: Plan, compute: Callable[[Measured], Answer]) -> Answer:
+        """Result of a function that needs only some points, for which only these points are run.
+
+        Args:
+            study: The study.
+            plan: Extent of the runs.
+            compute: Function, which is called until all its requests are known: unknown numbers are
+                1 meanwhile, with which it may fail.
+        """
+        measured = Measured(replace(self.within(study), searches={}), plan)
+        while True:
+            asked = RequestedRuns(measured.whole, self)
+            failure: StudyError | None = None
+            try:
+                answer = compute(measured.from_runs(asked))
+            except StudyError as error:
+                failure = error
+            missing = self.missing(asked.asked)
+            if missing:
+                few = measured.whole.only({key for key, _ in missing})
+                found = Runs.make(few, None, plan.threads, progress=False)
+                for point, quantity in asked.asked:
+                    if point in missing:
+                        self.values[point, quantity] = found.values(*point, quantity)
+            elif failure:
+                raise failure
+            else:
+                return answer
 
     def within(self, study: Study) -> Study:
         """The study with only the requested cases; with all cases if none has been requested."""

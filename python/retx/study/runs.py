@@ -23,7 +23,8 @@ from retx.study.derived import FILE, Derived, with_floats
 from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive
 from retx.sweeps.grid import CASE, Case, Grid
-from retx.sweeps.plan import KEY_DIGITS, TABLES, Plan, Prepared, Recording, Wanted, prepare
+from retx.sweeps.plan import KEY_DIGITS, TABLES, Prepared, Recording, Wanted, prepare
+from retx.sweeps.plan import Plan as SweepPlan
 from retx.sweeps.result import Reader, Sweep
 from retx.sweeps.running import run_study
 
@@ -38,12 +39,29 @@ KINDS = ("flow", "link", "wlan", "station", "relay")
 
 
 @dataclass(frozen=True)
-class Draws:
-    """Number of runs of each case, and their seed."""
+class Plan:
+    """Extent of a study's runs: form (`quick` or `full`), seed, number of runs."""
 
-    seed: int
-    counts: Mapping[tuple[str, str], int]
-    """Numbers of runs, by experiment and case."""
+    form: str
+    """`quick` or `full`."""
+    seed: int = 1
+    replications: int | None = None
+    """Number of runs of each case in place of the study's; None for the study's."""
+    threads: int | None = None
+    emulations: int | None = None
+    """Number of emulations of each case; 0 for none; None for the study's number."""
+
+    def emulations_of(self, experiment: Experiment) -> int:
+        """Number of emulations of each case."""
+        own = experiment.emulations.get(self.form, 0)
+        return own if self.emulations is None or not own else self.emulations
+
+    def replications_of(self, experiment: Experiment, case: str) -> int:
+        """Number of draws of a case."""
+        what = experiment.cases[case]
+        if not what.random:
+            return 1
+        return self.replications or (what.replications or experiment.replications)[self.form]
 
 
 Point = tuple[tuple[Any, ...], str, int]
@@ -55,28 +73,28 @@ class Whole:
     """Joint plan of all experiments, and the separate plan of each."""
 
     prepared: Prepared
-    plans: dict[str, Plan]
+    plans: dict[str, SweepPlan]
     quantities: Mapping[str, Derived]
     """Numbers that are derived from tables of the runs, by name."""
     _points: dict[str, dict[str, dict[str, Point]]] = field(default_factory=dict)
     """Points by experiment, case and text of all values, so that one is found soon."""
 
     @classmethod
-    def of(cls, study: Study, draws: Draws) -> Whole:
+    def of(cls, study: Study, plan: Plan) -> Whole:
         """Checks and resolves every point of every experiment.
 
         Raises:
             OSError: A scenario cannot be read.
             StudyError: An experiment is wrong.
         """
-        plans: dict[str, Plan] = {}
+        plans: dict[str, SweepPlan] = {}
         scenarios: dict[str, Any] = {}
         recordings: dict[str, Recording] = {}
         warms_up = False
         for name, experiment in study.experiments.items():
             here = f"{study.folder / 'study.toml'}: experiment.{name}"
             try:
-                found = _prepared(study, experiment, draws)
+                found = _prepared(study, experiment, plan)
             except ScenarioError as error:
                 raise StudyError(f"{here}: {error}") from None
             warms_up |= found.warms_up
@@ -141,17 +159,17 @@ class Whole:
         return self._points[experiment].get(case, {})
 
 
-def _prepared(study: Study, experiment: Experiment, draws: Draws) -> Prepared:
+def _prepared(study: Study, experiment: Experiment, plan: Plan) -> Prepared:
     function = study.code.quantities
     cases = [
-        Case(case, experiment.overrides(case), draws.counts[experiment.name, case])
+        Case(case, experiment.overrides(case), plan.replications_of(experiment, case))
         for case in experiment.cases
     ]
     return prepare(
         study.folder / experiment.scenario,
         Wanted(
             grid=experiment.grid,
-            seed=draws.seed,
+            seed=plan.seed,
             overrides=experiment.set,
             tables=experiment.tables,
             cases=cases,
@@ -169,7 +187,7 @@ def _named(key: str, recording: Recording) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
 
 
-def _joined(plans: Mapping[str, Plan]) -> Plan:
+def _joined(plans: Mapping[str, SweepPlan]) -> SweepPlan:
     """Joint plan of all experiments; keys that an experiment does not vary have no value."""
     varied = list(dict.fromkeys(key for plan in plans.values() for key in plan.grid.keys))
     points: list[tuple[Any, ...]] = []
@@ -181,7 +199,7 @@ def _joined(plans: Mapping[str, Plan]) -> Plan:
     counts = tuple(count for plan in plans.values() for count in plan.counts)
     grid = Grid((EXPERIMENT, *varied), tuple(points))
     digests = {plan.derived for plan in plans.values()}
-    return Plan(grid, keys, 1, counts=counts, derived=min(digests, default=""), single=False)
+    return SweepPlan(grid, keys, 1, counts=counts, derived=min(digests, default=""), single=False)
 
 
 class Runs:
@@ -209,7 +227,7 @@ class Runs:
             self._sweeps[experiment] = self._sweep(self._whole.plans[experiment])
         return self._sweeps[experiment]
 
-    def _sweep(self, plan: Plan) -> Sweep:
+    def _sweep(self, plan: SweepPlan) -> Sweep:
         wanted = {key: plan.first(key) for key in plan.keys}
         most = pl.DataFrame(
             {"key": list(wanted), "most": list(wanted.values())},

@@ -9,9 +9,9 @@ from typing import Any
 from retx.errors import UsageError
 from retx.study.claims import Row
 from retx.study.library import Study
-from retx.study.measured import Plan
 from retx.study.openings import FILE, calibrating, load_openings, read_frozen
-from retx.study.set_up_choice import SetUpChoice
+from retx.study.runs import Plan
+from retx.study.set_up_choice import SetUpChoice, parameters_of, sentence_on
 
 
 def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
@@ -54,5 +54,11 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
         for it in study.claims
         if isinstance(it, Row)
     }
-    choice = SetUpChoice.of(name, openings, values, searched, calibrating(study), labels)
+    choice = SetUpChoice(
+        sentence_on(name, openings, values),
+        parameters_of(openings, values),
+        searched,
+        frozenset(calibrating(study)),
+        labels,
+    )
     return replace(openings.applied(study, values), set_up_choice=choice)

@@ -39,43 +39,6 @@ class SetUpChoice:
     names: dict[str, str] = field(default_factory=dict)
     """Texts for the claims that are rows of a table, by id."""
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        openings: Openings,
-        values: Values,
-        searched: Mapping[str, Any],
-        looked_at: Iterable[str] = (),
-        names: Mapping[str, str] = MappingProxyType({}),
-    ) -> SetUpChoice:
-        """The set-up: values of the open parameters, and a sentence that describes them.
-
-        Args:
-            name: Name of the set-up: `default`, `base`, or a trial of the search.
-            openings: Parameters that the paper does not state.
-            values: Values of these parameters in the set-up.
-            searched: Findings of the search for a set-up, as stored in `base.toml`.
-            looked_at: Ids of the claims that the search uses.
-            names: Texts for the claims that are rows of a table, by id.
-        """
-        bent = openings.bent(values)
-        shown = {key: it.shown(values[key]) for key, it in openings.parameters.items()}
-        listed = "; ".join(f"{it}: {shown[it]}" for it in bent)
-        said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
-        said += f" ({listed})." if bent else "."
-        parameters = [
-            Parameter(
-                it.asks,
-                it.shown(it.default),
-                shown[key],
-                it.source_of(values[key]),
-                key in bent,
-            )
-            for key, it in openings.parameters.items()
-        ]
-        return cls(said, parameters, dict(searched), frozenset(looked_at), dict(names))
-
     def links(self, claims: Iterable[str]) -> list[tuple[str, str]]:
         """Anchor in the report, and name, of each claim."""
         return [
@@ -102,6 +65,29 @@ class SetUpChoice:
         else:
             return {"agrees": True} if kept and claim in self.looked_at else {}
         return found | {"costs": self.links(found.get("costs", []))}
+
+
+def sentence_on(name: str, openings: Openings, values: Values) -> str:
+    """Sentence that describes a set-up, which is called `default`, `base`, or by its trial."""
+    bent = openings.bent(values)
+    listed = "; ".join(f"{it}: {openings.parameters[it].shown(values[it])}" for it in bent)
+    said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
+    return said + (f" ({listed})." if bent else ".")
+
+
+def parameters_of(openings: Openings, values: Values) -> list[Parameter]:
+    """The open parameters with their values in a set-up."""
+    bent = openings.bent(values)
+    return [
+        Parameter(
+            it.asks,
+            it.shown(it.default),
+            it.shown(values[name]),
+            it.source_of(values[name]),
+            name in bent,
+        )
+        for name, it in openings.parameters.items()
+    ]
 
 
 def search_findings(
