@@ -350,6 +350,13 @@ def test_a_bend_must_win_a_claim() -> None:
     assert [it.number for it in by_bends(TRIALS)] == [0, 2]
 
 
+def test_what_a_trial_reaches_is_listed_in_the_order_of_the_claims() -> None:
+    names = "hgfedcba"
+    scores = dict.fromkeys(names, 1.0)
+    default = replace(TRIALS[0], scores=dict.fromkeys(names, 0.5))
+    assert "".join(costs([default, replace(TRIALS[1], scores=scores)], default)) == names
+
+
 def test_what_the_trials_say_of_single_claims() -> None:
     assert list(out_of_reach(TRIALS)) == ["d"]
     assert conflicts(TRIALS) == [("a", "b"), ("a", "c")]

@@ -112,7 +112,7 @@ def costs(trials: Sequence[Trial], base: Trial) -> dict[str, tuple[Trial, frozen
         if trial.broken:
             continue
         lost = base.agreeing - trial.agreeing
-        for name in trial.agreeing - base.agreeing:
+        for name in (it for it in trial.scores if it in trial.agreeing - base.agreeing):
             if name not in found or len(lost) < len(found[name][1]):
                 found[name] = (trial, lost)
     return found
