@@ -34,8 +34,14 @@ if TYPE_CHECKING:
 RUNS = "runs"
 """Name of the directory next to the report."""
 EXPERIMENT = "experiment"
-KINDS = ("flow", "link", "wlan", "station", "relay")
-"""First words of the quantities of tables."""
+KINDS = {
+    "flow": ("flows", "name"),
+    "link": ("links", "name", "direction"),
+    "wlan": ("wlans", "name"),
+    "station": ("stations", "wlan", "name"),
+    "relay": ("relays", "name"),
+}
+"""First word of a quantity, with its table, and the columns of the words up to the last one."""
 
 
 @dataclass(frozen=True)
@@ -211,9 +217,9 @@ class Runs:
         self._whole = whole
         self._read = cache(read)
         self._floats = cache(self._read_floats)
+        self._parts = cache(self._split)
+        self._derived = cache(self._by_point)
         self._sweeps: dict[str, Sweep] = {}
-        self._series: dict[str, dict[tuple[Any, ...], pl.DataFrame]] = {}
-        self._derived: dict[str, dict[str, dict[int, float]]] = {}
         self._axes: dict[str, dict[str, list[Any]]] = {}
 
     @classmethod
@@ -258,10 +264,9 @@ class Runs:
             return self._derived_values(key, count, quantity)
         kind, _, rest = quantity.partition(".")
         name, _, column = rest.rpartition(".")
-        for table, by, labels in _places(kind, name):
-            part = self._parts(table, *by).get((key, *labels))
-            if part is not None and column in part.columns and part[column].dtype.is_numeric():
-                return _in_order(part, column, count)
+        part = self._parts(*KINDS[kind]).get((key, name)) if kind in KINDS else None
+        if part is not None and column in part.columns and part[column].dtype.is_numeric():
+            return _in_order(part, column, count)
         return None
 
     def is_known(self, quantity: str) -> bool:
@@ -272,12 +277,11 @@ class Runs:
         """Quantities of a point that have a name: its own, and those of flows and links."""
         found = {name for point, name in self._parts(DERIVED, "quantity") if point == key}
         found |= self._whole.quantities.keys()
-        for kind in KINDS:
-            table, by, _ = _places(kind, "a.b")[0]
-            for (point, *labels), part in self._parts(table, *by).items():
+        for kind, (table, *by) in KINDS.items():
+            for (point, name), part in self._parts(table, *by).items():
                 if point == key:
-                    name = ".".join([kind, *labels])
-                    found |= {f"{name}.{column}" for column in part.columns[len(by) + 2 :]}
+                    columns = part.columns[len(by) + 2 :]
+                    found |= {f"{kind}.{name}.{column}" for column in columns}
         return found
 
     def _derived_values(self, key: str, count: int, quantity: str) -> Values:
@@ -285,11 +289,14 @@ class Runs:
         how = self._whole.quantities[quantity]
         if how.from_ in TABLES and how.from_ not in self._whole.prepared.recordings[key].keep:
             raise StudyError(f"{FILE}: {quantity}: {how.from_} are not among the kept `tables`")
-        if quantity not in self._derived:
-            table = self._floats(how.from_)
-            with located(f"{FILE}: {quantity}"):
-                self._derived[quantity] = {} if table is None else how.by_point(table)
-        return how.in_order(self._derived[quantity].get(key, {}), count)
+        return how.in_order(self._derived(quantity).get(key, {}), count)
+
+    def _by_point(self, quantity: str) -> dict[str, dict[int, float]]:
+        """A quantity of quantities.toml by the key of the point, and by replication."""
+        how = self._whole.quantities[quantity]
+        table = self._floats(how.from_)
+        with located(f"{FILE}: {quantity}"):
+            return {} if table is None else how.by_point(table)
 
     def _read_floats(self, name: str) -> pl.DataFrame | None:
         table = self._read(name)
@@ -306,33 +313,11 @@ class Runs:
             }
         return self._axes[experiment]
 
-    def _parts(self, table: str, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]:
-        """A table, split by point and name."""
-        if table not in self._series:
-            whole = self._read(table)
-            self._series[table] = (
-                {} if whole is None else whole.partition_by("key", *by, as_dict=True)
-            )
-        return self._series[table]
-
-
-def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Possible places of a quantity: table, columns that identify its row, and their values.
-
-    There may be several places, because names of wlans and stations may contain dots.
-    """
-    if kind in ("flow", "wlan", "relay"):
-        return [(f"{kind}s", ("name",), (name,))]
-    first, _, last = name.rpartition(".")
-    if kind == "link":
-        return [("links", ("name", "direction"), (first, last))]
-    if kind == "station":
-        words = name.split(".")
-        return [
-            ("stations", ("wlan", "name"), (".".join(words[:cut]), ".".join(words[cut:])))
-            for cut in range(1, len(words))
-        ]
-    return []
+    def _split(self, table: str, *by: str) -> dict[tuple[str, str], pl.DataFrame]:
+        """A table, split by point and name; the name consists of the values of some columns."""
+        whole = self._read(table)
+        parts = {} if whole is None else whole.partition_by("key", *by, as_dict=True)
+        return {(key, ".".join(name)): part for (key, *name), part in parts.items()}
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:
