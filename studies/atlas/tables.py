@@ -12,30 +12,9 @@ import polars as pl
 from retx.study import Cell, Estimate, Measured, Noted, changed, scaled
 from retx.study.places import Place
 
+from . import values
 from .ranking import DEFAULT, FAMILY, LINUX, LISTS, Leader, logs_by_cell, ratio
-from .values import (
-    AT_ONCE,
-    BURST,
-    BURSTS,
-    DELAY,
-    LEAST,
-    LOSS,
-    NEVER,
-    QUEUE,
-    SPIKES,
-    delays,
-    downloads,
-    idle,
-    leaders,
-    losses,
-    needless,
-    percent,
-    places,
-    queues,
-    reno_keeps,
-    rtt_ms,
-    worth,
-)
+from .values import percent, rtt_ms, worth
 
 Row = tuple[dict[str, Cell], str]
 """Cells by the keys of the columns, and the command that repeats the runs."""
@@ -59,9 +38,9 @@ def advice(found: Leader) -> str:
 
 def decisions(measured: Measured) -> Iterator[Row]:
     """One row per round trip: loss rates at which to keep the default, to change, or undecided."""
-    found = places(measured)
-    rates = losses(measured)
-    for delay, rtt in delays(measured).items():
+    found = values.places(measured)
+    rates = values.losses(measured)
+    for delay, rtt in values.delays(measured).items():
         row = {loss: found[delay, loss] for loss in rates}
         gains = sorted(it.gain.mean for it in row.values() if worth(it))
         ends = [f"{gain:.2f}" for gain in (gains[:1] + gains[-1:])[: len(gains)]]
@@ -77,7 +56,7 @@ def decisions(measured: Measured) -> Iterator[Row]:
 
 
 def _keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
-    return changed(reno_keeps(measured, case, delay), lambda kept: 100 * kept)
+    return changed(values.reno_keeps(measured, case, delay), lambda kept: 100 * kept)
 
 
 def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
@@ -105,28 +84,28 @@ def _changes(row: Mapping[float, Leader]) -> str:
 
 def _row_command(measured: Measured, delay: str) -> str:
     """Command of a sweep over all conditions of a row."""
-    at = {DELAY: delay, QUEUE: queues(measured)[delay]}
+    at = {values.DELAY: delay, values.QUEUE: values.queues(measured)[delay]}
     varied: dict[str, Sequence[object]] = {
         "tcp.sender.like": LINUX,
-        LOSS: losses(measured),
-        BURST: (1, 4),
-        SPIKES: (0, 0.001),
-        BURSTS: (NEVER, AT_ONCE),
+        values.LOSS: values.losses(measured),
+        values.BURST: (1, 4),
+        values.SPIKES: (0, 0.001),
+        values.BURSTS: (values.NEVER, values.AT_ONCE),
     }
     words = ["retx", "sweep", "scenarios/path.toml", "--seed", str(measured.plan.seed)]
     experiment = measured.study.experiments["atlas"]
     words += ["--replications", str(measured.plan.replications_of(experiment, DEFAULT))]
     for key, value in at.items():
         words += ["--set", f"{key}={json.dumps(value)}"]
-    for key, values in varied.items():
-        words += ["--vary", f"{key}={json.dumps(values)}"]
+    for key, several in varied.items():
+        words += ["--vary", f"{key}={json.dumps(several)}"]
     return shlex.join([*words, "--out", f"../rows/rtt-{rtt_ms(delay):g}"])
 
 
 def pairs(measured: Measured) -> Iterator[Row]:
     """Every pair of round trip and loss rate, over the other conditions."""
-    single = leaders(measured, linux=True)
-    for (delay, loss), found in places(measured).items():
+    single = values.leaders(measured, linux=True)
+    for (delay, loss), found in values.places(measured).items():
         cells = [it for cell, it in single.items() if cell[:2] == (delay, loss)]
         agreeing = [it for it in cells if worth(it) is worth(found) and _same(it, found)]
         gains = [it.gain.mean for it in cells]
@@ -152,10 +131,10 @@ def _place(
     case: str,
     delay: str,
     loss: float,
-    more: str = f"mean_burst=1, share=0, start={NEVER}",
+    more: str = f"mean_burst=1, share=0, start={values.NEVER}",
 ) -> Place:
     """A case at a delay and a loss rate, by default with single losses and nothing else."""
-    queue = queues(measured)[delay]
+    queue = values.queues(measured)[delay]
     return measured.at(f"atlas/{case} @ 0.loss={loss}, {more}, delay={delay}, packets={queue}")
 
 
@@ -165,11 +144,12 @@ def _mbit(place: Place) -> Estimate | None:
 
 def algorithms(measured: Measured) -> Iterator[Row]:
     """Every algorithm over the whole map, the best first."""
-    logs = logs_by_cell(downloads(measured), ())[()]
-    calm = logs_by_cell(downloads(measured).filter(pl.col(LOSS) == LEAST), ())[()]
-    rough = logs_by_cell(downloads(measured).filter(pl.col(LOSS) >= 1e-2), ())[()]
-    cells = logs_by_cell(downloads(measured), [DELAY, LOSS])
-    found = leaders(measured)
+    downloads, loss = values.downloads(measured), pl.col(values.LOSS)
+    logs = logs_by_cell(downloads, ())[()]
+    calm = logs_by_cell(downloads.filter(loss == values.LEAST), ())[()]
+    rough = logs_by_cell(downloads.filter(loss >= 1e-2), ())[()]
+    cells = logs_by_cell(downloads, [values.DELAY, values.LOSS])
+    found = values.leaders(measured)
     for name in sorted(logs, key=lambda name: -float(logs[name].mean())):
         worst = min(float((one[name] - one[DEFAULT]).mean()) for one in cells.values())
         front = [it for it in found.values() if FAMILY[name] in (it.family, *it.rivals)]
@@ -180,8 +160,8 @@ def algorithms(measured: Measured) -> Iterator[Row]:
             "rough": ratio(rough, name, DEFAULT),
             "worst": exp(worst),
             "front": f"{len(front)} of {len(found)}",
-            "needless": needless(measured, name),
-            "idle": idle(measured, name),
+            "needless": values.needless(measured, name),
+            "idle": values.idle(measured, name),
             "keeps": _keeps(measured, name),
             "goodput": _mbit(place),
         }
@@ -190,8 +170,8 @@ def algorithms(measured: Measured) -> Iterator[Row]:
 
 def cells(measured: Measured) -> Iterator[Row]:
     """All cells, for programs."""
-    linux = leaders(measured, linux=True)
-    for cell, found in leaders(measured).items():
+    linux = values.leaders(measured, linux=True)
+    for cell, found in values.leaders(measured).items():
         delay, loss, burst, start, spikes = cell
         assert isinstance(delay, str)
         assert isinstance(loss, float)
@@ -201,7 +181,7 @@ def cells(measured: Measured) -> Iterator[Row]:
             "rtt": rtt_ms(delay),
             "loss": loss,
             "burst": str(burst),
-            "cross": "no" if start == NEVER else "yes",
+            "cross": "no" if start == values.NEVER else "yes",
             "spikes": "yes" if spikes else "no",
             "best": found.best,
             "gain": found.gain,

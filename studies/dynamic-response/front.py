@@ -15,69 +15,57 @@ FILE = "front.csv"
 AGREES = 1.0
 """Score of a claim that agrees."""
 
-Scores = dict[str, float]
-"""Score of each claim in one set-up."""
 
-
-def _set_ups(measured: Measured) -> list[Scores]:
-    """Scores in each admitted set-up, once each, from the most claims that agree to the fewest."""
-    claims = {claim.id for claim in measured.study.claims}
-    found: dict[str, Scores] = {}
+def _set_ups(measured: Measured) -> tuple[list[str], list[frozenset[str]]]:
+    """The claims, and those that agree in each admitted set-up, the largest number first."""
+    own = {claim.id for claim in measured.study.claims}
+    found: dict[str, frozenset[str]] = {}
     with (measured.study.folder / FILE).open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
+        reader = csv.DictReader(file)
+        names = reader.fieldnames or []
+        claims = [name for name in names if name in own]
+        for row in reader:
             if not row["breaks"]:
-                scores = {name: float(text) for name, text in row.items() if name in claims}
-                own = repr([row[name] for name in list(row)[5:] if name not in claims])
-                found.setdefault(own, scores)
-    return sorted(found.values(), key=lambda it: -len(_agreeing(it)))
-
-
-def _agreeing(scores: Scores) -> frozenset[str]:
-    return frozenset(name for name, score in scores.items() if score >= AGREES)
-
-
-def _apart(set_ups: list[Scores]) -> dict[str, list[str]]:
-    """For each claim that some set-up satisfies: the claims that never agree with it."""
-    sets = [_agreeing(it) for it in set_ups]
-    apart: dict[str, list[str]] = {name: [] for name in set_ups[0] if any(name in s for s in sets)}
-    for pair in combinations(apart, 2):
-        if not any(set(pair) <= agree for agree in sets):
-            for one, other in (pair, pair[::-1]):
-                apart[one].append(other)
-    return apart
+                set_up = repr([row[name] for name in names[5:] if name not in own])
+                agreeing = frozenset(name for name in claims if float(row[name]) >= AGREES)
+                found.setdefault(set_up, agreeing)
+    return claims, sorted(found.values(), key=len, reverse=True)
 
 
 def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Each claim with those that exclude it, the most exclusive one first."""
-    set_ups = _set_ups(measured)
-    apart = _apart(set_ups)
+    claims, set_ups = _set_ups(measured)
+    times = {name: sum(name in agreeing for agreeing in set_ups) for name in claims}
+    apart: dict[str, list[str]] = {name: [] for name in claims}
+    for pair in combinations((name for name in claims if times[name]), 2):
+        if not any(agreeing.issuperset(pair) for agreeing in set_ups):
+            for one, other in (pair, pair[::-1]):
+                apart[one].append(other)
     for name in sorted((it for it in apart if apart[it]), key=lambda it: -len(apart[it])):
-        agrees = sum(name in _agreeing(it) for it in set_ups)
         row: dict[str, Cell] = {"claim": name, "apart": ", ".join(apart[name])}
-        yield row | {"agrees": f"{agrees} of {len(set_ups)}"}, ""
+        yield row | {"agrees": f"{times[name]} of {len(set_ups)}"}, ""
 
 
 def most(measured: Measured) -> float:
     """Largest number of claims that agree in one set-up."""
-    return max(len(_agreeing(it)) for it in _set_ups(measured))
+    return max(map(len, _set_ups(measured)[1]))
 
 
 def never(measured: Measured) -> float:
     """Number of claims that agree in no set-up."""
-    set_ups = _set_ups(measured)
-    return len(set_ups[0].keys() - frozenset().union(*map(_agreeing, set_ups)))
+    claims, set_ups = _set_ups(measured)
+    return len(set(claims).difference(*set_ups))
 
 
 def figure(measured: Measured) -> style.Figure:
     """Claims against set-ups: filled where a claim agrees."""
-    set_ups = _set_ups(measured)
-    times = {name: sum(name in _agreeing(it) for it in set_ups) for name in set_ups[0]}
-    claims = sorted(times, key=lambda name: times[name])
+    names, set_ups = _set_ups(measured)
+    claims = sorted(names, key=lambda name: sum(name in agreeing for agreeing in set_ups))
     drawn = style.Figure(figsize=(5.2, 5.6), layout="constrained")
     axes = drawn.subplots()
-    for column, scores in enumerate(set_ups):
+    for column, agreeing in enumerate(set_ups):
         for row, name in enumerate(claims):
-            agrees = scores[name] >= AGREES
+            agrees = name in agreeing
             axes.plot(
                 column + 1, row, "s" if agrees else ".", ms=7 if agrees else 2,
                 color=style.BLUE if agrees else style.GREY,

@@ -139,9 +139,7 @@ def geometric_mean(*ratios: Sequence[float | None]) -> Estimate | None:
     logs = estimate([None if row is None else fmean(row) for row in paired(*series)])
     if logs is None:
         return None
-    return Estimate(
-        exp(logs.mean), logs.n, _exp(logs.interval), _exp(logs.single), missing=logs.missing
-    )
+    return replace(changed(logs, exp), single=logs.single and _changed(logs.single, exp))
 
 
 def quotients(above: Sequence[float | None], below: Sequence[float | None]) -> Values:
@@ -227,23 +225,16 @@ def wilson(share: float, of: int) -> Interval:
 
 def bounded(found: Estimate, most: float) -> Estimate:
     """Estimate of a quantity that lies within 0 … `most`, such as a share in per cent."""
-
-    def clip(value: float) -> float:
-        return min(max(0.0, value), most)
-
-    interval = found.interval and _changed(found.interval, clip)
-    return replace(found, mean=clip(found.mean), interval=interval)
+    clipped = changed(found, lambda value: min(max(0.0, value), most))
+    return replace(clipped, single=found.single)
 
 
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:
     """Estimate in another unit."""
-
-    def scale(value: float) -> float:
-        return factor * value
-
-    return found and replace(
-        changed(found, scale), single=found.single and _changed(found.single, scale)
-    )
+    if found is None:
+        return None
+    single = found.single and _changed(found.single, lambda value: factor * value)
+    return replace(changed(found, lambda value: factor * value), single=single)
 
 
 def changed(found: Estimate, function: Callable[[float], float]) -> Estimate:
@@ -254,10 +245,6 @@ def changed(found: Estimate, function: Callable[[float], float]) -> Estimate:
 
 def _changed(interval: Interval, function: Callable[[float], float]) -> Interval:
     return Interval(*sorted((function(interval.low), function(interval.high))))
-
-
-def _exp(interval: Interval | None) -> Interval | None:
-    return interval and Interval(exp(interval.low), exp(interval.high))
 
 
 def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
