@@ -379,7 +379,7 @@ def test_an_error_names_file_and_value(
 def test_wrong_values_are_refused_before_any_run(tmp_path: Path, text: str, said: str) -> None:
     block = "" if text.startswith(("[other", "values")) else "[[values]]\n"
     if block and "is." not in text:
-        text += "\nis.a = {}"
+        text += '\nis.a = { value = "b" }'
     refused(tmp_path, said, values=block + text)
 
 

@@ -139,13 +139,17 @@ def read_head(path: Path) -> dict[str, Any]:
 def build(made: type[T], values: object, where: str) -> T:
     """An instance of a dataclass from a table with the same keys, whose values have its types.
 
-    A field whose name is a word of Python ends in `_`; its key in the file does not.
+    A field whose name is a word of Python ends in `_`; its key in the file does not. The function
+    `check_keys` of a dataclass may refuse keys that do not belong together.
 
     Raises:
         StudyError: A key is unknown or missing, or a value is refused.
     """
     if not isinstance(values, Mapping):
         raise StudyError(f"{where}: expected a table; found {values!r}")
+    check_keys: Callable[..., None] | None = getattr(made, "check_keys", None)
+    if check_keys:
+        check_keys(values, where)
     known = {field.name.rstrip("_"): field for field in fields(made)}  # type: ignore[arg-type]
     strange = sorted(set(values) - set(known))
     if strange:

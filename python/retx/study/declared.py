@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.study.data import StudyError, located, read_file, unknown
 from retx.study.items import Lists, Scope, in_name
-from retx.study.measures import Found, Measure, Measuring, measure
+from retx.study.measures import Found, Measure, Measuring
 
 if TYPE_CHECKING:
     from retx.study.measured import Measured
@@ -33,7 +33,7 @@ FILE = "values.toml"
 class Block:
     """Measures that repeat over the same lists."""
 
-    is_: dict[str, dict[str, Any]]
+    is_: dict[str, Measure]
     """Measures by the template of their names."""
     over: dict[str, Any] = field(default_factory=dict)
     of: str | list[str] = ""
@@ -109,9 +109,9 @@ def declared(folder: Path, experiments: Mapping[str, Any]) -> Declared:
 def _expanded(
     block: Block, lists: Lists, where: str
 ) -> Iterator[tuple[str, tuple[Measure, Scope]]]:
-    for template, table in block.is_.items():
-        made = measure(table, f"{where}: {template}", block.of)
+    for template, measure in block.is_.items():
         with located(where):
+            made = measure.by_default(block.of)
             scopes = list(lists.scopes(block.over))
             names = [in_name(template, scope) for scope in scopes]
         for name, scope in zip(names, scopes, strict=True):

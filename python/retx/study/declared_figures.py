@@ -40,14 +40,12 @@ or `path = [[x, y], …]`, or a run over time: `run = "EXPERIMENT/CASE"` with a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-from retx.study.data import StudyError, read_file
+from retx.study.data import StudyError
 from retx.study.items import Lists, Scope
-from retx.study.measures import Measure, Places, measure
+from retx.study.measures import Measure, Places
 
 FILE = "figures.toml"
 MEASURED = ("y", "bars", "level", "cells")
@@ -76,11 +74,11 @@ class Draw:
 
     over: dict[str, Any] = field(default_factory=dict)
     x: Any = None
-    y: Any = None
-    """A measure of the file; then a `Measure`. For a run over time, an expression."""
-    bars: Any = None
-    level: Any = None
-    cells: Any = None
+    y: str | Measure | None = None
+    """A measure; for a run over time, an expression."""
+    bars: Measure | None = None
+    level: float | Measure | None = None
+    cells: Measure | None = None
     up: Any = None
     path: list[list[float]] = field(default_factory=list)
     run: str = ""
@@ -106,6 +104,10 @@ class Draw:
     relief: bool = False
     of_best: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.kind:
+            raise StudyError(f"one of run, path, {', '.join(MEASURED)} is needed")
+
     @property
     def kind(self) -> str:
         """Key that says what is drawn."""
@@ -116,7 +118,7 @@ class Draw:
     def measure(self) -> Measure:
         """Measure of what is drawn."""
         found: Measure = getattr(self, self.kind)
-        return found
+        return found.by_default(self.of)
 
 
 @dataclass(frozen=True)
@@ -173,36 +175,3 @@ class Figures:
 
     look: dict[str, dict[str, Any]] = field(default_factory=dict)
     figure: list[DeclaredFigure] = field(default_factory=list)
-
-
-def declared_figures(folder: Path) -> Figures:
-    """The figures of a study, with their measures; none without the file.
-
-    Raises:
-        StudyError: The file is wrong.
-    """
-    path = folder / FILE
-    file = read_file(Figures, path, optional=True)
-    figures = []
-    for made in file.figure:
-        panels = [
-            replace(panel, draw=list(_with_measures(panel, f"{path}: {made.id}.panel[{number}]")))
-            for number, panel in enumerate(made.panel)
-        ]
-        figures.append(replace(made, panel=panels))
-    return Figures(file.look, figures)
-
-
-def _with_measures(panel: Panel, where: str) -> Iterator[Draw]:
-    for number, draw in enumerate(panel.draw):
-        here, kind = f"{where}.draw[{number}]", draw.kind
-        if not kind:
-            raise StudyError(f"{here}: one of run, path, {', '.join(MEASURED)} is needed")
-        content = getattr(draw, kind)
-        if kind in ("run", "path") or (kind == "level" and isinstance(content, int | float)):
-            yield draw
-            continue
-        if not isinstance(content, dict):
-            raise StudyError(f"{here}.{kind}: expected a table; found {content!r}")
-        made = measure(content, f"{here}.{kind}", draw.of)
-        yield Draw(**{**vars(draw), kind: made})

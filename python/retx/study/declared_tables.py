@@ -36,7 +36,7 @@ from typing import Any
 
 from retx.study.data import StudyError, build, located, read_file
 from retx.study.items import CASES_OF, Lists, Scope, in_name
-from retx.study.measures import Measure, Places, measure
+from retx.study.measures import Measure, Places
 
 FILE = "tables.toml"
 
@@ -219,4 +219,5 @@ def _cell(what: object, of: Places, where: str) -> AnyCell:
             return made
     rest = {key: value for key, value in what.items() if key != "single"}
     single = {"single": what["single"]} if "single" in what else {}
-    return build(MeasuredCell, {"measure": measure(rest, where, of)} | single, where)
+    measure = build(Measure, rest, where).by_default(of)
+    return build(MeasuredCell, {"measure": measure} | single, where)

@@ -231,9 +231,8 @@ class _Drawing:
         rows = table.filter(pl.sql_expr(in_place(draw.where, scope)))
         parts = rows.partition_by(draw.by, maintain_order=True) if draw.by else [rows]
         for part, colour in zip(parts, cycle(style.COLOURS)):
-            x, y = (
-                part.select(pl.sql_expr(in_place(it, scope))).to_series() for it in (draw.x, draw.y)
-            )
+            texts = (in_place(str(it), scope) for it in (draw.x, draw.y))
+            x, y = (part.select(pl.sql_expr(text)).to_series() for text in texts)
             axes.plot(x, y, **{"lw": 0.9, "color": colour} | look)
 
     def _map(self, axes: style.Ax, draw: Draw, scope: Scope, look: dict[str, Any]) -> None:

@@ -40,7 +40,8 @@ from retx.study.data import (
     unknown,
 )
 from retx.study.declared import Declared, declared
-from retx.study.declared_figures import Figures, declared_figures
+from retx.study.declared_figures import FILE as FIGURES
+from retx.study.declared_figures import Figures
 from retx.study.declared_tables import DeclaredTable, declared_tables
 from retx.study.derived import Derived, derived_quantities
 from retx.study.rules import OF_POINTS, Criterion
@@ -282,7 +283,7 @@ def load(name: str) -> Study:
         quantities=derived_quantities(folder),
         declared=values,
         tables=declared_tables(folder, values.lists),
-        figures=declared_figures(folder),
+        figures=read_file(Figures, folder / FIGURES, optional=True),
         code=Code(folder),
         searches={
             name: build(Search, table | {"name": name}, f"{where}: search.{name}")

@@ -23,12 +23,12 @@ interval to 0 … 1, and `exact = true` drops the intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from retx.study.arithmetic import arithmetic
-from retx.study.data import StudyError, build, unknown
+from retx.study.data import StudyError, unknown
 from retx.study.estimates import (
     Estimate,
     Values,
@@ -128,6 +128,31 @@ class Measure:
         if self.then:
             arithmetic(self.then, "x")
 
+    @staticmethod
+    def check_keys(table: Mapping[str, Any], where: str) -> None:
+        """Refuses a table whose keys do not belong to one kind of measure.
+
+        Raises:
+            StudyError: A key is wrong.
+        """
+        given = [kind for kind in KEYS if table.get(kind)]
+        if len(given) != 1:
+            found = ", ".join(given or table) or "none"
+            raise StudyError(f"{where}: exactly one of {', '.join(KEYS)} is needed; found {found}")
+        (kind,) = given
+        known = KEYS[kind]
+        for key in table:
+            if key not in (kind, *known):
+                keys = ", ".join(known)
+                raise StudyError(f"{where}.{key}: unknown key with `{kind}` (keys there: {keys})")
+        for key in NEEDED:
+            if key in known and not table.get(key):
+                raise StudyError(f"{where}: `{kind}` needs `{key}`")
+
+    def by_default(self, of: Places) -> Measure:
+        """The measure with a quantity, if it needs one and names none."""
+        return replace(self, of=of) if of and not self.of and "of" in KEYS[self.kind] else self
+
     @property
     def kind(self) -> str:
         """Key of what is computed."""
@@ -147,34 +172,6 @@ class Measure:
 def listed(places: Places) -> list[str]:
     """Places as a list, if there is only one, too."""
     return [places] if isinstance(places, str) else places
-
-
-def measure(table: Mapping[str, Any], where: str, of: Places = "") -> Measure:
-    """A measure from a table of a file.
-
-    Args:
-        table: The table.
-        where: File and key.
-        of: Quantity of a measure that names none.
-
-    Raises:
-        StudyError: A key is wrong.
-    """
-    given = [kind for kind in KEYS if table.get(kind)]
-    if len(given) != 1:
-        found = ", ".join(given or table) or "none"
-        raise StudyError(f"{where}: exactly one of {', '.join(KEYS)} is needed; found {found}")
-    (kind,) = given
-    known = KEYS[kind]
-    strange = [key for key in table if key not in (kind, *known)]
-    if strange:
-        keys = ", ".join(known)
-        raise StudyError(f"{where}.{strange[0]}: unknown key with `{kind}` (keys there: {keys})")
-    lacking = [key for key in known if key in NEEDED and not table.get(key)]
-    if lacking:
-        raise StudyError(f"{where}: `{kind}` needs `{lacking[0]}`")
-    default = {"of": of} if "of" in known else {}
-    return build(Measure, default | dict(table), where)
 
 
 @dataclass(frozen=True)
