@@ -149,9 +149,11 @@ class _Drawing:
         return made
 
     def _panel(self, axes: style.Ax, panel: Panel, scope: Scope) -> None:
-        axis = _Places()
-        stacks = {self._stack(it, own): None for it, own in self.draws(panel, scope) if it.bars}
-        tops: dict[str, dict[float, float]] = {name: {} for name in stacks}
+        along = _Along(axes, panel.across)
+        stacks = list(dict.fromkeys(
+            self._stack(it, own) for it, own in self.draws(panel, scope) if it.bars
+        ))  # fmt: skip
+        width = BARS_WIDTH / max(len(stacks), 1)
         for draw, own in self.draws(panel, scope):
             look = self.look(draw, own)
             if draw.kind == "run":
@@ -166,25 +168,16 @@ class _Drawing:
             elif draw.kind == "cells":
                 self._map(axes, draw, own, look)
             elif draw.kind == "bars":
-                name = self._stack(draw, own)
-                width = BARS_WIDTH / len(stacks)
-                aside = (list(stacks).index(name) - (len(stacks) - 1) / 2) * width
-                found = [(axis.of(item, 0), one) for item, one in self.found(draw, own)]
-                _bars(
-                    axes,
-                    [(at + aside, one) for at, one in found],
-                    tops[name],
-                    width,
-                    look,
-                    across=panel.across,
-                )
+                aside = (stacks.index(self._stack(draw, own)) - (len(stacks) - 1) / 2) * width
+                found = [(along.place(item, 0) + aside, one) for item, one in self.found(draw, own)]
+                along.draw_bars(found, width, look)
             else:
                 found = [
-                    (axis.of(item, draw.times) + draw.aside, one)
+                    (along.place(item, draw.times) + draw.aside, one)
                     for item, one in self.found(draw, own)
                 ]
-                _points(axes, found, draw, look, across=panel.across)
-        axis.set(axes, across=panel.across)
+                along.draw_points(found, look, single=draw.single)
+        along.set_ticks()
         if panel.title:
             place = {"loc": "left"} if axes.name != "3d" else {"pad": 0}
             size = 9 if self.columns == 1 else 8 if self.columns == 2 else 6.5
@@ -303,13 +296,18 @@ def _tick(item: Item) -> str:
     return item.key if item.label == item.value and NUMBER.fullmatch(item.key) else item.label
 
 
-class _Places:
-    """Places of items on an axis: their keys if these are numbers, else their order."""
+@dataclass
+class _Along:
+    """The axis with the items: at their keys if these are numbers, else in their order."""
 
-    def __init__(self) -> None:
-        self.words: dict[str, str] = {}
+    axes: style.Ax
+    across: bool
+    """True if this axis goes upwards."""
+    words: dict[str, str] = field(default_factory=dict)
+    tops: dict[float, float] = field(default_factory=dict)
+    """Ends of the bars by their places."""
 
-    def of(self, item: Item, times: float) -> float:
+    def place(self, item: Item, times: float) -> float:
         """The place of an item: its number times a factor, or for 0 its order."""
         number = None if self.words or not times else NUMBER.fullmatch(item.key)
         if number:
@@ -317,58 +315,49 @@ class _Places:
         self.words.setdefault(item.key, _tick(item))
         return list(self.words).index(item.key)
 
-    def set(self, axes: style.Ax, *, across: bool) -> None:
+    def set_ticks(self) -> None:
         """Sets the ticks of an axis of words."""
         if self.words:
-            name = "y" if across else "x"
-            getattr(axes, f"set_{name}ticks")(range(len(self.words)), list(self.words.values()))
-            axes.grid(visible=False, axis=name)
-            if across:
-                axes.set_ylim(len(self.words) - 0.5, -0.5)
+            name = "y" if self.across else "x"
+            texts = list(self.words.values())
+            getattr(self.axes, f"set_{name}ticks")(range(len(texts)), texts)
+            self.axes.grid(visible=False, axis=name)
+            if self.across:
+                self.axes.set_ylim(len(texts) - 0.5, -0.5)
+
+    def draw_points(self, found: Placed, look: Look, *, single: bool) -> None:
+        """Means with their intervals, or exact values without whiskers."""
+        places, means, halves = _known(found, single=single)
+        sides = (means, places) if self.across else (places, means)
+        look = {**POINTS, **look}
+        if halves is None:
+            self.axes.plot(*sides, **look)
+        else:
+            whiskers = {"xerr" if self.across else "yerr": halves}
+            self.axes.errorbar(*sides, **whiskers, capsize=2, elinewidth=0.9, **look)
+
+    def draw_bars(self, found: Placed, width: float, look: Look) -> None:
+        """Bars on top of those at the same places."""
+        places, means, halves = _known(found)
+        start, whisker = ("left", "xerr") if self.across else ("bottom", "yerr")
+        more = {start: [self.tops.get(x, 0.0) for x in places], **look}
+        if halves is not None:
+            more |= {whisker: halves, "error_kw": {"capsize": 2, "lw": 0.8}}
+        (self.axes.barh if self.across else self.axes.bar)(places, means, width, **more)
+        for x, mean in zip(places, means, strict=True):
+            self.tops[x] = self.tops.get(x, 0.0) + mean
 
 
-def _points(axes: style.Ax, found: Placed, draw: Draw, look: Look, *, across: bool) -> None:
-    """Means with their intervals, or exact values without whiskers."""
-    known = [(x, one) for x, one in found if one]
-    places, means = [x for x, _ in known], [one.mean for _, one in known]
-    ranges = [one.single if draw.single else one.interval for _, one in known]
-    sides = (means, places) if across else (places, means)
-    look = {**POINTS, **look}
-    if any(ranges):
-        whiskers = {"xerr" if across else "yerr": _halves(means, ranges)}
-        axes.errorbar(*sides, **whiskers, capsize=2, elinewidth=0.9, **look)
-    else:
-        axes.plot(*sides, **look)
-
-
-def _halves(means: list[float], ranges: list[Interval | None]) -> Array:
-    """Lengths of whiskers below and above each mean."""
+def _known(found: Placed, *, single: bool = False) -> tuple[list[float], list[float], Array | None]:
+    """Places and means, and the lengths of the whiskers below and above the means."""
+    places, known = [x for x, one in found if one], [one for _, one in found if one]
+    means = [one.mean for one in known]
+    ranges = [one.single if single else one.interval for one in known]
+    if not any(ranges):
+        return places, means, None
     ends = [it or Interval(mean, mean) for mean, it in zip(means, ranges, strict=True)]
-    return np.array(
-        [np.subtract(means, [it.low for it in ends]), np.subtract([it.high for it in ends], means)]
-    )
-
-
-def _bars(
-    axes: style.Ax,
-    found: Placed,
-    top: dict[float, float],
-    width: float,
-    look: Look,
-    *,
-    across: bool,
-) -> None:
-    """Bars on top of those at the same places, whose heights are `top`."""
-    known = [(x, one) for x, one in found if one]
-    places, means = [x for x, _ in known], [one.mean for _, one in known]
-    ranges = [one.interval for _, one in known]
-    start, whisker = ("left", "xerr") if across else ("bottom", "yerr")
-    more = {start: [top.get(x, 0.0) for x in places], **look}
-    if any(ranges):
-        more |= {whisker: _halves(means, ranges), "error_kw": {"capsize": 2, "lw": 0.8}}
-    (axes.barh if across else axes.bar)(places, means, width, **more)
-    for x, mean in zip(places, means, strict=True):
-        top[x] = top.get(x, 0.0) + mean
+    below = np.subtract(means, [it.low for it in ends])
+    return places, means, np.array([below, np.subtract([it.high for it in ends], means)])
 
 
 def _write(axes: style.Ax, values: Array, drawn: Any) -> None:  # noqa: ANN401
