@@ -20,8 +20,7 @@ from retx.study.library import find
 from retx.study.openings import FILE, calibrating, digest, load_openings, read_frozen
 from retx.study.page import environment
 from retx.study.requested import KnownPoints
-from retx.study.set_up import at_set_up
-from retx.study.set_up_choice import SetUpChoice, parameters_of, search_findings
+from retx.study.set_up import SetUpChoice, at_set_up, parameters_of
 from retx.study.shipped import names
 from retx.study.trials import (
     Trial,
@@ -31,6 +30,7 @@ from retx.study.trials import (
     costs,
     leave_one_out,
     out_of_reach,
+    search_findings,
 )
 
 pytest.importorskip("optuna")

@@ -51,18 +51,11 @@ def table_7_worst(measured: Measured) -> float:
     return max(abs(value - SEGMENTS * float(p)) for p, value in table_7.items())
 
 
-def dropping_least(measured: Measured) -> float:
-    """Smallest number of retransmissions of a run."""
-    return min(_counts(measured))
-
-
-def dropping_most(measured: Measured) -> float:
-    """Largest number of retransmissions of a run."""
-    return max(_counts(measured))
-
-
-def _counts(measured: Measured) -> list[float]:
-    return [it for it in measured.at("dropping/preset").values(RESENT) if it is not None]
+def dropping(measured: Measured, end: str) -> float:
+    """Smallest or largest number of retransmissions of a run: `least` or `most`."""
+    values = measured.at("dropping/preset").values(RESENT)
+    counts = [it for it in values if it is not None]
+    return min(counts) if end == "least" else max(counts)
 
 
 def reno_stop(measured: Measured) -> float:

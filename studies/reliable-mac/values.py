@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from retx.study import Estimate, Interval, Measured, changed
+from retx.study import Estimate, Measured, changed
 
 
 def mac_fall(measured: Measured) -> Estimate | None:
@@ -45,27 +45,21 @@ def half(measured: Measured, reorder: str) -> float:
     return float(100 * np.exp(np.interp(-whole / 2, [-mean for mean in means], np.log(shares))))
 
 
-def short_below(measured: Measured, order: str) -> float:
-    """Number of cases in which Veno is significantly below Reno, for short delays."""
-    return sum(it.high < 1 for it in _short(measured, order))
+def short(measured: Measured, order: str, which: str) -> float:
+    """Number of cases with short delays: all, or those with Veno significantly below Reno or above.
 
-
-def short_above(measured: Measured, order: str) -> float:
-    """Number of cases in which Veno is significantly above Reno, for short delays."""
-    return sum(it.low > 1 for it in _short(measured, order))
-
-
-def short_cases(measured: Measured, order: str) -> float:
-    """Number of these cases."""
-    return len(_short(measured, order))
-
-
-def _short(measured: Measured, order: str) -> list[Interval]:
+    Args:
+        measured: Results of the runs.
+        order: Order of the packets behind a delayed one.
+        which: `all`, `below` or `above`.
+    """
     declared = measured.study.declared
     names = [
         f"short_{delay}_{share}_{order}"
         for delay in ("0_5", "1")
         for share in (1, 3, 10, 20, 30, 50)
     ]
-    found = declared.computed(measured, names).values()
-    return [it.bounds for it in found if isinstance(it, Estimate)]
+    found = [it for it in declared.computed(measured, names).values() if isinstance(it, Estimate)]
+    if which == "all":
+        return len(found)
+    return sum(it.bounds.high < 1 if which == "below" else it.bounds.low > 1 for it in found)

@@ -67,24 +67,12 @@ def correlation(measured: Measured) -> float:
     return float(np.corrcoef(trips["rtt_s"], trips["cwnd"])[0, 1])
 
 
-def base_rtt_s(measured: Measured) -> float:
-    """Shortest round trip of this run."""
-    trips = round_trips(measured.at("traces/clean").run()).drop_nulls()
+def base_rtt_s(measured: Measured, place: str) -> float:
+    """Shortest round trip of a run."""
+    trips = round_trips(measured.at(place).run()).drop_nulls()
     return float(min(trips["rtt_s"].to_list()))
 
 
-def base_ticks(measured: Measured) -> float:
-    """Shortest round trip of this run, in ticks."""
-    return round(base_rtt_s(measured) / TICK_S)
-
-
-def short_base_rtt_s(measured: Measured) -> float:
-    """The shortest round trip of a run over 50 ms."""
-    run = measured.at("short/text @ ber=1e-7, threshold=60 ms").run()
-    short = run.segments.drop_nulls("acked_s").filter(pl.col("length_bytes") > 0)
-    return float(min((short["acked_s"] - short["sent_s"]).to_list()))
-
-
-def short_base_ticks(measured: Measured) -> float:
-    """Shortest round trip of the run over 50 ms, in ticks."""
-    return round(short_base_rtt_s(measured) / TICK_S)
+def base_ticks(measured: Measured, place: str) -> float:
+    """Shortest round trip of a run, in ticks."""
+    return round(base_rtt_s(measured, place) / TICK_S)

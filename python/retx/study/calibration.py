@@ -41,8 +41,16 @@ from retx.study.openings import (
 from retx.study.points import Points
 from retx.study.requested import KnownPoints
 from retx.study.runs import Plan
-from retx.study.set_up_choice import search_findings
-from retx.study.trials import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
+from retx.study.trials import (
+    Trial,
+    best,
+    by_bends,
+    conflicts,
+    costs,
+    leave_one_out,
+    out_of_reach,
+    search_findings,
+)
 from retx.study.verdicts import Finding
 
 FRONT = "front.csv"

@@ -49,7 +49,7 @@ from retx.study.searches import Search
 from retx.study.shipped import names
 
 if TYPE_CHECKING:
-    from retx.study.set_up_choice import SetUpChoice
+    from retx.study.set_up import SetUpChoice
 
 KICKER = "A published study, run again"
 

@@ -9,6 +9,9 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
+CONFLICTS = 12
+"""Maximum number of stored pairs of conflicting claims."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -141,3 +144,37 @@ def leave_one_out(trials: Sequence[Trial], figures: Mapping[str, Sequence[str]])
     for claims in figures.values():
         agree += len(best(trials, claims).agreeing & set(claims))
     return agree, sum(len(claims) for claims in figures.values())
+
+
+def search_findings(
+    trials: Sequence[Trial],
+    base: Trial,
+    left_out: tuple[int, int],
+    published: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Results of a search, as stored in `base.toml`.
+
+    Args:
+        trials: All trials.
+        base: The frozen trial.
+        left_out: Result of `leave_one_out`: number of claims that agree if each figure is judged at
+            a base chosen without it, and number of all claims.
+        published: Published numbers of the claims that have one, by claim.
+    """
+    missed = {
+        name: {"reached": False, "trial": trial.number} | nearest_value(trial.means.get(name))
+        for name, trial in out_of_reach(trials, published).items()
+    } | {
+        name: {"reached": True, "trial": trial.number, "costs": sorted(lost)}
+        for name, (trial, lost) in costs(trials, base).items()
+    }
+    return {
+        "trials": len({repr(trial.values) for trial in trials}),
+        "draws": max(trial.draws for trial in trials),
+        "agree": len(base.agreeing),
+        "agree_at_default": len(trials[0].agreeing),
+        "of": len(base.scores),
+        "left_out": list(left_out),
+        "not_together": [list(pair) for pair in conflicts(trials)[:CONFLICTS]],
+        "missed": missed,
+    }
