@@ -91,10 +91,10 @@ def test_one_loss_is_followed_by_table_9(report: Report) -> None:
 
 def test_every_claim_has_a_verdict_and_says_why(report: Report) -> None:
     study = report.study
-    assert [claim.id for claim in report.claims] == [claim.id for claim in study.claims]
+    assert [line.id for line in report.everything] == [claim.id for claim in study.claims]
     assert {claim.verdict for claim in report.claims} >= set(Verdict) - {Verdict.UNSETTLED}
     for claim in report.claims:
-        assert claim.how
+        assert claim.claim.how
         if claim.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert claim.because, f"{claim.id} {claim.verdict.value}, because …?"
     summary = json.loads((report.folder / "summary.json").read_text())

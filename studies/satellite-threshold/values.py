@@ -69,8 +69,9 @@ def correlation(measured: Measured) -> float:
 
 def base_rtt_s(measured: Measured, place: str) -> float:
     """Shortest round trip of a run."""
-    trips = round_trips(measured.at(place).run()).drop_nulls()
-    return float(min(trips["rtt_s"].to_list()))
+    segments = measured.at(place).run().segments.drop_nulls("acked_s")
+    acked = segments.filter((pl.col("length_bytes") > 0) & ~pl.col("retransmission"))
+    return float(min((acked["acked_s"] - acked["sent_s"]).to_list()))
 
 
 def base_ticks(measured: Measured, place: str) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING
 
 from retx.errors import UsageError
 from retx.study.claims import ALL, BETWEEN, Claim, Row, Rows
-from retx.study.data import StudyError, Target, located, unknown
+from retx.study.data import StudyError, Target, located, look_up, unknown
 from retx.study.searches import Search
 from retx.study.thresholds import NUMBER
 
@@ -50,11 +50,6 @@ def check_study(study: Study) -> None:
                 raise StudyError(f"part_of: {unknown('claim', claim.part_of, others)}")
 
 
-def _known(kind: str, name: str, known: Mapping[str, object]) -> None:
-    if name not in known:
-        raise StudyError(unknown(kind, name, known))
-
-
 def _check_scenario(study: Study, scenario: str) -> None:
     if not (study.folder / scenario).is_file():
         raise StudyError(f"no file {scenario}")
@@ -75,11 +70,11 @@ def _check_experiment(study: Study, experiment: Experiment) -> None:
             raise StudyError("emulations: only cases can be emulated, not points of a grid")
     for name in (experiment.reference, *(case.builds_on for case in experiment.cases.values())):
         if name is not None:
-            _known("case", name, experiment.cases)
+            look_up("case", name, experiment.cases)
 
 
 def _check_rows(study: Study, rows: Rows) -> None:
-    _known("experiment", rows.experiment, study.experiments)
+    look_up("experiment", rows.experiment, study.experiments)
     series = study.published.series[rows.published]
     _check_tolerance(rows.tolerance, rows.scale, series.targets.values())
     for cases in [*rows.because, *rows.switched]:
@@ -106,9 +101,9 @@ def _check_claim(study: Study, claim: Claim) -> None:
         numbers = [target] if target and claim.rule == "number" else []
         _check_tolerance(claim.tolerance, claim.scale, numbers)
     if claim.experiment:
-        _known("experiment", claim.experiment, study.experiments)
+        experiment = look_up("experiment", claim.experiment, study.experiments)
         with located(claim.experiment):
-            _known("case", claim.case, study.experiments[claim.experiment].cases)
+            look_up("case", claim.case, experiment.cases)
     for run in claim.switched:
         name, _, case = run.partition("/")
         if name not in study.experiments or case not in study.experiments[name].cases:

@@ -54,6 +54,17 @@ def unknown(what: str, name: str, known: Iterable[str], *, listed: bool = True) 
     return f"no {what} {name!r}{hint}{names}"
 
 
+def look_up(what: str, name: str, known: Mapping[str, T], *, listed: bool = True) -> T:
+    """The value with a name; the arguments are those of `unknown`.
+
+    Raises:
+        StudyError: There is no such name.
+    """
+    if name not in known:
+        raise StudyError(unknown(what, name, known, listed=listed))
+    return known[name]
+
+
 class Printed(float):
     """Number with its text, whose last digit determines the rounding."""
 

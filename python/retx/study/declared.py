@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, located, read_file, unknown
+from retx.study.data import StudyError, located, look_up, read_file
 from retx.study.items import Lists, Scope, in_name
 from retx.study.measures import Found, Measure, Measuring
 
@@ -70,13 +70,12 @@ class Declared:
         def named(name: str) -> Found:
             if name in found:
                 return found[name]
-            if name not in self.values:
-                raise StudyError(unknown("value", name, self.values, listed=False))
+            own = look_up("value", name, self.values, listed=False)
             if name in begun:
                 raise StudyError(f"{name!r} is computed from itself")
             begun.add(name)
             try:
-                found[name] = measuring.found(*self.values[name])
+                found[name] = measuring.found(*own)
             except StudyError as error:
                 if str(error).startswith(str(self.path)):
                     raise

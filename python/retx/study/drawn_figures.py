@@ -17,7 +17,7 @@ from retx._native import RunError
 from retx.errors import UsageError
 from retx.plots import style
 from retx.plots.report import Figure
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, look_up
 from retx.study.declared_figures import FILE, Axis, DeclaredFigure, Draw, Panel
 from retx.study.estimates import Estimate, Interval
 from retx.study.items import Item, Lists, Scope, in_name, in_place, in_text
@@ -193,9 +193,7 @@ class _Drawing:
             for key, it in draw.style.items()
         }
         for name in filter(None, in_place(draw.look, scope).split()):
-            if name not in self.looks:
-                raise StudyError(unknown("look", name, self.looks))
-            look = dict(self.looks[name]) | look
+            look = dict(look_up("look", name, self.looks)) | look
         for key in ("color", "edgecolor"):
             if key in look:
                 look[key] = getattr(style, str(look[key]).upper(), look[key])

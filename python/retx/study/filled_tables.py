@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from retx.study.data import StudyError, located, unknown
+from retx.study.data import StudyError, located, look_up, unknown
 from retx.study.declared_tables import (
     FILE,
     AnyCell,
@@ -113,9 +113,8 @@ def _cell(what: AnyCell, scope: Scope, measuring: Measuring) -> Cell:
     if isinstance(what, SettingCell):
         at = measuring.measured.at(in_place(what.setting, scope))
         settings = measuring.measured.study.experiments[at.experiment].overrides(at.case)
-        if what.key not in settings:
-            raise StudyError(f"{what.setting!r}: {unknown('setting', what.key, settings)}")
-        found: Cell = settings[what.key]
+        with located(repr(what.setting)):
+            found: Cell = look_up("setting", what.key, settings)
         return found
     kind, over = what.measure.kind, what.measure.over
     compared = what.measure.places if kind in ("ratio", "difference") and not over else []

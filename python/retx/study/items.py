@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from retx.study.data import StudyError, same, unknown
+from retx.study.data import StudyError, located, look_up, same, unknown
 
 if TYPE_CHECKING:
     from retx.study.library import Experiment
@@ -67,13 +67,9 @@ class Lists:
             StudyError: There is no such list, or it is empty, or an item is there twice.
         """
         if isinstance(given, str) and given.startswith(CASES_OF):
-            experiment = given.removeprefix(CASES_OF)
-            if experiment not in self.experiments:
-                raise StudyError(
-                    f"{given!r}: {unknown('experiment', experiment, self.experiments)}"
-                )
-            cases = self.experiments[experiment].cases.values()
-            return [Item(case.name, case.name, case.label) for case in cases]
+            with located(repr(given)):
+                what = look_up("experiment", given.removeprefix(CASES_OF), self.experiments)
+            return [Item(case.name, case.name, case.label) for case in what.cases.values()]
         if isinstance(given, str) and given.startswith(VALUES_OF):
             return self.items(self._grid(given.removeprefix(VALUES_OF)))
         if isinstance(given, str) and IN in given:
@@ -81,11 +77,10 @@ class Lists:
             there = self._grid(place)
             return [it for it in self.items(name) if any(matches(one, it.value) for one in there)]
         if isinstance(given, str):
-            if given not in self.known:
-                raise StudyError(unknown("list", given, self.known))
             if given in within:
                 raise StudyError(f"list {given!r}: is defined by itself")
-            return self.items(self.known[given], within=(*within, given))
+            known = look_up("list", given, self.known)
+            return self.items(known, within=(*within, given))
         if not given or not isinstance(given, Mapping | list):
             raise StudyError(f"{given!r}: expected a list or table with items, or its name")
         if isinstance(given, Mapping):

@@ -34,10 +34,11 @@ from retx.study.data import (
     Target,
     build,
     check_address,
+    located,
+    look_up,
     read_file,
     read_toml,
     rounded,
-    unknown,
 )
 from retx.study.declared import Declared, declared
 from retx.study.declared_figures import FILE as FIGURES
@@ -313,10 +314,9 @@ def _experiments(tables: dict[str, dict[str, Any]], where: str) -> Iterator[tupl
 
 def _rows(tables: list[Rows], published: Published, path: Path) -> Iterator[Claim]:
     for rows in tables:
-        if rows.published not in published.series:
-            said = unknown("series", rows.published, published.series)
-            raise StudyError(f"{path}: {rows.id}: published: {said} in published.toml")
-        yield from rows.claims(published.series[rows.published])
+        with located(f"{path}: {rows.id}: published"):
+            series = look_up("series", rows.published, published.series)
+        yield from rows.claims(series)
 
 
 def _published(path: Path) -> Published:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import retx
 from retx.running.progress import Progress
-from retx.study.data import StudyError, unknown
+from retx.study.data import look_up
 from retx.study.emulated import (
     EMULATIONS,
     LEFT_OUT,
@@ -20,7 +20,7 @@ from retx.study.emulated import (
     Point,
     account,
 )
-from retx.study.library import Experiment, Study
+from retx.study.library import Study
 from retx.study.places import Place, place
 from retx.study.runs import Plan, Runs, Whole
 from retx.study.searches import SEARCHES
@@ -97,8 +97,7 @@ class Measured:
 
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
-        if name not in self.study.searches:
-            raise StudyError(unknown("search", name, self.study.searches))
+        look_up("search", name, self.study.searches)
         return self._searches[name]
 
     def search_command(self, name: str) -> str:
@@ -116,7 +115,7 @@ class Measured:
 
         Its keys are `case` and those of the grid.
         """
-        self._experiment(experiment)
+        look_up("experiment", experiment, self.study.experiments)
         return self.runs.sweep(experiment)
 
     def at(self, text: str) -> Place:
@@ -131,12 +130,6 @@ class Measured:
         """Keys that vary within the cases of an experiment, and their values."""
         return self.runs.axes(experiment)
 
-    def _experiment(self, name: str) -> Experiment:
-        """An experiment, after a check that it exists."""
-        if name not in self.study.experiments:
-            raise StudyError(unknown("experiment", name, self.study.experiments))
-        return self.study.experiments[name]
-
     def _to_emulate(self) -> list[Point]:
         return [
             Point(name, case, count, self.whole.point(name, case, None)[0])
@@ -147,6 +140,6 @@ class Measured:
 
     def emulations(self, experiment: str) -> str:
         """Note for a table: how an experiment's emulations were made, or why there are none."""
-        cases = self._experiment(experiment).cases
+        cases = look_up("experiment", experiment, self.study.experiments).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self.emulated.get((experiment, case), none) for case in cases})

@@ -28,7 +28,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from retx.study.arithmetic import arithmetic
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, look_up
 from retx.study.estimates import (
     Estimate,
     Values,
@@ -188,9 +188,7 @@ class Measuring:
         """Computes measures next to named values that are known."""
 
         def named(name: str) -> Found:
-            if name not in values:
-                raise StudyError(unknown("value", name, values, listed=False))
-            return values[name]
+            return look_up("value", name, values, listed=False)
 
         return cls(measured, measured.study.declared.lists, named)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import retx
 from retx.scenarios.source import toml_value
-from retx.study.data import StudyError, unknown
+from retx.study.data import StudyError, located, look_up, unknown
 from retx.study.emulated import Found
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.items import matches
@@ -118,11 +118,8 @@ def place(measured: Measured, text: str) -> Place:
     """
     name, _, end = text.partition(" @ ")
     experiment, _, case = name.partition("/")
-    known = measured.study.experiments
-    if experiment not in known:
-        raise StudyError(f"{text!r}: {unknown('experiment', experiment, known)}")
-    if case not in known[experiment].cases:
-        raise StudyError(f"{text!r}: {unknown('case', case, known[experiment].cases)}")
+    with located(repr(text)):
+        look_up("case", case, look_up("experiment", experiment, measured.study.experiments).cases)
     axes = measured.axes(experiment) if end else {}
     at: dict[str, Any] = {}
     for part in filter(None, end.split(", ")):

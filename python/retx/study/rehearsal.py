@@ -14,7 +14,7 @@ from functools import cache
 from retx import _native
 from retx.study.alike import measured_value
 from retx.study.claims import Claim
-from retx.study.data import StudyError, located, unknown
+from retx.study.data import StudyError, located, look_up
 from retx.study.drawn_figures import check_figures
 from retx.study.estimates import Values
 from retx.study.filled_tables import filled_tables
@@ -127,8 +127,9 @@ def check_names(measured: Measured) -> None:
 
 def _check_claim(study: Study, claim: Claim, values: dict[str, Found]) -> None:
     name, rule = claim.measured, claim.rule
-    if name and name not in values:
-        raise StudyError(f"measured: {unknown('value', name, values)}")
+    if name:
+        with located("measured"):
+            look_up("value", name, values)
     by_python = name in values and study.declared.values[name][0].kind == "python"
     if name and rule in OF_POINTS and not (by_python or isinstance(values[name], Points)):
         raise StudyError(f"measured: rule {rule!r} needs a `curve`, which {name!r} is not")
