@@ -26,7 +26,7 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
     for claim in report.claims:
         if claim.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert claim.because, claim.id
-        assert claim.command or claim.rule in ("arithmetic", "undecidable"), claim.id
+        assert claim.command or claim.claim.rule in ("arithmetic", "undecidable"), claim.id
     text = report.page.read_text()
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
 

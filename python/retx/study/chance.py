@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from retx.study.estimates import CONFIDENCE, widened
-from retx.study.verdicts import Judged, Verdict
+from retx.study.verdicts import Judged, Verdict, across
 
 LEVEL = 1 - CONFIDENCE
 
@@ -26,46 +26,30 @@ def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
     Keys for means that are compared with a bound: `bounds` (how many), `unsettled` (ids of those
     whose interval contains the bound), and `unsettled_corrected`.
     """
-    lines = [
-        (line, line.measured)
-        for line in everything
-        if line.measured and line.published is not None and not line.shown
-    ]
-    runs = [
-        line
-        for line, found in lines
-        if line.claim.rule == "number" and not line.finding.bounds and found.single
-    ]
-    bounds = [line for line, found in lines if line.finding.bounds and found.interval]
+    runs, bounds = [], []
+    for line in everything:
+        found, published = line.measured, line.published
+        if found is None or published is None or line.shown:
+            continue
+        if line.claim.rule == "number" and not line.finding.bounds and found.single:
+            runs.append((line, published, found, found.single))
+        if line.finding.bounds and found.interval:
+            bounds.append((line, found, found.interval))
+    differing = [it for it in runs if it[0].verdict is Verdict.DIFFERS]
     return {
         "single_runs": len(runs),
-        "differ": _ids(line for line in runs if line.verdict is Verdict.DIFFERS),
+        "differ": [line.id for line, *_ in differing],
         "differ_by_chance": round(LEVEL * len(runs), 2),
-        "differ_corrected": _ids(line for line in runs if _differs(line, len(runs))),
+        "differ_corrected": [
+            line.id
+            for line, published, found, single in differing
+            if not widened(found, single, len(runs)).holds(published)
+        ],
         "bounds": len(bounds),
-        "unsettled": _ids(line for line in bounds if line.verdict is Verdict.UNSETTLED),
-        "unsettled_corrected": _ids(line for line in bounds if _unsettled(line, len(bounds))),
+        "unsettled": [line.id for line, *_ in bounds if line.verdict is Verdict.UNSETTLED],
+        "unsettled_corrected": [
+            line.id
+            for line, found, interval in bounds
+            if any(across(widened(found, interval, len(bounds)), it) for it in line.finding.bounds)
+        ],
     }
-
-
-def _ids(lines: Iterable[Judged]) -> list[str]:
-    return [line.id for line in lines]
-
-
-def _differs(line: Judged, tests: int) -> bool:
-    """True if the number is outside the range of single runs that holds for all tests."""
-    found, published = line.measured, line.published
-    assert found is not None
-    assert published is not None
-    assert found.single is not None
-    if line.verdict is not Verdict.DIFFERS:
-        return False
-    return not widened(found, found.single, tests).holds(published)
-
-
-def _unsettled(line: Judged, tests: int) -> bool:
-    """True if the confidence interval that holds for all tests contains a bound."""
-    assert line.measured is not None
-    assert line.measured.interval is not None
-    wide = widened(line.measured, line.measured.interval, tests)
-    return any(wide.low < bound < wide.high for bound in line.finding.bounds)
