@@ -61,6 +61,7 @@ impl Direction {
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
         let advances = ack > self.highest_ack;
         self.longest_acked = 0;
+        self.path.loops_ns = now.rtt().or(self.path.loops_ns);
         let sample = self.cumulative(packet, ack, now);
         let fills_gap = advances && self.has_gap;
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
@@ -254,7 +255,6 @@ impl Direction {
                 segment_bytes: self.largest_payload,
                 segments,
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
-                loops_ns: now.rtt().unwrap_or(0),
             });
         }
         if ack > self.scoreboard.end {
@@ -287,7 +287,10 @@ impl Direction {
         let least_ns = now.receiver_loop.unwrap_or(rtt);
         // At the receiver's end, data have left the queues that delayed them.
         let flight = (!now.is_at_receiver()).then_some(flight);
-        self.path.on_delivered(&DeliveredData { time_ns, sent_ns, bytes, least_ns, flight });
+        let may_be_delayed = bytes < SEGMENTS_PER_DELAYED_ACK * self.largest_payload
+            && self.scoreboard.first_span().is_none();
+        let data = DeliveredData { time_ns, sent_ns, bytes, least_ns, flight, may_be_delayed };
+        self.path.on_delivered(&data);
     }
 
     /// Judges a retransmission whose data have been acknowledged, and earlier retransmissions of

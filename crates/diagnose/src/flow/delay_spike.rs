@@ -89,7 +89,7 @@ impl Direction {
             self.account.reassign(part.length_ns, of, (Limit::Bottleneck, None));
             (part.limit, part.episode) = (Limit::Bottleneck, None);
         }
-        self.undecided_times.discard(is_provisional);
+        self.undecided_times.discard(0, is_provisional);
     }
 
     /// Attributes a silence to timeouts whose retransmissions were lost before the capture.

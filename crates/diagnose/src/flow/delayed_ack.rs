@@ -3,7 +3,12 @@
 use super::account::Limit;
 use super::acks::SEGMENTS_PER_DELAYED_ACK;
 use super::direction::Direction;
+use super::room::Growth;
 use super::sender::{Ack, DELAYED_ACK_NS};
+
+/// Shortest time for which a receiver delays the acknowledgment of a single segment: that of Linux
+/// (`TCP_DELACK_MIN`), the shortest among common stacks.
+pub(super) const DELAYED_ACK_MIN_NS: i64 = 40_000_000;
 
 /// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 pub(super) const DELAYED_MIN_NS: i64 = 500_000;
@@ -28,6 +33,22 @@ const fn may_wait(limit: Limit) -> bool {
 }
 
 impl Direction {
+    /// Minimum RTT of a full segment whose acknowledgment is not delayed. If the receiver may have
+    /// delayed all acknowledgments of data, the handshake shows the RTT, although a SYN takes less
+    /// time than a full segment.
+    pub(super) fn undelayed_rtt_ns(&self) -> Option<i64> {
+        let least = self.sender.rtt_min_ns?;
+        let Some(loops_ns) = self.path.loops_ns.filter(|_| !self.path.has_undelayed_ack()) else {
+            return Some(least);
+        };
+        match self.segment_ns() {
+            Some(segment_ns) => Some(least.min(loops_ns + segment_ns as i64)),
+            // A slow link may be the reason, since its rate is unknown.
+            None if least < loops_ns + DELAYED_ACK_MIN_NS => Some(least),
+            None => Some(loops_ns),
+        }
+    }
+
     /// Records whether the receiver may be delaying the acknowledgment of all data sent, in an
     /// interval that ends now.
     pub(super) fn note_delayed_ack(&mut self, time_ns: i64, limit: Limit) {
@@ -38,7 +59,7 @@ impl Direction {
         if !is_whole || is_known || !may_wait(limit) {
             return;
         }
-        if let Some(least) = self.sender.rtt_min_ns
+        if let Some(least) = self.undelayed_rtt_ns()
             && time_ns > self.busy_end_ns + least / 2
         {
             self.delayed_acks
@@ -49,26 +70,44 @@ impl Direction {
         }
     }
 
+    /// Lets the congestion window grow by an acknowledgment of so many bytes.
+    fn grow_room(&mut self, acked: i64) {
+        if self.sender.is_open() && acked > 0 {
+            self.room.on_ack(
+                acked,
+                &Growth {
+                    segment: self.largest_payload,
+                    adds_all: self.sender.has_large_initial(),
+                    is_slow_start: !self.sender.has_reduced,
+                },
+            );
+        }
+    }
+
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
     /// the delay.
     pub(super) fn release(&mut self, ack: &Ack) {
         let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let least = self.undelayed_rtt_ns().unwrap_or(0);
         let limit = self.account.limit();
         // A receiver acknowledges two full segments at once (RFC 9293 §3.8.6.3).
         let acked = ack.ack - std::mem::replace(&mut self.last_ack, self.sender.snd_una);
+        self.grow_room(acked);
         let is_single = acked < SEGMENTS_PER_DELAYED_ACK * self.largest_payload;
         while let Some(held) = self.delayed_acks.front().copied().filter(|it| it.end <= ack.ack) {
             self.delayed_acks.pop_front();
-            // Only the time since the current limit began can be reassigned. An acknowledgment that
+            // Only the time since the current limit began can be reassigned; once the congestion
+            // window has room, the limit is another one than before. An acknowledgment that
             // was sent after the limit began takes at least half a round trip to arrive.
-            let from_ns = held.due_ns.max(self.account.limit_start_ns() + least / 2);
+            let start_ns = self.room.since_ns().unwrap_or(0).max(self.account.limit_start_ns());
+            let from_ns = held.due_ns.max(start_ns + least / 2);
             let most_ns = ack.held_ns.unwrap_or(DELAYED_ACK_NS).min(DELAYED_ACK_NS);
             let length = (ack.effective_ns - from_ns).min(most_ns);
             // If the sender has already sent more than the data of `held`, it did not wait for this
             // acknowledgment, so the delay was not the limit.
             let is_all = held.end == self.scoreboard.end;
-            if is_all && is_single && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
+            let is_delayed = is_single && !is_gap && length > self.path.shortest_delay_ns();
+            if is_all && is_delayed && may_wait(limit) {
                 let of = (limit, self.episode_of(limit));
                 let moved = self.account.reassign(length, of, (Limit::DelayedAck, None));
                 self.shorten_time_since_data(moved, of);

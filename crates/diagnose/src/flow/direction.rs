@@ -16,6 +16,7 @@ use super::patterns::{PatternDetectors, SentPacket};
 use super::pushed::PushedData;
 use super::record::RetransmissionRecords;
 use super::relation::{IpIdentification, Relation};
+use super::room::WindowRoom;
 use super::scoreboard::{Scoreboard, SendOrder};
 use super::self_clock::SelfClock;
 use super::sender::Sender;
@@ -192,6 +193,8 @@ pub struct Direction {
     pub(super) limit_at_data: Limit,
     /// True if the current limit began outside loss recovery.
     pub(super) was_open: bool,
+    /// Room in the congestion window.
+    pub(super) room: WindowRoom,
     /// The last partial segment.
     pub(super) last_partial: LastPartial,
     /// Last limit; with data in flight, or without.
@@ -308,8 +311,7 @@ impl Direction {
         self.largest_payload = self.largest_payload.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_payload_bytes = i64::from(packet.payload_bytes);
-            let is_full = self.last_payload_bytes == self.largest_payload;
-            self.has_more = self.pushed.has_more(packet.control, is_full, now);
+            self.has_more = self.has_more_after(packet, now);
         }
         if packet.payload_bytes > 0 && matches!(relation, Relation::New) {
             self.payload_end = end - i64::from(packet.control.any(ControlBits::FIN));

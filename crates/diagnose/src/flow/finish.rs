@@ -53,18 +53,6 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
 }
 
 impl Flow {
-    /// Time to be added to the account of each direction for the start of the flow: the time that
-    /// the opener's SYN took to reach the capture, minus the time from the data's sender to the
-    /// capture. The second time is subtracted because all times in the account are late by it.
-    fn before_ns(&self, sender: usize) -> i64 {
-        let opener = match self.syn_ns {
-            [Some(one), Some(other)] => usize::from(other < one),
-            _ => return 0,
-        };
-        let way_ns = |side: usize| self.loops[side].least_ns.unwrap_or(0) / 2;
-        way_ns(opener) - way_ns(sender)
-    }
-
     /// All observed packets of the flow, if they were recorded.
     fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
@@ -101,21 +89,6 @@ impl Flow {
         // Without captured data, the acknowledged bytes show which side sent them.
         let [one, other] = if is_unseen { missing } else { self.payload };
         (usize::from(other > one), is_one_way)
-    }
-
-    /// Closes the accounts; returns the lifetime of the data of each side.
-    fn close(&mut self, end_ns: i64) -> [i64; 2] {
-        let before_ns = [self.before_ns(0), self.before_ns(1)];
-        let mut ends = [end_ns; 2];
-        let sides = self.halves.iter_mut().zip(&mut ends).zip(before_ns);
-        for ((half, end), before_ns) in sides {
-            half.advance_to_end(end_ns);
-            *end = before_ns + half.account.close(end_ns, half.current_episode());
-            half.attribute_end_to_application();
-            half.correct_limits();
-            half.account.add_syn_time(before_ns);
-        }
-        ends
     }
 
     /// Pattern of handshake options that the other end refused or the path removed.

@@ -2,7 +2,6 @@
 
 use super::account::Limit;
 use super::acks::SEGMENTS_PER_DELAYED_ACK;
-use super::delayed_ack::DELAYED_MIN_NS;
 use super::direction::{Direction, PacketContext};
 use super::record::RetransmissionRecord;
 use super::relation::Relation;
@@ -149,6 +148,7 @@ impl Direction {
                 length_ns: length,
                 is_open,
                 is_before_repair: false,
+                room_bytes: self.room.left(),
             });
         }
         self.note_delayed_ack(time_ns, limit);
@@ -164,6 +164,8 @@ impl Direction {
         self.account.set_limit(limit);
         self.was_open = self.sender.is_open();
         self.limit_in_flight = limit;
+        let sent = (self.sender.snd_una, self.scoreboard.end);
+        self.room.on_flight(now_ns, sent, self.largest_payload);
         self.growth.on_flight(self.sender.snd_una, self.scoreboard.end, self.largest_payload);
         let mut period = 0;
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
@@ -205,10 +207,12 @@ impl Direction {
     /// before the acknowledgment takes effect, or earlier if the receiver delayed the
     /// acknowledgment.
     fn finish_payload(&mut self, ack: &Ack) {
-        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let least = self.undelayed_rtt_ns().unwrap_or(0);
         let due_ns = (self.busy_end_ns + least).max(self.account.last_event_ns());
-        let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
-        let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
+        let is_held = ack.effective_ns > due_ns + self.path.shortest_delay_ns() && least > 0;
+        // An acknowledgment takes as little time as a SYN.
+        let back_ns = self.path.loops_ns.map_or(least, |loops_ns| loops_ns.min(least)) / 2;
+        let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - back_ns;
         self.end_interval(arrival_ns, self.account.limit());
         self.account.on_all_acked(arrival_ns);
         self.since_last_data.get_or_insert_with(|| self.since_data.clone());
@@ -240,6 +244,7 @@ impl Direction {
 
     /// Adds the transmission time of data to the busy time of the bottleneck.
     pub(super) fn add_transmission(&mut self, sent_ns: i64, bytes: i64) {
+        self.path.on_sent();
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
         // The minimum round trip already contains the transmission time of one segment.
         self.busy_end_ns = self.busy_end_ns.max(sent_ns - length) + length;
@@ -301,12 +306,13 @@ impl Direction {
 
     /// True if the last segment was not full, so that no further data were available. Linux also
     /// ends a burst with a short segment at the end of the peer's window (`tcp_mss_split_point`).
-    const fn is_last(&self) -> bool {
+    fn is_last(&self) -> bool {
         let fills_window = match self.sender.window {
             Some(window) => window > 0 && self.scoreboard.end >= self.sender.snd_una + window,
             None => false,
         };
-        self.last_payload_bytes < self.largest_payload && !fills_window && !self.has_more
+        let is_short = self.last_payload_bytes < self.largest_payload || self.pushed.ends_write();
+        is_short && !fills_window && !self.has_more
     }
 
     /// True if times of arrival stand for those of sending, at the receiver's end: several segments

@@ -17,6 +17,7 @@ mod evidence;
 mod finish;
 mod growing_window;
 mod growth;
+mod life;
 mod limit;
 mod lost_tail;
 mod nagle;
@@ -32,6 +33,7 @@ mod record;
 mod relation;
 mod release;
 mod retransmission;
+mod room;
 mod scoreboard;
 mod self_clock;
 mod sender;
@@ -130,6 +132,8 @@ pub struct Flow {
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
+    /// Side that sent the first payload; none before any.
+    first_talker: Option<usize>,
     /// Recorders of the time–sequence diagram, if it is requested.
     recorders: Option<Box<[Recorder; 2]>>,
 }
@@ -157,6 +161,7 @@ impl Flow {
             is_over: false,
             fins: [false; 2],
             payload: [0; 2],
+            first_talker: None,
             recorders: None,
         }
     }
@@ -220,6 +225,9 @@ impl Flow {
         self.halves[side].on_packet(packet, &sending);
         // SYN and FIN occupy sequence numbers.
         let control = i64::from(packet.seq_len() - packet.payload_bytes);
+        if packet.payload_bytes > 0 {
+            self.first_talker.get_or_insert(side);
+        }
         self.payload[side] += (self.halves[side].scoreboard.end - before - control).max(0);
         let answering = self.now(packet, 1 - side);
         let sample = self.halves[1 - side].on_ack(packet, &answering);

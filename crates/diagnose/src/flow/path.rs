@@ -10,6 +10,8 @@
 //! segment, one segment is added to the product, because the first of two segments waits for the
 //! second (docs/decisions/0018).
 
+use super::delayed_ack::{DELAYED_ACK_MIN_NS, DELAYED_MIN_NS};
+
 /// Number of bins of the histogram of delivery rates, each 5 % wider than the previous one.
 const BINS: usize = 360;
 const WIDTH: f64 = 0.05;
@@ -42,6 +44,10 @@ pub struct Path {
     seconds: Vec<f32>,
     best: usize,
     round_trips: RoundTrips,
+    /// Sum of the least round trips from the capture to both endpoints; none if unknown.
+    pub loops_ns: Option<i64>,
+    /// True if the rate was known when the newest data were sent.
+    had_rate: bool,
     last: Option<(i64, i64)>,
     /// Data that were sent together with the newest acknowledged ones.
     burst: Burst,
@@ -66,6 +72,9 @@ pub struct DeliveredData {
     /// Bytes in flight when the newest of the data passed the capture, with these data; none if
     /// unknown.
     pub flight: Option<i64>,
+    /// True if the receiver may have delayed the acknowledgment, because it covers less than two
+    /// full segments, and no other data are in flight.
+    pub may_be_delayed: bool,
 }
 
 /// Data that were sent together, and that arrive at the receiver one after the other.
@@ -98,8 +107,6 @@ struct RoundTrips {
     /// Least time from the first of several segments to their common acknowledgment, and the number
     /// of segments after the first.
     several: Option<(i64, i64)>,
-    /// Lower bound of the round trip.
-    loops_ns: i64,
     /// Number of acknowledgments of one segment, and number of acknowledgments of several.
     counts: [u32; 2],
 }
@@ -113,8 +120,6 @@ pub struct FullSegmentAck {
     pub segments: i64,
     /// Time from the transmission of the first segment to the acknowledgment, at the sender.
     pub since_first_ns: i64,
-    /// Sum of the least round trips from the capture to both endpoints; 0 if unknown.
-    pub loops_ns: i64,
 }
 
 impl Path {
@@ -130,7 +135,6 @@ impl Path {
             return;
         }
         trips.counts[usize::from(it.segments > 1)] += 1;
-        trips.loops_ns = it.loops_ns;
         if it.segments == 1 {
             trips.single_ns =
                 Some(trips.single_ns.map_or(it.since_first_ns, |ns| ns.min(it.since_first_ns)));
@@ -138,6 +142,24 @@ impl Path {
             let this = (it.since_first_ns, it.segments - 1);
             trips.several = Some(trips.several.map_or(this, |least| least.min(this)));
         }
+    }
+
+    /// Notes that new data are sent.
+    pub fn on_sent(&mut self) {
+        self.had_rate = self.rate().is_some();
+    }
+
+    /// Shortest wait for an acknowledgment, beyond its expected time, that shows a delay by the
+    /// receiver. If the rate was unknown when the data were sent, a slow link may have caused
+    /// shorter ones.
+    pub const fn shortest_delay_ns(&self) -> i64 {
+        if self.had_rate { DELAYED_MIN_NS } else { DELAYED_ACK_MIN_NS }
+    }
+
+    /// True if the receiver has acknowledged several full segments at once, which it does without
+    /// delay (RFC 9293 §3.8.6.3).
+    pub const fn has_undelayed_ack(&self) -> bool {
+        self.round_trips.counts[1] > 0
     }
 
     /// Bandwidth-delay product in bytes of payload; none until the rate and the round trip are
@@ -155,7 +177,7 @@ impl Path {
             (Some(single), Some(several)) => single.min(several),
             (single, several) => single.or(several)?,
         };
-        let product = product.max(rate * trips.loops_ns as f64 * 1e-9);
+        let product = product.max(rate * self.loops_ns.unwrap_or(0) as f64 * 1e-9);
         let [single, several] = trips.counts;
         let waits = if several * PAIRS_MIN > single { segment } else { 0.0 };
         Some(product + waits)
@@ -175,9 +197,10 @@ impl Path {
         // Acknowledgments that were held back and released together follow each other faster than
         // their data did. Data that were sent together do not show this by themselves.
         let is_compressed = self.burst.elapsed_ns <= self.burst.sent_gap_ns / 2;
+        let is_delayed = it.may_be_delayed && gap >= DELAYED_ACK_MIN_NS;
         let waits = it.sent_ns + it.least_ns <= time_ns && !is_compressed;
-        if sent_gap >= 0 && !it.waited_elsewhere(gap) && (waits || (is_together && !is_compressed))
-        {
+        let is_timed = waits || (is_together && !is_compressed);
+        if sent_gap >= 0 && is_timed && !is_delayed && !it.waited_elsewhere(gap) {
             self.add(it.bytes, gap);
         }
     }

@@ -85,7 +85,8 @@ impl SelfClock {
         self.note_burst(it);
         let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
         let gap_ns = it.time_ns - arrived_ns;
-        let is_idle = it.segment_ns.is_some_and(|ns| gap_ns as f64 > IDLE * ns);
+        // A gap of a round trip is idle at any rate.
+        let is_idle = gap_ns as f64 > it.segment_ns.map_or(it.rtt_ns as f64, |ns| IDLE * ns);
         let segment_ns = it.segment_ns.unwrap_or(0.0) as i64;
         self.limit_by_model(it);
         let mut window = self.window;
@@ -265,6 +266,7 @@ impl Direction {
     /// `start`. A sender first repairs the data that follow its cumulative acknowledgment. All data
     /// that it had sent before have arrived or are lost, since they do not overtake each other.
     pub(super) fn clock_loss(&mut self, start: i64, is_timeout: bool) {
+        self.room.on_reduction();
         let flight = self.scoreboard.end - start.min(self.sender.snd_una);
         self.self_clock.on_loss(flight, self.largest_payload, is_timeout);
     }

@@ -17,6 +17,8 @@ pub struct IntervalSinceData {
     pub is_open: bool,
     /// True if a retransmission followed this interval and restarted the timer.
     pub is_before_repair: bool,
+    /// Bytes that fitted into the congestion window; none if unknown.
+    pub room_bytes: Option<i64>,
 }
 
 impl Direction {
@@ -46,7 +48,7 @@ impl Direction {
         {
             // A partial segment was sent when everything was acknowledged, or the partial segment
             // before it was, or as a tail loss probe: Nagle's algorithm had held it back.
-            self.reassign_time_since_data(Limit::Nagle);
+            self.reassign_time_to_nagle(payload_bytes);
         } else if !was_idle && self.paced_bursts.show_pacing() && self.is_paced(now) {
             self.reassign_time_since_data(Limit::Pacing);
             self.growth.begin_period(self.scoreboard.end);
@@ -58,7 +60,9 @@ impl Direction {
     }
 
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
-        let key = |it: &IntervalSinceData| (it.limit, it.episode, it.is_open, it.is_before_repair);
+        let key = |it: &IntervalSinceData| {
+            (it.limit, it.episode, it.is_open, it.is_before_repair, it.room_bytes)
+        };
         match self.since_data.last_mut() {
             Some(last) if key(last) == key(&piece) => last.length_ns += piece.length_ns,
             _ => self.since_data.push(piece),
@@ -77,6 +81,11 @@ impl Direction {
 
     /// Reassigns the time since the last data to this limit, which turns out to have been in force.
     pub(super) fn reassign_time_since_data(&mut self, limit: Limit) {
+        self.reassign_parts_since_data(0, limit);
+    }
+
+    /// Reassigns the time since the last data, apart from its first parts, to this limit.
+    fn reassign_parts_since_data(&mut self, first: usize, limit: Limit) {
         let is_counted = |part: Limit| match part {
             // Pacing was not the limit if the bottleneck was busy: without pacing the data would
             // have waited there.
@@ -84,13 +93,25 @@ impl Direction {
             Limit::SlowStart | Limit::Window | Limit::EcnWindow => true,
             _ => false,
         };
-        for part in std::mem::take(&mut self.since_data) {
-            if part.is_open && is_counted(part.limit) {
+        let mut kept_ns = 0;
+        for (index, part) in std::mem::take(&mut self.since_data).into_iter().enumerate() {
+            if index < first {
+                kept_ns += if is_counted(part.limit) { part.length_ns } else { 0 };
+            } else if part.is_open && is_counted(part.limit) {
                 self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
             }
         }
         // The end of the flow must not reassign the same time again.
-        self.undecided_times.discard(is_counted);
+        self.undecided_times.discard(kept_ns, is_counted);
+    }
+
+    /// Reassigns the time since the last data to Nagle's algorithm, from when a partial segment of
+    /// this length fitted into the congestion window.
+    fn reassign_time_to_nagle(&mut self, payload_bytes: i64) {
+        let is_full =
+            |part: &IntervalSinceData| part.room_bytes.is_some_and(|it| it < payload_bytes);
+        let first = self.since_data.iter().rposition(is_full).map_or(0, |last| last + 1);
+        self.reassign_parts_since_data(first, Limit::Nagle);
     }
 
     /// Handles the end of the flow: the sender had no more data to send after the last ones.

@@ -86,10 +86,16 @@ impl UndecidedTimes {
         }
     }
 
-    /// Discards the intervals since the previous data that `is_decided` selects by their limit: the
-    /// next data have shown which limit was in force.
-    pub fn discard(&mut self, is_decided: impl Fn(Limit) -> bool) {
-        self.since_data.retain(|interval| !is_decided(interval.decision.limit));
+    /// Discards the intervals since the previous data that `is_decided` selects by their limit,
+    /// apart from the first `kept_ns` of them: the next data have shown which limit was in force.
+    pub fn discard(&mut self, mut kept_ns: i64, is_decided: impl Fn(Limit) -> bool) {
+        for interval in &mut self.since_data {
+            if is_decided(interval.decision.limit) {
+                interval.length_ns = interval.length_ns.min(kept_ns);
+                kept_ns -= interval.length_ns;
+            }
+        }
+        self.since_data.retain(|interval| interval.length_ns > 0);
     }
 
     /// Handles data that end the intervals since the previous data.

@@ -12,4 +12,5 @@ mod formats;
 mod needless;
 mod patterns;
 mod script;
+mod short;
 mod silences;
