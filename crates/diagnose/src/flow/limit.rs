@@ -165,7 +165,7 @@ impl Direction {
         self.was_open = self.sender.is_open();
         self.limit_in_flight = limit;
         let sent = (self.sender.snd_una, self.scoreboard.end);
-        self.room.on_flight(now_ns, sent, self.largest_payload);
+        self.room.on_flight(now_ns, sent, self.largest_payload, self.was_open);
         self.growth.on_flight(self.sender.snd_una, self.scoreboard.end, self.largest_payload);
         let mut period = 0;
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
