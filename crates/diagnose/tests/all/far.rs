@@ -68,3 +68,44 @@ fn a_sender_whose_last_data_are_lost_has_no_more() {
     let of = script.flow().limited_by;
     assert!((of.application - 0.14).abs() < 0.01, "{of:?}");
 }
+
+/// A capture at the receiver's end, where segments from `first` on arrive together at 1,500 ms,
+/// after a delay spike.
+fn delay_spike(initial: u32, first: u32, end: u32) -> Script {
+    let mut script = Script::default();
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(0, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    for number in 0..end {
+        let round = if number < initial { 0 } else { 1 };
+        let ms = if number < first { 40 + 40 * round } else { 1_500 };
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    script
+}
+
+/// A sender without F-RTO sends everything again after its timeout, although the acknowledgments of
+/// the originals arrive.
+#[test]
+fn only_linux_is_assumed_to_stop_after_a_needless_timeout() {
+    let mut script = delay_spike(3, 9, 15);
+    script.data(1_510, 9);
+    script.ack(1_510, 15);
+    for number in 10..15 {
+        script.data(1_500 + u64::from(number) * 4, number);
+        script.ack(1_500 + u64::from(number) * 4, 15);
+    }
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Timeout; 6]);
+}
+
+/// The last segment is sent again while the first one is unacknowledged, and nothing shows a loss.
+#[test]
+fn a_tail_loss_probe_is_recognised_although_the_silence_before_it_is_hidden() {
+    let mut script = delay_spike(10, 20, 30);
+    script.data(1_510, 29);
+    script.ack(1_510, 30);
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::TailLossProbe]);
+}

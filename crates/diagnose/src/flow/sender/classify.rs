@@ -38,6 +38,13 @@ impl Sender {
         // After such a long silence, no acknowledgment can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
+        // A timer alone retransmits the last segment while the first one is unacknowledged, if
+        // nothing shows a loss. Far from the sender, the silence before it may not be visible.
+        let is_probe = attempt.end >= attempt.snd_max && !is_head && attempt.is_time_unknown;
+        let has_no_loss = self.duplicates == 0 && self.sacked_to < attempt.end;
+        if self.state == State::Open && is_probe && has_no_loss && !self.has_probed {
+            return self.by_timer(attempt, is_head, elapsed, rto);
+        }
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_time_unknown;

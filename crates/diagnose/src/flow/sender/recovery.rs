@@ -44,7 +44,7 @@ impl Sender {
         matches!(self.state, State::Loss(until) if original_end <= until)
             && self.may_undo
             && is_first
-            && self.estimator.is_linux()
+            && self.is_linux()
     }
 
     /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
