@@ -10,6 +10,7 @@ from downloads import scenario
 
 import retx
 from retx.fitting.captures.capture import CaptureFit, fit_capture
+from retx.fitting.captures.endpoints import preset
 from retx.fitting.captures.reproduction import reproduction
 
 
@@ -54,10 +55,10 @@ def test_other_limits_are_no_first_ssthresh(tmp_path: Path, tcp: dict[str, Any],
 
 
 def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path) -> None:
-    for preset, control in (("linux_bbr", "bbr"), ("linux", "cubic")):
-        file = tmp_path / f"{preset}.pcapng"
+    for name, control in (("linux_bbr", "bbr"), ("linux", "cubic")):
+        file = tmp_path / f"{name}.pcapng"
         lossy = scenario(forward={"channel": {"model": "bernoulli", "p": 0.01}})
-        lossy["flow"][0] |= {"tcp": preset}
+        lossy["flow"][0] |= {"tcp": name}
         retx.run(lossy, pcap=file, pcap_at="first@server")
         fit = fit_capture(file)
         assert (fit.path["endpoints"]["congestion_control"] == "bbr") == (control == "bbr")
@@ -71,6 +72,29 @@ def test_a_linux_sender_without_sack_is_like_linux(tmp_path: Path) -> None:
     written = retx.resolve(fit.toml())["tcp"]["fitted"]
     assert written["sack"] is False
     assert written["rto"] == retx.resolve(scenario())["tcp"]["linux"]["rto"]
+
+
+@pytest.mark.parametrize(
+    ("like", "sack", "at"),
+    [
+        ("linux", False, "first@server"),
+        ("linux", False, "last@client"),
+        ("linux", True, "first@server"),
+        ("newreno", False, "first@server"),
+        ("newreno", False, "last@client"),
+    ],
+)
+def test_early_timeouts_are_those_of_linux(tmp_path: Path, like: str, sack: bool, at: str) -> None:
+    """Without timestamps, a sender is known by the wait before its timeouts, from either end."""
+    file = tmp_path / "lossy.pcapng"
+    lossy = scenario(forward={"channel": {"model": "bernoulli", "p": 0.06}})
+    tcp = {"like": like, "sack": sack, "timestamps": False, "congestion_control": "reno"}
+    lossy["tcp"] = {"own": tcp}
+    lossy["flow"][0]["tcp"] = "own"
+    retx.run(lossy, pcap=file, pcap_at=at)
+    fit = fit_capture(file)
+    assert any(it["waited_s"] > 0.1 for it in fit.flow["timeouts"])
+    assert preset(fit)[0] == like
 
 
 def test_a_slow_reader_is_fitted(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from retx.fitting.captures import application
@@ -22,6 +23,13 @@ RFC_FLOOR_S = 1.0
 """Least RTO of RFC 6298, which the presets without Linux's timers have."""
 MAX_RTO_S = 60.0
 """Largest RTO of the presets."""
+SHORTER = 0.8
+"""If the median wait before a first timeout is shorter than this multiple of the least RTO of RFC
+6298, the sender has Linux's timers. A wait that a capture at the receiver's end shows may be a
+little too short.
+"""
+LEAST_WAIT_S = 0.1
+"""Shorter waits are ignored: Linux's RTO is at least 0.2 s."""
 LATER = 1.5
 """A timeout came later than RFC 6298 allows if the wait was longer by this factor."""
 
@@ -80,11 +88,24 @@ def preset(fit: CaptureFit) -> tuple[str, str]:
         sack = "SACK and timestamps" if ends["sack"] else "timestamps without SACK"
         is_bbr = ends["congestion_control"] == "bbr"
         return "linux_bbr" if is_bbr else "linux", f"{sack}, as Linux{timer}"
+    if not ends["timestamps"] and _has_linux_timer(flow):
+        sack = "SACK without timestamps" if ends["sack"] else "no SACK and no timestamps"
+        return "linux", f"{sack}, but timeouts after less than {seconds(RFC_FLOOR_S)}, as Linux"
     if not ends["sack"]:
         return "newreno", f"no SACK{timer}"
     if "tail_loss_probe" in kinds or ends["timestamps"]:
         return "rack", f"SACK; other timers than Linux{timer}"
     return "sack", f"SACK without timestamps and tail loss probes{timer}"
+
+
+def _has_linux_timer(flow: Mapping[str, Any]) -> bool:
+    """True if timeouts come earlier than RFC 6298 permits.
+
+    The captured waits are compared, since at the receiver's end `timer` is often wrong.
+    """
+    waits = [it["waited_s"] for it in flow["timeouts"] if it["number"] == 1]
+    waits = [it for it in waits if it >= LEAST_WAIT_S]
+    return bool(waits) and median(waits) < SHORTER * RFC_FLOOR_S
 
 
 def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iterator[str]:
