@@ -271,6 +271,24 @@ def test_the_data_of_a_figure_lie_in_its_span(kind: str, table: str, time: str) 
     assert data[time].is_between(0.2, 1.2).all()
 
 
+@pytest.mark.parametrize("kind", ["goodput", "fairness"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_goodput_above_the_rate_of_the_link_is_explained(kind: str, count: int) -> None:
+    """A gap that an outage leaves is filled at once; without a loss, nothing is explained."""
+
+    def legend(drop: list[int]) -> list[str]:
+        link = {"name": "cloud", "ends": ["server", "client"], "rate": "2 Mbit/s", "delay": "40 ms"}
+        link["forward"] = {"channel": {"model": "script", "drop": drop}}
+        flow = {"name": "up@home", "from": "server", "to": "client", "tcp": "linux", "app": "bulk"}
+        flow["count"] = count
+        made = {"duration": "5 s", "sample_interval": "every_ack", "link": [link], "flow": [flow]}
+        figure = getattr(retx.run(made).plot, kind)(interval_s=0.1)
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    named = [any("behind a gap" in text for text in legend(drop)) for drop in ([], [150])]
+    assert named == [False, True]
+
+
 def test_bursts_of_a_span_are_those_sent_in_it() -> None:
     result = retx.run(LOSSY)
     parts = [result.plot.bursts(span=span).data["bursts"] for span in ((0.0, 0.5), (0.5, 9.0))]

@@ -322,3 +322,11 @@ def test_a_summary_made_in_pieces_is_that_of_the_engine() -> None:
         result = retx.run(scenario, overrides={"duration": "2 s"}, tables=False)
         engine = json.loads(result._raw.summary())
         assert json.dumps(result.summary) == json.dumps(engine)
+
+
+def test_the_table_of_segments_has_rows_for_syn_and_fin() -> None:
+    """Rows without data are the SYN and the FIN, which the counters of the flow leave out."""
+    result = retx.run(LOSSY, overrides={"link.cloud.forward.channel.p": 0})
+    without_data = result.segments.filter(length_bytes=0)
+    assert without_data["seq"].to_list() == [0, result.flows["bytes_delivered"].item() + 1]
+    assert result.segments.height == result.flows["segments_sent"].item() + 2

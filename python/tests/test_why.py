@@ -18,7 +18,6 @@ from retx.errors import UsageError
 from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.measured import Measured
 from retx.explaining.page import MOST_SHOWN, Scale, scale_of
-from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
 from retx.explaining.remedies import FAMILIES, remedies
 from retx.explaining.runs import Runs
@@ -26,6 +25,7 @@ from retx.explaining.shortest_delay import shortest_delay
 from retx.explaining.situation import Situation
 from retx.explaining.trial import Trial, gain_of
 from retx.listing import find
+from retx.scenarios.path import path_of
 from retx.scenarios.units import power_of_two, rate_of, seconds_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -13,12 +13,12 @@ import retx
 from retx.analysis.limits import KEYS, flat, shares
 from retx.cli.entry import command_line
 from retx.explaining.evidence import evidence, standing_queue
-from retx.explaining.path import path_of
 from retx.explaining.phrases import phrase
 from retx.explaining.proposals import proposals
 from retx.explaining.situation import Situation
 from retx.explaining.wording import factor
 from retx.scenarios.parsed import scenario_toml
+from retx.scenarios.path import path_of
 from retx.terminal.quantities import seconds
 
 QUEUE = {"discipline": "droptail", "packets": 100}

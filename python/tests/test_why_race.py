@@ -167,7 +167,7 @@ def test_a_small_budget_reaches_the_queue_that_is_the_answer() -> None:
 def test_the_bound_without_losses_has_the_same_delays() -> None:
     """A model's draws depend on its place: one that only delays has to keep it."""
     from retx.explaining.answer import _without
-    from retx.explaining.path import LOSING, path_of
+    from retx.scenarios.path import LOSING, path_of
 
     loses = {"model": "bernoulli", "p": 0.1}
     delays = {"model": "random_delay", "share": 0.01, "law": "constant", "delay": "1 s"}

@@ -212,7 +212,10 @@ def _check_text(arguments: list[str]) -> None:
             raise UsageError(f"there is an empty argument{after}: leave it out, or write a value")
         shown = os.fsencode(word).decode("utf-8", "backslashreplace")
         if shown != word and not os.path.lexists(word):
-            raise UsageError(f"argument '{shown}' is not UTF-8: write it, or name the file, so")
+            raise UsageError(
+                f"argument '{shown}' is not UTF-8, and no file has this name: choose a name in "
+                "UTF-8, such as one of letters and digits"
+            )
 
 
 class _Terminated(BaseException):

@@ -16,6 +16,7 @@ from retx.analysis.limits import (
 )
 from retx.cli.console import Screen
 from retx.cli.tables import First, plain
+from retx.scenarios.names import own_name
 from retx.scenarios.units import rate_of, seconds_of
 from retx.terminal.quantities import seconds
 
@@ -64,7 +65,8 @@ def _failure(
 
 def _planned(row: dict[str, Any], scenario: dict[str, Any]) -> dict[str, Any] | None:
     """Flow of the scenario that a row of the results belongs to."""
-    return next((it for it in scenario["flow"] if it["name"] == own_name(row["name"])), None)
+    flows = {it["name"]: it for it in scenario["flow"]}
+    return flows.get(own_name(row["name"], flows))
 
 
 def _has_slow_link(scenario: dict[str, Any]) -> bool:
@@ -91,8 +93,3 @@ def _of_bottleneck(
         return {}
     phrase = bottleneck_phrase(Situation(scenario, flow, shares(flat(row["limited_by"])), summary))
     return {"bottleneck": phrase} if phrase else {}
-
-
-def own_name(flow: str) -> str:
-    """Name in the scenario of a flow in the results: `answer` for `answer.3`."""
-    return flow.partition("@")[0].partition(".")[0]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from retx.cli.console import Screen, console
 from retx.cli.flow_rows import CAUSES, KINDS, FlowRows, distinguishes_causes
-from retx.cli.limits import own_name, print_limits
+from retx.cli.limits import print_limits
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, Table, plain, shortened
+from retx.scenarios.names import own_name
 from retx.terminal.quantities import count, mean_count, rate, seconds, share
 
 if TYPE_CHECKING:
@@ -295,13 +296,17 @@ def _means(replications: Replications) -> Table:
     )
     means = replications.mean().iter_rows(named=True)
     finite = _finite(replications.scenario)
+    names = {flow["name"] for flow in replications.scenario["flow"]}
     # A row without a value belongs to the other transport protocol and is left out. An exception is
     # the missing response time of a finite flow.
     rows = [
         row
         for row in means
         if row["quantity"] in shown
-        and (row["n"] or (row["quantity"] == "response_time_s" and own_name(row["flow"]) in finite))
+        and (
+            row["n"]
+            or (row["quantity"] == "response_time_s" and own_name(row["flow"], names) in finite)
+        )
     ]
 
     def add(row: dict[str, Any]) -> None:

@@ -13,11 +13,11 @@ from retx import _native
 from retx.analysis.limits import flat, line
 from retx.errors import UsageError
 from retx.explaining.measured import FLOOR, Measured
-from retx.explaining.path import LATE, LOSING, Hop
 from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
 from retx.explaining.trial import Gain, Trial, gain_of, geometric
 from retx.explaining.wording import paragraph, stopped
+from retx.scenarios.path import LATE, LOSING, Hop
 from retx.scenarios.units import seconds_of
 
 if TYPE_CHECKING:

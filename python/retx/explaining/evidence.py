@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from retx.explaining.path import Hop, path_of
 from retx.explaining.phrases import is_clamped, is_idle_at_bottleneck, leaves_slow_start_early
 from retx.explaining.situation import Situation
+from retx.scenarios.path import Hop, path_of
 from retx.scenarios.units import rate_of, seconds_of
 from retx.terminal.quantities import count, rate, seconds, share, size
 

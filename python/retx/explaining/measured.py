@@ -8,6 +8,7 @@ from typing import Any
 
 from retx.analysis.limits import flat, summed
 from retx.explaining.situation import last_failure_s, own_rows
+from retx.scenarios.names import is_leg
 from retx.scenarios.units import seconds_of
 
 FLOOR = 1e-9
@@ -45,7 +46,10 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
     rows = own_rows(summary, flow)
     own = {row["name"] for row in rows}
     # A split flow has a row for each further leg in addition to its own row.
-    others = [row for row in summary["flows"] if row["name"] not in own and "@" not in row["name"]]
+    names = {it["name"] for it in summary["scenario"]["flow"]}
+    others = [
+        row for row in summary["flows"] if row["name"] not in own and not is_leg(row["name"], names)
+    ]
     has_failed = last_failure_s(summary, flow, rows) is not None
     goodput = _goodput(rows, flow, summary, has_failed=has_failed)
     response = _response(rows, flow)

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from retx.analysis.limits import cut_off_s, failed_at_s, flat
-from retx.explaining.path import HEADERS, Hop, Path, path_of
+from retx.scenarios.path import HEADERS, Hop, Path, path_of
 from retx.scenarios.units import bytes_of, seconds_of
 
 NIL = 0.005

@@ -161,7 +161,19 @@ class Plot:
         """Goodputs of the flows against time, as means over intervals."""
         from retx.plots.goodput import goodput
 
-        return goodput(self._result.samples, flow=flow, interval_s=interval_s, span=span, ax=ax)
+        samples = self._result.samples
+        return goodput(
+            samples, flow=flow, interval_s=interval_s, span=span, rates=self._rates(samples), ax=ax
+        )
+
+    def _rates(self, samples: pl.DataFrame) -> dict[str, float]:
+        """Rate of the slowest link of each flow; empty for a capture, whose path is not known."""
+        scenario = getattr(self._result, "scenario", None)
+        if scenario is None:
+            return {}
+        from retx.scenarios.path import rates_of_links
+
+        return rates_of_links(scenario, samples["flow"].cast(str).unique())
 
     def fairness(
         self, *, interval_s: float | None = None, span: Span | None = None, ax: Ax = None
@@ -169,7 +181,8 @@ class Plot:
         """Goodputs of the flows and their Jain's index against time."""
         from retx.plots.fairness import fairness
 
-        return fairness(self._result.samples, interval_s=interval_s, span=span, ax=ax)
+        samples, rates = self._result.samples, self._rates(self._result.samples)
+        return fairness(samples, interval_s=interval_s, span=span, rates=rates, ax=ax)
 
     def why(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
         """Congestion window of a flow over time, a band of its limits, and a bar of shares."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from retx.analysis.sharing import jain_over_time, shares
 from retx.plots.flows import check_span, within
-from retx.plots.goodput import default_interval, draw_goodputs, from_the_start
+from retx.plots.goodput import (
+    default_interval,
+    draw_exceeded_rates,
+    draw_goodputs,
+    from_the_start,
+)
 from retx.plots.style import BLACK, Ax, Figure, new_figure, shared_legend, styled
 
 
@@ -15,6 +22,7 @@ def fairness(
     *,
     interval_s: float | None = None,
     span: tuple[float, float] | None = None,
+    rates: Mapping[str, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
     """Goodputs of the flows (upper panel) and their Jain's index (lower panel).
@@ -23,6 +31,7 @@ def fairness(
         samples: The `samples` table.
         interval_s: Averaging interval of goodputs; a sixtieth of the run by default.
         span: Start and end, in seconds of the run.
+        rates: Rate of the slowest link of each flow in bit/s, if it is known.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
@@ -35,6 +44,7 @@ def fairness(
     with styled():
         figure, (above, below) = new_figure(2, height=2.0, ax=ax)
         draw_goodputs(above, each, step)
+        draw_exceeded_rates(above, within(each, "time_s", span), step, rates or {})
         below.step(*from_the_start(index["time_s"], index["jain"], step), where="pre", color=BLACK)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)

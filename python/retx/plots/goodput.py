@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,8 @@ from retx.plots.labels import axis
 from retx.plots.style import COLOURS, GREY, LINES, Ax, Figure, new_figure, shared_legend, styled
 
 MOST_NAMED = 8
+FEW_BITS = 4 * 12_000.0
+"""Bits of a few full segments, which may be acknowledged late without any loss."""
 INTERVALS = 60
 """Default number of intervals in a run."""
 
@@ -22,18 +25,20 @@ def goodput(
     flow: str | None = None,
     interval_s: float | None = None,
     span: tuple[float, float] | None = None,
+    rates: Mapping[str, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
     """Goodput over time: data received in order, according to the acknowledgments.
 
     Data beyond a gap count only when the gap is filled, which may raise the mean of an interval
-    above the rate of the link.
+    above the rate of the link. A line then shows this rate, and the legend says why.
 
     Args:
         samples: The `samples` table.
         flow: Name of the flow; all flows by default.
         interval_s: Averaging interval; a sixtieth of the run by default.
         span: Start and end, in seconds of the run.
+        rates: Rate of the slowest link of each flow in bit/s, if it is known.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
@@ -48,6 +53,7 @@ def goodput(
     with styled():
         figure, (axes,) = new_figure(ax=ax)
         draw_goodputs(axes, each, step)
+        draw_exceeded_rates(axes, within(each, "time_s", span), step, rates or {})
         axes.set_xlabel("time (s)")
         if span is not None:
             axes.set_xlim(span)
@@ -78,6 +84,22 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
         )
     axes.set_ylabel(label)
     axes.set_ylim(bottom=0)
+
+
+def draw_exceeded_rates(
+    axes: Any,  # noqa: ANN401
+    each: pl.DataFrame,
+    step: float,
+    rates: Mapping[str, float],
+) -> None:
+    """Draws the rates of links that goodputs exceed by more than a few segments."""
+    scale, _ = axis("goodput_bit_s", each["goodput_bit_s"])
+    tops = each.group_by("flow").agg(pl.col("goodput_bit_s").max()).iter_rows()
+    few = FEW_BITS / step
+    exceeded = {rates[flow] for flow, top in tops if flow in rates and top > rates[flow] + few}
+    for number, rate in enumerate(sorted(exceeded)):
+        label = "rate of the link (above it: data that waited behind a gap, or for their ACK)"
+        axes.axhline(rate / scale, color=GREY, ls=":", lw=1.0, label=label if not number else None)
 
 
 def from_the_start(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -35,3 +35,22 @@ def _each(flow: Mapping[str, Any]) -> list[str]:
     if flow["count"] == 1:
         return [flow["name"]]
     return [f"{flow['name']}.{number}" for number in range(flow["count"])]
+
+
+def own_name(flow: str, names: Collection[str]) -> str:
+    """Name in the scenario of a flow in the results: `answer` for `answer.3` and `answer@proxy`.
+
+    Args:
+        flow: Name in the results.
+        names: Names of the flows in the scenario. A name in the scenario has no full stop, but it
+            may have an @.
+    """
+    name = flow.partition(".")[0]
+    while name not in names and "@" in name:
+        name = name.rpartition("@")[0]
+    return name if name in names else flow
+
+
+def is_leg(flow: str, names: Collection[str]) -> bool:
+    """True if a name in the results, such as `answer@proxy`, is that of a leg behind a proxy."""
+    return "@" in flow[len(own_name(flow, names)) :]

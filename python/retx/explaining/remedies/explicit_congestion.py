@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from retx.explaining.path import Hop
 from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
+from retx.scenarios.path import Hop
 
 MARKING = ("codel", "fq_codel", "pie", "red")
 RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from retx.explaining.path import Hop
 from retx.explaining.remedy import LOSSES, WIRELESS, Change, Remedy
 from retx.explaining.situation import Situation
+from retx.scenarios.path import Hop
 
 NAME = "remedy"
 

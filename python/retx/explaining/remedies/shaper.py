@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from retx.explaining.path import Hop
 from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
+from retx.scenarios.path import Hop
 
 SHORT = 0.5
 """Queue limit, as a share of the bandwidth-delay product, below which a queue counts as too short

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from retx.scenarios.names import is_leg, own_name
 from retx.scenarios.units import rate_of, seconds_of
 
 WLAN_EFFICIENCY = 0.5
@@ -189,6 +190,24 @@ class Path:
 def path_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> Path:
     """Path of a flow: along its routes, or with the fewest hops."""
     return Path(_way(scenario, flow["from"], flow["to"]), _way(scenario, flow["to"], flow["from"]))
+
+
+def rates_of_links(scenario: Mapping[str, Any], flows: Iterable[str]) -> dict[str, float]:
+    """Rate of the slowest link of each flow in bit/s; without flows whose rate is not known.
+
+    Args:
+        scenario: The resolved scenario.
+        flows: Names of flows in the results.
+    """
+    tables = {flow["name"]: flow for flow in scenario["flow"]}
+    names = {name: own_name(name, tables) for name in flows}
+    rates = {}
+    for own in set(names.values()) & tables.keys():
+        hops = path_of(scenario, tables[own]).forward
+        known = [hop.rate_bit_s or inf for hop in hops if hop.kind == "link"]
+        rates[own] = min(known, default=inf)
+    found = {name: rates.get(own, inf) for name, own in names.items()}
+    return {name: rate for name, rate in found.items() if rate < inf and not is_leg(name, tables)}
 
 
 def _way(scenario: Mapping[str, Any], start: str, end: str) -> list[Hop]:
