@@ -172,7 +172,7 @@ fn life_s(flow: &FlowSummary) -> f64 {
     limits.as_object().expect("a table").values().map(of).sum()
 }
 
-/// If the near leg's handshake fails, the far leg is never opened. The flow's life is then the
+/// The near leg fails in its handshake, so the far leg is never opened. The flow's life is the
 /// handshake, as without a proxy.
 #[test]
 fn a_path_that_was_never_complete_ends_like_a_plain_connection() {
