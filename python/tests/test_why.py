@@ -468,7 +468,10 @@ def test_the_least_queue_is_not_called_a_part_of_the_product() -> None:
     here = situation(SCENARIOS / "wifi.toml", {"window.congestion": 1.0})
     named = {remedy.name: remedy for remedy in remedies()}
     texts = [change.text for change in named["queue_size"].propose(here)]
-    assert "a queue of 4 packets (more than a quarter of a product) before cell" in texts
+    assert (
+        "a queue of 4 packets (more than a quarter of the bandwidth-delay product) before cell"
+        in texts
+    )
 
 
 def path_with(queue: int, tcp: dict[str, object]) -> dict[str, object]:
@@ -500,7 +503,7 @@ def test_two_small_buffers_are_mended_together() -> None:
 def test_a_window_of_the_product_is_tried_where_a_larger_one_would_overflow_the_queue() -> None:
     answer = retx.why(path_with(16, {"like": "newreno", "receive_buffer": 24_000}))
     found = next(row for row in answer.remedies if row["name"] == "receive_buffer")
-    assert "(one product)" in found["text"]
+    assert "(one bandwidth-delay product)" in found["text"]
     assert found["gain"] > 1.7
     runs = retx.run(path_with(16, {"like": "newreno", "receive_buffer": 1 << 18}))
     without = retx.run(path_with(16, {"like": "newreno", "receive_buffer": 24_000}))

@@ -106,7 +106,7 @@ def test_a_bound_without_the_delays_of_the_channel() -> None:
     spikes = {"model": "random_delay", "share": 0.002, "law": "constant", "delay": "1 s"}
     answer = retx.why(scenario(forward={"channel": spikes}, duration="20 s"), replications=1)
     bound = bounds(answer)["no_channel_delays"]
-    assert bound["text"] == "the same without the delays of the channels"
+    assert bound["text"] == "channels without delays, all else unchanged"
     assert bound["gain"] > 1.3
     plain = retx.run(scenario(duration="20 s"), tables=False, segments=False)
     assert bound["goodput_bit_s"] == pytest.approx(plain.summary["flows"][0]["goodput_bit_s"])

@@ -208,16 +208,16 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
     limit = situation.link_limit_bit_s
     if limit and _measure(search) == "goodput":
         hop = situation.limiting_hop
-        text = f"all that {hop.name} carries, were it never idle and never shared"
+        text = f"all that {hop.name} carries if it is never idle and never shared"
         if hop is situation.path.policer:
-            text = f"all that the policer of {hop.name} lets pass, were it never shared"
+            text = f"all that the policer of {hop.name} lets pass if it is never shared"
         bounds.append(_bound(search, "link", text, dict.fromkeys(search.baseline, limit)))
     hops = [*situation.path.forward, *situation.path.back]
     for name, models, of_trace in (("losses", LOSING, "loss"), ("delays", LATE, "delay")):
         removed = _without(hops, models, of_trace)
         trial = search.bound(removed) if removed else None
         if trial:
-            text = f"the same without the {name} of the channels"
+            text = f"channels without {name}, all else unchanged"
             got = _got(list(trial.runs.values()))
             speeds = {draw: run.speed for draw, run in trial.runs.items()}
             bounds.append(_bound(search, f"no_channel_{name}", text, speeds) | got)

@@ -85,7 +85,7 @@ def _exact_receive(situation: Situation) -> list[Change]:
     return [
         Change(
             {f"{key}.receive_buffer": wanted},
-            f"a receive buffer of {size(wanted)} (one product) at the receiver",
+            f"a receive buffer of {size(wanted)} (one bandwidth-delay product) at the receiver",
             (
                 f"in the receiving program: setsockopt(fd, SOL_SOCKET, SO_RCVBUF, {wanted}) before "
                 f"connect() or listen(), with at least sysctl -w net.core.rmem_max={wanted}",

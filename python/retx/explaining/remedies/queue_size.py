@@ -7,7 +7,7 @@ from math import ceil
 from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
 
-PARTS = ((1.0, "one product"), (0.25, "a quarter of a product"))
+PARTS = ((1.0, "one bandwidth-delay product"), (0.25, "a quarter of the bandwidth-delay product"))
 LEAST_PACKETS = 4
 NEAR = 0.2
 """Relative difference below which two queue sizes count as equal."""
