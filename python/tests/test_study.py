@@ -241,7 +241,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
             "claims.toml",
             'case       = "0"',
             'case = "0"\nat = { p = 1 }',
-            "'p' does not vary in drop",
+            "'p' does not vary there (nothing does)",
         ),
         (
             "claims.toml",

@@ -15,19 +15,13 @@ from retx.study.claims import Claim
 from retx.study.data import Target
 from retx.study.estimates import paired_ratio
 from retx.study.page import doubt_text, environment
-from retx.study.rules import Criterion
+from retx.study.rules import FORMER, Criterion
 from retx.study.rules import judge as find
 from retx.study.verdicts import Doubt, Finding, Judged, doubt
 
-KINDS: dict[str, tuple[Any, str]] = {
-    "single_run": ("number", "run"),
-    "within": ("number", "mean"),
-}
-"""Rule, and kind of the published number, of the two ways to judge a number."""
 
-
-def judge(rule: str, tolerance: float, published: float, found: Estimate) -> Finding:
-    name, kind = KINDS.get(rule, (rule, "run"))
+def judge(rule: Any, tolerance: float, published: float, found: Estimate) -> Finding:
+    name, kind = FORMER.get(rule, (rule, "run"))
     return find(Criterion(name, Target(published), {}, kind, tolerance), found)
 
 
@@ -82,9 +76,9 @@ def test_what_is_said_of_it() -> None:
     assert "no affordable number would" in doubt_text(Doubt(1.0, 10**7), 20)
 
 
-def judged(name: str, published: float, found: Estimate, rule: str) -> Judged:
+def judged(name: str, published: float, found: Estimate, rule: Any) -> Judged:
     finding = judge(rule, 0.0, published, found)
-    claim = Claim(name, "", "", "", KINDS.get(rule, (rule, ""))[0])
+    claim = Claim(name, "", "", "", rule)
     return Judged(claim, finding, published)
 
 

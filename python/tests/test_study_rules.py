@@ -250,6 +250,11 @@ def test_wrong_keys_are_reported(tmp_path: Path, more: str, message: str) -> Non
         load(str(home))
 
 
+def test_former_names_of_rules_are_read() -> None:
+    claim = Claim("x", "", "", "", "within")
+    assert (claim.rule, claim.published_is) == ("number", "mean")
+
+
 def test_the_overview_goes_figure_by_figure() -> None:
     lines = [
         line(AGREES, "section 3, figure 2a", "trend"),

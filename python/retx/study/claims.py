@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args
 
 from retx.study.data import StudyError, Target, last_digit, rounded
-from retx.study.rules import Rule
+from retx.study.rules import FORMER, Rule
 
 T = TypeVar("T")
 Use = Literal["", "calibrate", "held out"]
@@ -122,6 +122,9 @@ class Claim:
     """Id of the claim or rows from which this one follows, so that it is shown but not counted."""
 
     def __post_init__(self) -> None:
+        name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))
+        object.__setattr__(self, "rule", name)
+        object.__setattr__(self, "published_is", published_is)
         if self.rule == "undecidable" and not self.because.strip():
             raise StudyError(f"{self.id}: rule 'undecidable' needs `because`: what the paper lacks")
 

@@ -109,7 +109,8 @@ def check_names(measured: Measured) -> None:
         with located(f"{study.folder / 'claims.toml'}: {claim.id}"):
             measured_value(rehearsed, claim, values)
             _check_claim(study, claim, values)
-            _check_point(claim, rehearsed)
+            if claim.experiment:
+                rehearsed.runs.point(claim.experiment, claim.case, claim.at)
     figures = list(check_figures(rehearsed, values))
     ids = [table.id for table in tables] + [row.id for row in study.rows]
     Writer(rehearsed, {}).check(
@@ -135,14 +136,6 @@ def _check_claim(study: Study, claim: Claim, values: dict[str, Found]) -> None:
         raise StudyError(f"measured: rule {rule!r} needs a `curve`, which {name!r} is not")
     if isinstance(values.get(name), Points) and rule not in OF_POINTS:
         raise StudyError(f"measured: rule {rule!r} needs one value; {name!r} is a `curve`")
-
-
-def _check_point(claim: Claim, measured: Measured) -> None:
-    varied = measured.axes(claim.experiment) if claim.experiment else {}
-    for key in claim.at:
-        if key not in varied:
-            there = ", ".join(varied) or "nothing"
-            raise StudyError(f"at: {key!r} does not vary in {claim.experiment} ({there} does)")
 
 
 def _texts(study: Study) -> Iterator[tuple[str, str]]:

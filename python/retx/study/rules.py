@@ -29,8 +29,15 @@ from retx.study.verdicts import Finding, Verdict
 
 Rule = Literal[
     "number", "at_least", "at_most", "direction", "order", "trend", "curve", "arithmetic",
-    "undecidable",
+    "undecidable", "single_run", "within", "undecided",
 ]  # fmt: skip
+"""The last three are former names."""
+FORMER: Mapping[Rule, tuple[Rule, Literal["run", "mean"]]] = {
+    "single_run": ("number", "run"),
+    "within": ("number", "mean"),
+    "undecided": ("undecidable", "run"),
+}
+"""Former names of rules, with the current names and the kind of the published number."""
 OF_POINTS = ("order", "trend", "curve")
 """Rules for values at several points."""
 
