@@ -277,18 +277,13 @@ class Search:
 
         The base is the set-up to be frozen. The second result is the number of all claims.
         """
-        figures: dict[str, list[str]] = {}
-        for claim, source in self._sources().items():
-            figures.setdefault(source, []).append(claim)
-        return leave_one_out(trials, figures)
-
-    def _sources(self) -> dict[str, str]:
         wanted = set(calibrating(self.study))
-        return {
-            it.id: f"{it.source}, {it.rows.id}" if isinstance(it, Row) else it.source
-            for it in self.study.claims
-            if it.id in wanted
-        }
+        figures: dict[str, list[str]] = {}
+        for it in self.study.claims:
+            if it.id in wanted:
+                source = f"{it.source}, {it.rows.id}" if isinstance(it, Row) else it.source
+                figures.setdefault(source, []).append(it.id)
+        return leave_one_out(trials, figures)
 
     def freeze(self, number: int, progress: Callable[[HeldOutCheck], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.

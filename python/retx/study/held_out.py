@@ -8,7 +8,7 @@ this value loses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,13 +41,6 @@ class HeldOutCheck:
     def agreeing(self) -> frozenset[str]:
         """Claims that agree."""
         return frozenset(name for name, it in self.findings.items() if it.score >= 1)
-
-
-def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
-    """The base, and every variant of it that changes one parameter."""
-    yield "", base
-    for name, values in openings.changes(base):
-        yield f"{name} = {openings.parameters[name].shown(values[name])}", values
 
 
 def held_out(study: Study) -> list[str]:
@@ -93,7 +86,11 @@ def evaluate_held_out(
     """
     known, found = KnownPoints(), list[HeldOutCheck]()
     wanted = [*calibrating(study), *held_out(study)]
-    for change, values in set_ups(openings, base):
+    changes = [
+        (f"{name} = {openings.parameters[name].shown(values[name])}", values)
+        for name, values in openings.changes(base)
+    ]
+    for change, values in [("", base), *changes]:
         # In the first call all numbers are 1, so that variances are zero and correlations
         # undefined.
         with np.errstate(invalid="ignore", divide="ignore"):
