@@ -90,11 +90,6 @@ class Measured:
         """Copy of this object with results of other runs."""
         return replace(self, shown={}, _runs=runs)
 
-    @property
-    def has_numbers(self) -> bool:
-        """False while only the names in the study's files are looked up."""
-        return self.runs.has_numbers
-
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
         look_up("search", name, self.study.searches)

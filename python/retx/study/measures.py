@@ -250,7 +250,7 @@ class Measuring:
             UserCodeError: It fails.
         """
         code, arguments = self.measured.study.code, [in_place(it, scope) for it in given]
-        if not self.measured.has_numbers:
+        if not self.measured.runs.has_numbers:
             code.function(function)
             return None
         return code.call(function, self.measured, *arguments)

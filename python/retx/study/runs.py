@@ -212,6 +212,7 @@ class Runs:
     """Results of all runs of a study."""
 
     has_numbers = True
+    """False while only the names in the study's files are looked up."""
 
     def __init__(self, whole: Whole, read: Reader) -> None:
         self._whole = whole
