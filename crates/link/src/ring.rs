@@ -79,6 +79,19 @@ impl<T: Copy + Default> Ring<T> {
         self.head = self.head.wrapping_add(1);
     }
 
+    /// Drops leading items while `is` returns true; `is` is called once per item.
+    #[inline(always)]
+    pub fn drop_while(&mut self, mut is: impl FnMut(&T) -> bool) {
+        let mut head = self.head;
+        while head != self.tail
+            && let Some(item) = self.slots.get(self.place(head))
+            && is(item)
+        {
+            head = head.wrapping_add(1);
+        }
+        self.head = head;
+    }
+
     /// Appends an item at the back.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
@@ -182,7 +195,7 @@ mod tests {
     proptest! {
         /// The ring agrees with the standard library's queue.
         #[test]
-        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..5, 0u32..50), 0..400)) {
+        fn agrees_with_a_queue(steps in prop::collection::vec((0u8..6, 0u32..50), 0..400)) {
             let mut ring = Ring::default();
             let mut queue = VecDeque::new();
             for (step, value) in steps {
@@ -192,6 +205,13 @@ mod tests {
                         ring.drop_front();
                     }
                     0 => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                    2 => {
+                        let below = |other: &u32| *other < value;
+                        ring.drop_while(below);
+                        while queue.front().is_some_and(below) {
+                            queue.pop_front();
+                        }
+                    }
                     1 if value == 0 => {
                         ring.clear();
                         queue.clear();

@@ -239,14 +239,16 @@ impl Transmitter {
             self.waiting.prefetch(16);
         }
         // A packet whose transmission starts at `now` has left the queue.
-        while let Some(&WaitingPacket { start, bytes, .. }) = self.waiting.front() {
-            if start > now {
-                break;
-            }
-            self.waiting.pop_front();
-            if let Some(kept) = self.kept_mut() {
-                kept.waiting_bytes -= u64::from(bytes);
-            }
+        let leaves = |packet: &WaitingPacket| packet.start <= now;
+        if self.queue_max == 0 && self.kept.is_some() {
+            let mut bytes = 0;
+            self.waiting.drop_while(|packet| {
+                bytes += if leaves(packet) { u64::from(packet.bytes) } else { 0 };
+                leaves(packet)
+            });
+            self.kept_mut().into_iter().for_each(|kept| kept.waiting_bytes -= bytes);
+        } else {
+            self.waiting.drop_while(leaves);
         }
         self.waiting.len() as u64
     }

@@ -361,7 +361,8 @@ impl Connection {
         self.timers.retransmit = if idle {
             Time::NEVER
         } else {
-            self.deadline(now, self.rto() + self.pacing_delay(now))
+            let rto = self.sender.rto(self.parameters.max_rto);
+            self.deadline(now, rto + self.pacing_delay(now))
         };
     }
 }

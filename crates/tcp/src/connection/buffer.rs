@@ -1,6 +1,7 @@
 //! Writes into a send buffer whose size limits the memory used (`truesize`), not the payload, as in
 //! Linux: see `send_memory.rs`.
 
+use super::fast_path::Sending;
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
 use crate::memory;
@@ -33,6 +34,24 @@ impl Sender {
         if let Some(bursts) = self.bursts.allocated_mut() {
             bursts.forget_known();
         }
+    }
+
+    /// Writes as much as fits into the send buffer; returns the number of bytes written.
+    pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
+        if bytes > 0 {
+            self.check_app_limited();
+        }
+        self.write_within(bytes, buffer)
+    }
+
+    /// Like [`Self::write`] without a model of the path.
+    #[inline(always)]
+    pub fn write_within(&mut self, bytes: u64, buffer: u64) -> u64 {
+        // SYN and FIN occupy positions, but no space in the buffer.
+        let held = self.written - self.snd_una.max(1).min(self.written);
+        let taken = bytes.min(buffer.saturating_sub(held));
+        self.written += taken;
+        taken
     }
 
     /// Bytes of new data that the windows allow.
@@ -141,7 +160,25 @@ impl WriteQueue {
 impl Connection {
     /// Writes up to `bytes` of the application's data; returns the number of bytes that fit into
     /// the send buffer.
+    #[inline]
     pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
+        // On these paths there is no FIN or request of the application, and on the plain path no
+        // model.
+        if self.fast_paths.sending.sends_new_data() && !self.receiver.ack_now {
+            match &self.sender.bursts.memory {
+                None if self.fast_paths.sending == Sending::Plain => {
+                    return self.sender.write_within(bytes, self.parameters.send_buffer);
+                }
+                // Most calls follow an acknowledgment while an earlier write still waits.
+                Some(memory) if memory.write_blocked => return 0,
+                _ => {}
+            }
+        }
+        self.write_general(now, bytes)
+    }
+
+    #[inline(never)]
+    fn write_general(&mut self, now: Time, bytes: u64) -> u64 {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
@@ -150,7 +187,6 @@ impl Connection {
             self.send_ack_first();
         }
         if let Some(memory) = &self.sender.bursts.memory {
-            // Most calls follow an acknowledgment while an earlier write still waits.
             return if memory.write_blocked { 0 } else { self.write_into_memory(now, bytes) };
         }
         self.sender.write(bytes, self.parameters.send_buffer)

@@ -217,18 +217,6 @@ impl Sender {
         }
     }
 
-    /// Writes as much as fits into the send buffer; returns the number of bytes written.
-    pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
-        if bytes > 0 {
-            self.check_app_limited();
-        }
-        // SYN and FIN occupy positions, but no space in the buffer.
-        let held = self.written - self.snd_una.max(1).min(self.written);
-        let taken = bytes.min(buffer.saturating_sub(held));
-        self.written += taken;
-        taken
-    }
-
     /// Position after everything to send: data, and the FIN once it is queued.
     pub fn write_seq(&self) -> u64 {
         self.written + u64::from(self.fin_queued)

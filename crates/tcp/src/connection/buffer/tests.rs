@@ -179,6 +179,7 @@ fn a_closed_direction_takes_no_data() {
         let mut near = open(&config("sack"))[0].clone();
         near.state = state;
         near.sender.fin_queued = fin_queued;
+        near.recompute_fast_paths();
         near.write(Time::ZERO, 10)
     };
     assert_eq!((taken(State::Established, false), taken(State::Established, true)), (10, 0));
