@@ -267,7 +267,8 @@ impl Engine<'_> {
         leader: u32,
         (at, entering): (Time, EnteringPacket),
     ) {
-        let [entry, next] = [entering.hop, entering.hop + 1].map(|hop| self.routes[hop as usize]);
+        let hop = entering.hop as usize;
+        let (entry, next) = (self.routes[hop], self.routes[hop + 1]);
         let (last, id) = (entry.known_pipe(), entering.packet.id);
         let destination = next.destination().unwrap_or_else(|| {
             self.packets.set_hop(id, entering.hop);
