@@ -134,22 +134,37 @@ impl Funnel {
     #[inline(never)]
     fn enqueue_elsewhere(&mut self, arriving: Arrival) -> Enqueued {
         let Arrival { arrival, packet, hop, sent } = arriving;
-        let found = (0..ROWS).find(|row| self.lasts[*row] <= arrival);
-        if let Some(row) = (0..ROWS).take(found.map_or(ROWS, |row| row + 1)).find(|row| {
-            // Packets of one instant are the last ones of a row.
-            let row = &self.rows[*row];
-            let last = (0..row.len()).rev().map_while(|index| row.get(index));
-            last.take_while(|last| last.sent == sent).any(|last| last.is_tied_behind(&arriving))
-        }) {
-            let is_later =
-                |other: &Arrival| other.arrival > arrival || other.is_tied_behind(&arriving);
-            self.rows[row].insert_before(arriving, is_later);
-            return Enqueued::Behind;
+        for row in 0..ROWS {
+            let last = self.lasts[row];
+            // A tied packet arrives at the same time, so no packet before that time is one.
+            if last >= arrival && self.has_tied_behind(row, &arriving) {
+                let is_later =
+                    |other: &Arrival| other.arrival > arrival || other.is_tied_behind(&arriving);
+                self.rows[row].insert_before(arriving, is_later);
+                return Enqueued::Behind;
+            }
+            if last <= arrival {
+                return self.enqueue_into(row, arrival, packet, (hop, sent));
+            }
         }
-        match found {
-            Some(row) => self.enqueue_into(row, arrival, packet, (hop, sent)),
-            None => self.enqueue_in_calendar(arriving),
+        self.enqueue_in_calendar(arriving)
+    }
+
+    /// True if a packet in this row is tied behind `arriving`.
+    #[inline(always)]
+    fn has_tied_behind(&self, row: usize, arriving: &Arrival) -> bool {
+        let row = &self.rows[row];
+        let mut index = row.len();
+        // Packets of one instant are the last ones of a row.
+        while let Some(last) = row.get(index.wrapping_sub(1))
+            && last.sent == arriving.sent
+        {
+            if last.is_tied_behind(arriving) {
+                return true;
+            }
+            index -= 1;
         }
+        false
     }
 
     #[inline(never)]
