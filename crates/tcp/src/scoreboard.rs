@@ -286,10 +286,22 @@ impl Scoreboard {
 
     /// Index of the segment that begins at `start`.
     fn index_at(&self, start: u64) -> Option<usize> {
-        self.search_record_at(start).map(|(index, _)| index)
+        self.record_at(self.first(), start).map(|(index, _)| index)
     }
 
-    /// Segment that begins at `start`, and its index.
+    /// Segment that begins at `start`, and its index. `first` is the result of [`Self::first`].
+    #[inline(always)]
+    fn record_at(&self, first: (u64, u32), start: u64) -> Option<(usize, &Record)> {
+        // A segment below the first one has been acknowledged.
+        let before = start.checked_sub(first.0)?;
+        // Most segments have equal lengths, so the index can usually be computed.
+        let index = (before / u64::from(first.1)) as usize;
+        match self.records.get(index) {
+            Some(record) if record.start == start => Some((index, record)),
+            _ => self.search_record_at(start),
+        }
+    }
+
     #[inline(never)]
     fn search_record_at(&self, start: u64) -> Option<(usize, &Record)> {
         let index = self.first_index_from(start);

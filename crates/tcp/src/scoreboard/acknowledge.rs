@@ -48,6 +48,16 @@ impl Scoreboard {
         }
     }
 
+    /// Like [`Self::acknowledge`] of no new data, with a block above `SND.UNA`.
+    pub fn acknowledge_block(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
+        let highest_before = self.sacked.end().unwrap_or(0);
+        self.assumed.last_acked_segments = 0;
+        self.take_block(left, right, |run| delivered.add_sacked(run, highest_before));
+        if !self.without_times {
+            self.forget_arrived();
+        }
+    }
+
     /// Removes leading segments that are selectively acknowledged.
     #[inline(always)]
     fn remove_sacked(&mut self, snd_una: u64, delivered: &mut Delivered) {

@@ -125,14 +125,7 @@ impl Scoreboard {
         sent: Time,
         start: u64,
     ) -> Option<(usize, &Record)> {
-        // A segment below the first one has been acknowledged.
-        let before = start.checked_sub(first.0)?;
-        // Most segments have equal lengths, so the index can usually be computed.
-        let index = (before / u64::from(first.1)) as usize;
-        let found = match self.records.get(index) {
-            Some(record) if record.start == start => Some((index, record)),
-            _ => self.search_record_at(start),
-        };
+        let found = self.record_at(first, start);
         // If the times differ, the segment has been retransmitted since this entry was made.
         found.filter(|(_, record)| record.sent == sent && !record.sacked && !record.lost)
     }

@@ -8,7 +8,6 @@ use crate::connection::Transmit;
 use crate::connection::outgoing::Outcome;
 use crate::connection::timeout::ProbeRestart;
 use crate::loss_detection::{self, LossDetection};
-use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
 use crate::spurious::Detector;
 use crate::{congestion_control, loss_cause};
@@ -74,7 +73,7 @@ impl Connection {
         let mut delivered = Delivered { has_sack: true, ..Delivered::default() };
         let board = &mut *sender.board;
         board.note_sack(&segment.options.sack);
-        board.acknowledge(snd_una, &[block], &mut delivered);
+        board.acknowledge_block(block, &mut delivered);
         let window = self.scaled_window(segment.window);
         let same_advertised_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
@@ -104,40 +103,30 @@ impl Connection {
     /// cases.
     #[inline(always)]
     fn decide_in_recovery(&mut self, now: Time, delivered: &Delivered) -> bool {
-        let recovery_point = self.next_recovery_point();
         let sender = &mut self.sender;
         let is_bbr = matches!(sender.congestion_control, congestion_control::State::bbr(_))
             && matches!(sender.loss_cause, loss_cause::State::none(_));
         let snd_una = sender.snd_una;
-        let loss_detection::State::rack(rack) = &mut sender.loss_detection else { return false };
+        let continues = match &sender.loss_detection {
+            loss_detection::State::rack(rack) => rack.continues_as_linux(snd_una),
+            _ => false,
+        };
         let is_new = sender.last_una != snd_una;
-        if !is_bbr || is_new || delivered.dsack.is_some() || !rack.continues_as_linux(snd_una) {
+        if !is_bbr || is_new || delivered.dsack.is_some() || !continues {
             return false;
         }
         sender.dupacks += 1;
-        let seen = loss_detection::Ack {
-            now,
-            srtt: sender.estimator.srtt(),
-            least_rtt: sender.least_rtt,
-            has_rtt_sample: false,
-            bytes_acked: 0,
-            snd_una,
-            snd_max: sender.snd_max,
-            recovery_point,
-            defers_marking: sender.repair.defers_marking,
-            dupack_threshold: self.parameters.dupack_threshold,
-            overdue: false,
-            smss: sender.window.smss,
-            selective: Some(delivered),
-        };
-        rack.on_ack_in_recovery(&seen, &mut sender.board);
+        let seen = sender.ack_of_sack(now, self.parameters.dupack_threshold, delivered);
+        if let loss_detection::State::rack(rack) = &mut sender.loss_detection {
+            rack.on_ack_in_recovery(&seen, &mut sender.board);
+        }
         // A model sets the window by itself, without proportional rate reduction.
         sender.end_reduction();
         sender.limited_credit = 0;
         self.update_model_by_sack(now, delivered);
         self.schedule_loss_detection(now, ProbeRestart::None);
         if self.sender.has_sack_of_earlier_data(Some(delivered)) {
-            self.restart_retransmit_timer(now);
+            self.restart_known_timer(now);
         }
         true
     }

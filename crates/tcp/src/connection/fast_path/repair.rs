@@ -28,6 +28,32 @@ impl Sender {
             && (self.without_times || !self.selective)
             && matches!(self.spurious, spurious::State::none(_))
     }
+
+    /// Acknowledgment of no new data, as loss detection sees it; `delivered` has been recorded on
+    /// the scoreboard.
+    #[inline(always)]
+    pub(super) fn ack_of_sack<'a>(
+        &self,
+        now: Time,
+        dupack_threshold: u32,
+        delivered: &'a Delivered,
+    ) -> loss_detection::Ack<'a> {
+        loss_detection::Ack {
+            now,
+            srtt: self.estimator.srtt(),
+            least_rtt: self.least_rtt,
+            has_rtt_sample: false,
+            bytes_acked: 0,
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+            recovery_point: self.snd_max,
+            defers_marking: self.repair.defers_marking,
+            dupack_threshold,
+            overdue: false,
+            smss: self.window.smss,
+            selective: Some(delivered),
+        }
+    }
 }
 
 impl Connection {
@@ -109,21 +135,7 @@ impl Connection {
         sender.last_una = sender.snd_una;
         // Loss detection reads the scoreboard only, not this argument.
         let delivered = Delivered::default();
-        let seen = loss_detection::Ack {
-            now,
-            srtt: sender.estimator.srtt(),
-            least_rtt: sender.least_rtt,
-            has_rtt_sample: false,
-            bytes_acked: 0,
-            snd_una: sender.snd_una,
-            snd_max: sender.snd_max,
-            recovery_point: sender.snd_max,
-            defers_marking: false,
-            dupack_threshold: self.parameters.dupack_threshold,
-            overdue: false,
-            smss: sender.window.smss,
-            selective: Some(&delivered),
-        };
+        let seen = sender.ack_of_sack(now, self.parameters.dupack_threshold, &delivered);
         let board = &mut *sender.board;
         let reaction = sender.loss_detection.on_ack(&seen, board);
         // `LossDetection::only_repairs`, which opened this path, guarantees this.
