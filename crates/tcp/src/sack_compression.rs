@@ -44,7 +44,13 @@ impl LazyDefault for SackCompression {
 impl SackCompression {
     /// Handles a segment beyond a gap. Returns `None` if it is to be acknowledged now, otherwise
     /// the latest time for the acknowledgment.
-    pub fn on_gap(&mut self, now: Time, rcv_nxt: u64, rtt: Option<Duration>) -> Option<Time> {
+    #[inline(always)]
+    pub fn on_gap(
+        &mut self,
+        now: Time,
+        rcv_nxt: u64,
+        rtt: impl FnOnce() -> Option<Duration>,
+    ) -> Option<Time> {
         if self.rcv_nxt != rcv_nxt {
             self.rcv_nxt = rcv_nxt;
             self.sent = 0;
@@ -57,7 +63,7 @@ impl SackCompression {
             return None;
         }
         self.held += 1;
-        Some(now + (rtt.unwrap_or(Duration::ZERO) / 20).min(LONGEST) + SLACK)
+        Some(now + (rtt().unwrap_or(Duration::ZERO) / 20).min(LONGEST) + SLACK)
     }
 
     /// True if an acknowledgment is held back.
@@ -81,21 +87,21 @@ mod tests {
     fn three_go_and_forty_four_wait() {
         let mut it = SackCompression::default();
         for position in [1, 1001] {
-            assert_eq!([(); 3].map(|()| it.on_gap(Time::ZERO, position, RTT)), [None; 3]);
+            assert_eq!([(); 3].map(|()| it.on_gap(Time::ZERO, position, || RTT)), [None; 3]);
             for _ in 0..44 {
                 let until = Time::ZERO + Duration::from_micros(600);
-                assert_eq!(it.on_gap(Time::ZERO, position, RTT), Some(until));
+                assert_eq!(it.on_gap(Time::ZERO, position, || RTT), Some(until));
             }
-            assert_eq!(it.on_gap(Time::ZERO, position, RTT), None);
+            assert_eq!(it.on_gap(Time::ZERO, position, || RTT), None);
             it.on_ack_sent();
         }
-        assert!(it.on_gap(Time::ZERO, 1001, RTT).is_some(), "the position is the same");
+        assert!(it.on_gap(Time::ZERO, 1001, || RTT).is_some(), "the position is the same");
     }
 
     #[test]
     fn the_wait_follows_the_rtt_up_to_a_millisecond() {
         let mut it = SackCompression { sent: 3, ..SackCompression::default() };
-        let mut wait = |rtt| it.on_gap(Time::ZERO, 0, rtt).unwrap().since(Time::ZERO);
+        let mut wait = |rtt| it.on_gap(Time::ZERO, 0, || rtt).unwrap().since(Time::ZERO);
         assert_eq!(wait(None), Duration::from_micros(100));
         assert_eq!(wait(Some(Duration::from_millis(40))), Duration::from_micros(1_100));
     }

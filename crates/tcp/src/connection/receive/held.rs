@@ -17,10 +17,16 @@ const EXPECTED_BLOCKS: usize = 2;
 impl Receiver {
     /// Number of newer blocks than the one that `left` … `right` − 1 belong to, if an ACK is held
     /// back and has to be sent before these data are stored beyond a gap.
+    #[inline(always)]
     pub fn block_that_ends_compression(&self, left: u64, right: u64) -> Option<usize> {
         if left <= self.rcv_nxt || !self.compression.get().is_some_and(SackCompression::holds_ack) {
             return None;
         }
+        self.block_beyond_expected(left, right)
+    }
+
+    #[inline(never)]
+    fn block_beyond_expected(&self, left: u64, right: u64) -> Option<usize> {
         let newer = self.out_of_order.newer_blocks(left, right);
         (newer >= EXPECTED_BLOCKS).then_some(newer)
     }
@@ -82,8 +88,11 @@ impl Connection {
             receiver.ack_now = true;
             return;
         }
-        let rtt = receiver.memory.as_deref().and_then(ReceiveMemory::rtt);
-        let rtt = rtt.map(|rtt| self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)));
+        let memory = receiver.memory.as_deref();
+        let rtt = || {
+            let rtt = memory.and_then(ReceiveMemory::rtt)?;
+            Some(self.sender.estimator.srtt().map_or(rtt, |srtt| srtt.min(rtt)))
+        };
         match receiver.compression.on_gap(now, old_nxt, rtt) {
             None => receiver.ack_now = true,
             Some(deadline) => {

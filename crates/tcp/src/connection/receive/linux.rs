@@ -49,7 +49,7 @@ impl Connection {
         if !is_due {
             let receiver = &mut self.receiver;
             // The first ACK of a position is always sent.
-            receiver.compression.on_gap(arrival.now, receiver.rcv_nxt, None);
+            receiver.compression.on_gap(arrival.now, receiver.rcv_nxt, || None);
         }
     }
 
