@@ -1,6 +1,6 @@
 //! Sending by the endpoints of a flow.
 
-use super::{Flow, RECEIVER};
+use super::{Flow, RECEIVER, SENDER};
 use crate::endpoint::Endpoint;
 use crate::packet::{PacketMetadata, PacketMut, Transmission};
 use crate::plan::Side;
@@ -14,6 +14,12 @@ impl Flow {
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
         self.ends[side as usize].poll_transmit_into(now, to)
+    }
+
+    /// Next segment of a train that the data sender sends now.
+    #[inline(always)]
+    pub fn poll_train(&mut self, now: Time) -> Option<PlainTransmit> {
+        self.ends[SENDER].poll_train(now)
     }
 
     /// Timestamps of a plain segment that `side` sends now.

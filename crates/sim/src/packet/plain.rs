@@ -139,7 +139,8 @@ mod tests {
         let destination = Endpoint::new(2, Side::Receiver);
         let metadata = PacketMetadata { copy_number: 3, hop: 4, destination, connection: 6 };
         let mut packets = Packets::default();
-        let transmit = PlainTransmit { segment, position: 8, may_send_more: true };
+        let transmit =
+            PlainTransmit { segment, position: 8, may_send_more: true, begins_train: false };
         let (plain, _) = packets.insert_plain(&transmit, timestamps, &metadata);
         let (other, mut packet) = packets.insert(&segment.segment(timestamps), Ecn::NotEct);
         (packet.position, packet.destination, packet.connection) =

@@ -131,6 +131,27 @@ fn hundreds_of_flows_are_as_in_the_reference() {
     check_recorded(&plan(&text), "flows", Recorded::Nothing);
 }
 
+/// Bursts that their hosts send at once: some fill the queue of the first link before they end.
+#[test]
+fn bursts_are_as_in_the_reference() {
+    for (preset, queue) in [("linux", 1000), ("linux", 7), ("linux_bbr", 1000), ("linux_bbr", 5)] {
+        let flows = 6;
+        let mut text = format!("duration = \"700 ms\"\n[tcp.peer]\nlike = \"{preset}\"\n");
+        text += &link("middle", ["left", "right"], (60, 9_000_000, 60), "");
+        for number in 0..flows {
+            let [from, to] = [format!("from{number}"), format!("to{number}")];
+            text += &link(&from, [&from, "left"], (200, 1_000_000, queue), "");
+            text += &link(&to, ["right", &to], (200, 1_000_000, 1000), "");
+            text += &flow(&format!("flow{number}"), [&from, &to], 1500 * number, "\"bulk\"");
+        }
+        let plan = plan(&text);
+        check(&plan, preset);
+        let outcome = run_plan(&plan, &Options::default(), &Control::default()).expect("a run");
+        let first = outcome.links.iter().find(|link| link.name == "from0").expect("a link");
+        assert_eq!(first.drops.queue > 0, queue < 1000, "{preset}, {queue} packets");
+    }
+}
+
 /// Packets that reach a cell at the start or end of a slot, as the first hop, and over links whose
 /// events precede those of the cell.
 #[test]

@@ -390,7 +390,7 @@ impl Connection {
             self.receiver.pending.on_ack_sent(now, length > 0);
             self.receiver.on_ack_sent(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position, may_send_more: true }
+        PlainTransmit { segment, position, may_send_more: true, begins_train: false }
     }
 }
 

@@ -31,6 +31,8 @@ pub struct PlainTransmit {
     pub position: u64,
     /// False if nothing more can be sent now; polling again would return nothing.
     pub may_send_more: bool,
+    /// True if [`Connection::poll_train`] returns the next segment.
+    pub begins_train: bool,
 }
 
 impl PlainTransmit {
@@ -69,7 +71,7 @@ impl Transmit {
     #[inline]
     pub(super) const fn plain(&self, may_send_more: bool) -> PlainTransmit {
         let segment = self.segment.plain();
-        PlainTransmit { segment, position: self.position, may_send_more }
+        PlainTransmit { segment, position: self.position, may_send_more, begins_train: false }
     }
 }
 
@@ -94,6 +96,8 @@ pub(super) enum Outcome {
     Plain,
     /// The fields of a plain segment have been written, and there is nothing more to send.
     LastPlain,
+    /// The fields of a plain segment have been written, and a train follows.
+    PlainBeforeTrain,
     /// Another segment has been written.
     Written,
 }
@@ -148,16 +152,26 @@ impl Connection {
             Outcome::Nothing => Polled::Nothing,
             Outcome::Plain => Polled::Plain(to.plain(true)),
             Outcome::LastPlain => Polled::Plain(to.plain(false)),
+            Outcome::PlainBeforeTrain => {
+                Polled::Plain(PlainTransmit { begins_train: true, ..to.plain(true) })
+            }
             Outcome::Written => Polled::Written,
         }
+    }
+
+    /// Next segment of a train: the one that [`Self::poll_transmit_into`] would return. `None` if
+    /// there is no train; there may nevertheless be a segment to send.
+    #[inline(always)]
+    pub fn poll_train(&mut self, now: Time) -> Option<PlainTransmit> {
+        let continues = !self.receiver.ack_now && self.has_train(now);
+        continues.then(|| self.send_next_of_train(now))
     }
 
     /// Outcome of polling on a detailed path while no acknowledgment is due, if a train continues
     /// or there is nothing to send.
     #[inline(always)]
     fn poll_in_detail(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
-        if self.has_train(now) {
-            let plain = self.send_next_of_train(now);
+        if let Some(plain) = self.poll_train(now) {
             to.write_plain(&plain);
             return Some(Outcome::plain(plain.may_send_more));
         }

@@ -1,14 +1,19 @@
 //! Fast paths of packets between hosts and pipes.
 
+use super::funnels::Funnels;
+use crate::agenda::Agenda;
 use crate::endpoint::Endpoint;
 use crate::engine::Engine;
 use crate::engine::owners::Owner;
 use crate::engine::routes::EnteringPacket;
+use crate::flow::Flow;
+use crate::packet::Packets;
 use crate::plan::Side;
 use crate::route_entry::RouteEntry;
-use retx_link::pipe::PlainPacket;
+use retx_link::pipe::{Pipe, PlainPacket};
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::Polled;
+use retx_units::Time;
 
 /// Result of [`Engine::transmit_plain`].
 enum Outcome {
@@ -20,6 +25,52 @@ enum Outcome {
     Enters(EnteringPacket),
     /// The queue of this pipe has dropped the packet.
     QueueFull(EnteringPacket, u32),
+}
+
+/// Parts of the engine that send the rest of a burst into a pipe of a funnel.
+struct Train<'e> {
+    flow: &'e mut Flow,
+    packets: &'e mut Packets,
+    pipe: &'e mut Pipe,
+    funnels: &'e mut Funnels,
+    agenda: &'e mut Agenda,
+    /// Number of packets sent.
+    count: &'e mut u64,
+}
+
+/// End of a [`Train`].
+enum TrainEnd {
+    /// Further segments may be sent.
+    MayGoOn,
+    /// There is no further segment to send.
+    WasLast,
+    /// The queue of the pipe has dropped the packet.
+    QueueFull(EnteringPacket),
+}
+
+impl Train<'_> {
+    /// Sends segments of the data sender as [`Engine::transmit_plain`] does; none if the pipe does
+    /// not lead to a funnel.
+    #[inline(never)]
+    fn send(&mut self, now: Time) -> TrainEnd {
+        let Some(number) = self.pipe.sink() else { return TrainEnd::MayGoOn };
+        // All segments are sent at the same time, and no segment arrives meanwhile.
+        let timestamps = self.flow.timestamps(now, Side::Sender);
+        while let Some(plain) = self.flow.poll_train(now) {
+            *self.count += 1;
+            let label = self.flow.send_plain(now, Side::Sender, &plain);
+            let (id, bytes) = self.packets.insert_plain(&plain, timestamps, &label);
+            let entering = EnteringPacket { packet: PlainPacket { id, bytes }, hop: label.hop };
+            let entry = self.funnels.enqueue(number, (now, entering), self.pipe, self.agenda);
+            if entry != Entry::Accepted {
+                return TrainEnd::QueueFull(entering);
+            }
+            if !plain.may_send_more {
+                return TrainEnd::WasLast;
+            }
+        }
+        TrainEnd::MayGoOn
+    }
 }
 
 impl Engine<'_> {
@@ -94,54 +145,43 @@ impl Engine<'_> {
     /// parts of the engine are borrowed once for all segments.
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
-        let Self {
-            flows,
-            packets,
-            pipes,
-            funnels,
-            lanes,
-            agenda,
-            owners,
-            recorder,
-            now,
-            in_flight,
-            ..
-        } = self;
+        let now = self.now;
+        let Self { flows, packets, pipes, funnels, lanes, agenda, recorder, .. } = self;
         let flow = &mut flows[index as usize];
         loop {
-            let plain = match flow.poll_transmit(*now, side, &mut self.transmit) {
+            let plain = match flow.poll_transmit(now, side, &mut self.transmit) {
                 Polled::Nothing => break,
                 Polled::Written => return Outcome::Written,
                 Polled::Plain(plain) => plain,
             };
             self.counts.sent += 1;
-            let label = flow.send_plain(*now, side, &plain);
-            let timestamps = flow.timestamps(*now, side);
+            let label = flow.send_plain(now, side, &plain);
+            let timestamps = flow.timestamps(now, side);
             let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
             let packet = PlainPacket { id, bytes };
             let entering = EnteringPacket { packet, hop: label.hop };
             if recorder.notes_sent_packets {
-                flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
+                flow.write_sent(now, side, &mut packets.get_mut(id), recorder);
             }
             let hop = flow.first_route_entry(side);
             let pipe = hop.find_pipe_mut(pipes).filter(|_| hop.is_private());
             let Some((first, pipe)) = pipe else { return Outcome::Enters(entering) };
             let entry = if let Some(number) = pipe.sink() {
-                funnels.enqueue(number, (*now, entering), pipe, agenda)
+                funnels.enqueue(number, (now, entering), pipe, agenda)
             } else if pipe.lanes().is_some() {
                 let entry = if pipe.is_plain() {
-                    pipe.enter_plain(*now, bytes)
+                    pipe.enter_plain(now, bytes)
                 } else {
-                    pipe.enter_losing(*now, id, &packets.get(id).frame())
+                    pipe.enter_losing(now, id, &packets.get(id).frame())
                 };
                 lanes.enter_from((first, pipe), entry, (packet, label.destination), agenda)
             } else if pipe.leads() {
                 return Outcome::Enters(entering);
             } else {
                 let entry = if pipe.is_plain() {
-                    pipe.handle_plain(*now, packet)
+                    pipe.handle_plain(now, packet)
                 } else {
-                    pipe.handle_losing(*now, packet, &packets.get(id).frame())
+                    pipe.handle_losing(now, packet, &packets.get(id).frame())
                 };
                 agenda.wake(first, pipe.poll_timeout());
                 entry
@@ -154,12 +194,22 @@ impl Engine<'_> {
             if !plain.may_send_more {
                 break;
             }
+            // The tables have a row for each segment, which only this loop writes.
+            if side == Side::Sender && plain.begins_train && !recorder.notes_sent_packets {
+                let count = &mut self.counts.sent;
+                let mut train = Train { flow, packets, pipe, funnels, agenda, count };
+                match train.send(now) {
+                    TrainEnd::MayGoOn => {}
+                    TrainEnd::WasLast => break,
+                    TrainEnd::QueueFull(entering) => return Outcome::QueueFull(entering, first),
+                }
+            }
         }
         if side == Side::Sender {
-            flow.note_limit_fast(*now, in_flight);
+            flow.note_limit_fast(now, &mut self.in_flight);
         }
         if let Some(time) = flow.poll_wake(side) {
-            agenda.wake(owners.target(Owner::Host(index, side)), time);
+            agenda.wake(self.owners.target(Owner::Host(index, side)), time);
         }
         Outcome::Done { needs_close_check: flow.needs_close_check() }
     }

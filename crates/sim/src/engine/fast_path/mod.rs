@@ -19,7 +19,7 @@
 //! *Parts.*
 //! - [`hops`]: packets skip checks that a plain pipe does not need. In a private pipe
 //!   ([`super::routes`]) a packet's position is known without reading the packet, so it is not read
-//!   there.
+//!   there. The segments of a burst after the first are sent in a loop of their own.
 //! - [`ahead`]: a pipe that gets its packets from one other pipe needs no event; a packet's passage
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.

@@ -294,6 +294,9 @@ impl Connection {
         let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
         let is_paced = LOSSES || sender.pacer.is_some();
         self.send_next_in_detail::<LOSSES>(now, to);
+        if self.has_train(now) {
+            return Some(Outcome::PlainBeforeTrain);
+        }
         let may_send_more = self.sender.bursts.burst.is_open(now)
             || if is_paced { !self.is_delayed_by_pacing(now) } else { !waits };
         Some(Outcome::plain(may_send_more))
@@ -390,6 +393,6 @@ impl Connection {
             self.receiver.pending.on_ack_sent(now, payload_bytes > 0);
             self.receiver.on_ack_sent(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position, may_send_more: true }
+        PlainTransmit { segment, position, may_send_more: true, begins_train: false }
     }
 }

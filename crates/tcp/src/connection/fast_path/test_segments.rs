@@ -191,7 +191,7 @@ fn a_duplicate_ack_inflates_the_window() {
 
 fn label(outcome: Option<Outcome>) -> &'static str {
     match outcome {
-        Some(Outcome::Plain | Outcome::LastPlain) => "sent",
+        Some(Outcome::Plain | Outcome::LastPlain | Outcome::PlainBeforeTrain) => "sent",
         Some(Outcome::Written) => "written",
         Some(Outcome::Nothing) => "nothing",
         None => "unknown",

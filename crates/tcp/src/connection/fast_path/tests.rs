@@ -122,6 +122,14 @@ fn config(stream: &mut RandomStream) -> Config {
     config
 }
 
+/// Polls for the next segment: within a train, by the method for it.
+fn poll(connection: &mut Connection, now: Time) -> Option<Transmit> {
+    match connection.poll_train(now) {
+        Some(plain) => Some(plain.transmit(connection.timestamps_at(now))),
+        None => connection.poll_transmit(now),
+    }
+}
+
 fn chosen<T: serde::de::DeserializeOwned>(text: &str) -> T {
     let mut table: std::collections::BTreeMap<String, T> = toml::from_str(text).expect("a choice");
     table.remove("it").expect("it was given")
@@ -191,7 +199,7 @@ impl World {
             loop {
                 self.check_the_last_of_all(&self.ends[end][0]);
                 self.trains += u64::from(self.ends[end][0].has_train(now));
-                let Some(transmit) = self.both(end, |it| it.poll_transmit(now)) else { break };
+                let Some(transmit) = self.both(end, |it| poll(it, now)) else { break };
                 if self.stream.below(self.lost) == 0 {
                     continue;
                 }
@@ -209,11 +217,13 @@ impl World {
     /// Asserts that an end which reported no more segments has none.
     fn check_the_last_of_all(&self, connection: &Connection) {
         let (mut ahead, mut place) = (connection.clone(), Transmit::default());
-        if let Polled::Plain(plain) = ahead.poll_transmit_into(self.now, &mut place)
-            && !plain.may_send_more
-        {
+        if let Polled::Plain(plain) = ahead.poll_transmit_into(self.now, &mut place) {
+            if plain.begins_train {
+                assert!(ahead.has_train(self.now), "seed {}, at {:?}", self.seed, self.now);
+            }
             let further = ahead.poll_transmit(self.now);
-            assert_eq!(further, None, "seed {}, at {:?}", self.seed, self.now);
+            let ends = plain.may_send_more || further.is_none();
+            assert!(ends, "seed {}, at {:?}: {further:?}", self.seed, self.now);
         }
     }
 
