@@ -136,12 +136,12 @@ fn hundreds_of_flows_are_as_in_the_reference() {
 fn bursts_are_as_in_the_reference() {
     for (preset, queue) in [("linux", 1000), ("linux", 7), ("linux_bbr", 1000), ("linux_bbr", 5)] {
         let flows = 6;
-        let mut text = format!("duration = \"700 ms\"\n[tcp.peer]\nlike = \"{preset}\"\n");
-        text += &link("middle", ["left", "right"], (60, 9_000_000, 60), "");
+        let mut text = format!("duration = \"500 ms\"\n[tcp.peer]\nlike = \"{preset}\"\n");
+        text += &link("middle", ["left", "right"], (600, 9_000_000, 600), "");
         for number in 0..flows {
             let [from, to] = [format!("from{number}"), format!("to{number}")];
-            text += &link(&from, [&from, "left"], (200, 1_000_000, queue), "");
-            text += &link(&to, ["right", &to], (200, 1_000_000, 1000), "");
+            text += &link(&from, [&from, "left"], (1000, 1_000_000, queue), "");
+            text += &link(&to, ["right", &to], (1000, 1_000_000, 1000), "");
             text += &flow(&format!("flow{number}"), [&from, &to], 1500 * number, "\"bulk\"");
         }
         let plan = plan(&text);
