@@ -151,9 +151,7 @@ fn the_cubic_function_counts_jiffies() {
 /// acknowledged; 500 are two of these and 126 more.
 #[test]
 fn the_window_of_reno_grows_by_whole_segments() {
-    for (acked, reno, rest) in
-        [(187, 100, 187), (188, 101, 1), (374, 101, 187), (500, 102, 126)]
-    {
+    for (acked, reno, rest) in [(187, 100, 187), (188, 101, 1), (374, 101, 187), (500, 102, 126)] {
         let mut curve = curve();
         curve.epoch = Some(Epoch { acked, ..epoch() });
         curve.limit_growth(100);
