@@ -164,7 +164,7 @@ fn a_near_leg_that_dies_takes_the_far_one_along() {
 
 /// Life of a flow in seconds.
 fn life_s(flow: &FlowSummary) -> f64 {
-    let limits = serde_json::to_value(&flow.limited_by).expect("plain data");
+    let limits = serde_json::to_value(flow.limited_by).expect("plain data");
     let of = |value: &serde_json::Value| -> f64 {
         let causes = value.as_object().map(|causes| causes.values().filter_map(|it| it.as_f64()));
         value.as_f64().unwrap_or_else(|| causes.map_or(0.0, Iterator::sum))
