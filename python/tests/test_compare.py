@@ -551,7 +551,12 @@ def test_a_mean_rtt_is_the_same_quantity_on_both_sides() -> None:
     """All ACKs of a while are lost; the echo that comes after it is no round trip."""
     need_emulation()
     ours = retx.run(PATH, overrides=DEAF).summary["flows"][0]
-    theirs = retx.emulate(PATH, overrides=DEAF, lateness_bound_s=10).summary["flows"][0]
+    for _ in range(3):
+        summary = retx.emulate(PATH, overrides=DEAF, lateness_bound_s=10).summary
+        # A busy machine delays packets, and thus lengthens the RTT.
+        if summary["emulation"]["lateness"]["p99_s"] < 0.002:
+            break
+    theirs = summary["flows"][0]
     assert theirs["idle_max_s"] > 0.5
     # Between 40 ms and those with 31 packets of 2.5 ms.
     assert max(ours["rtt_sd_s"], theirs["rtt_sd_s"]) < 0.0775 / 2

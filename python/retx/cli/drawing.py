@@ -109,12 +109,13 @@ class Drawing:
                 else:
                     made.save(path, width=self.width)
         except (UsageError, NotRecordedError) as error:
-            path.unlink(missing_ok=True)
-            return f"{self.option}{self.kind}: {error.args[0]}"
+            reason = f"{self.option}{self.kind}: {error.args[0]}"
         except OSError as error:
-            path.unlink(missing_ok=True)
-            return f"{self.place(directory)}: {error.strerror or error}"
-        return None
+            reason = f"{self.place(directory)}: {error.strerror or error}"
+        else:
+            return None
+        path.unlink(missing_ok=True)
+        return reason
 
     def figure_of(self, result: Plotted) -> Figure:
         """Figure for a run, or for a flow in a capture."""
