@@ -42,7 +42,8 @@ impl Direction {
             return Some(least);
         };
         match self.segment_ns() {
-            Some(segment_ns) => Some(least.min(loops_ns + segment_ns as i64)),
+            // The rate in a damaged capture may be near zero.
+            Some(segment_ns) => Some(least.min(loops_ns.saturating_add(segment_ns as i64))),
             // A slow link may be the reason, since its rate is unknown.
             None if least < loops_ns + DELAYED_ACK_MIN_NS => Some(least),
             None => Some(loops_ns),
