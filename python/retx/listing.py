@@ -45,7 +45,7 @@ def find(kind: str, name: str | None = None) -> list[Entry]:
     if kind not in kinds and kind.removesuffix("s") in kinds:
         kind = kind.removesuffix("s")  # "models", as people say it
     if kind not in kinds:
-        raise UsageError(f"no kind {kind!r}{_meant(kind, list(kinds))}")
+        raise UsageError(f"no kind {kind!r}{_named(kind, kinds) or _meant(kind, list(kinds))}")
     entries = kinds[kind]
     if name is None:
         return entries
@@ -56,6 +56,12 @@ def find(kind: str, name: str | None = None) -> list[Entry]:
         names = [entry["name"] for entry in entries]
         raise UsageError(f"no {kind} is named {name!r}{_meant(name, names)}")
     return named
+
+
+def _named(word: str, kinds: dict[str, list[Entry]]) -> str:
+    """Words that show the entries of this name; empty if there are none."""
+    found = [kind for kind, entries in kinds.items() if any(it["name"] == word for it in entries)]
+    return f"; write {' or '.join(f'{kind} {word}' for kind in found)}" if found else ""
 
 
 def _meant(word: str, known: list[str]) -> str:

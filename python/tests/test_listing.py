@@ -8,6 +8,8 @@ from importlib import import_module
 import pytest
 
 import retx
+from retx.errors import UsageError
+from retx.listing import find
 from retx.models import MODELS
 from retx.study.library import load
 from retx.study.shipped import names
@@ -52,3 +54,12 @@ def test_a_module_of_models_stands_for_its_functions(cli) -> None:
     printed = cli("list", "models", "mathis").stdout
     assert "mathis.packets_s: Packets per second" in printed
     assert "mathis.bit_s: Goodput in bit/s" in printed
+
+
+def test_a_name_without_its_kind_is_shown_the_way() -> None:
+    with pytest.raises(UsageError, match=r"^no kind 'outage'; write channel outage$"):
+        find("outage")
+    with pytest.raises(UsageError, match=r"; write tcp linux_bbr$"):
+        find("linux_bbr")
+    with pytest.raises(UsageError, match=r"^no kind 'chanel'; did you mean 'channel'\?"):
+        find("chanel")

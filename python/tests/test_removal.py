@@ -25,6 +25,7 @@ REMOVING = {"unlink", "rmdir", "rmtree", "remove", "removedirs"}
 """Functions that remove files."""
 PLACES = {
     "cli/drawing.py": 1,  # a figure that could not be drawn: its own temporary file
+    "cli/opened.py": 1,  # a file of an answer that could not be written: its own temporary file
     # Temporary files and folders of this process, parents that it made; on Windows an empty target.
     "files/directory.py": 4,
     "files/leftovers.py": 1,

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from retx.cli import options
 from retx.cli.drawing import Drawing, draw_all, drawings
+from retx.cli.opened import opened_files
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.files.directory import check_place
 from retx.files.earlier import FIGURES
 from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
     from retx.cli.tables import Table
     from retx.diagnosing.diagnosis import Diagnosis
+    from retx.diagnosing.tables import FlowTables
 
 Capture = Annotated[
     Path,
@@ -85,21 +88,27 @@ def command(
     from retx.diagnosing.diagnosis import diagnose
 
     figures = _drawings(plots or [], span, width)
-    diagnosis = diagnose(capture, other)
     if out:
-        diagnosis.save_tables(out, flow)
-    if flow is not None:
-        diagnosis = diagnosis.only(flow)
-    if html:
-        diagnosis.save(html)
-    if figures:
-        tables = diagnosis.tables(flow)
-        for file in draw_all(figures, lambda drawing: drawing.figure_of(tables)):
-            echo(f"Written: {file}", err=as_json)
+        check_place(out, replace=False)
+    with opened_files([html]) as files:
+        whole = diagnose(capture, other)
+        diagnosis = whole if flow is None else whole.only(flow)
+        if out:
+            files.attempt(lambda: whole.save_tables(out, flow))
+        files.write(html, diagnosis.write_page)
+        if figures:
+            tables = diagnosis.tables(flow)
+            files.attempt(lambda: _draw(figures, tables, as_json))
     if as_json:
         print_json(diagnosis.content)
     else:
         _print(diagnosis, is_whole=flow is None)
+    files.raise_faults()
+
+
+def _draw(figures: list[Drawing], tables: FlowTables, as_json: bool) -> None:
+    for file in draw_all(figures, lambda drawing: drawing.figure_of(tables)):
+        echo(f"Written: {file}", err=as_json)
 
 
 def _drawings(

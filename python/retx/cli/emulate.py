@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from retx.cli import options
+from retx.cli.opened import opened_files
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
+from retx.errors.checks import capture_points
+from retx.files.directory import check_place
+from retx.scenarios.places import check_places
 
 Scenario = Annotated[
     Path | None,
@@ -84,7 +88,7 @@ def command(
       retx emulate scenario.toml --exec phone 'curl -o /dev/null http://server/'
       retx emulate --calibrate
     """
-    from retx.running.emulation import check_linux, emulate
+    from retx.running.emulation import check_linux, emulate_parsed, parsed_for_kernel
 
     check_linux()
     if calibrate or clean:
@@ -100,33 +104,39 @@ def command(
     asked: list[tuple[str, str | None]] = [program] if program else []
     if shell:
         asked.append((shell, None))
-    result = emulate(
-        scenario,
-        backend=backend,
-        programs=asked,
-        background=[background] if background else [],
-        # The output of programs goes to the standard error, because the standard output must
-        # contain only the JSON.
-        programs_to_error=as_json,
-        seed=seed,
-        overrides=overrides_of(settings or []),
-        lateness_bound_s=lateness_bound,
-        tables=out is not None,
-        segments=out is not None and not no_segments,
-        pcap=pcap,
-        pcap_at=pcap_at or [],
-        out=out,
-        force=force,
-        # A progress bar would overwrite the output of a program.
-        progress=False if asked else None,
-    )
+    overrides = overrides_of(settings or [])
+    check_places(scenario, [pcap], out, overrides)
+    points = capture_points(pcap, pcap_at or []) if pcap else None
+    parsed = parsed_for_kernel(scenario, seed, overrides, files_anywhere=files_anywhere)
+    if out:
+        check_place(out, replace=force)
+    with opened_files([pcap]) as files:
+        result = emulate_parsed(
+            parsed,
+            backend=backend,
+            programs=asked,
+            background=[background] if background else [],
+            # The output of programs goes to the standard error, because the standard output must
+            # contain only the JSON.
+            programs_to_error=as_json,
+            lateness_bound_s=lateness_bound,
+            tables=out is not None,
+            segments=out is not None and not no_segments,
+            capture=points,
+            # A progress bar would overwrite the output of a program.
+            progress=False if asked else None,
+        )
+        files.write(pcap, result.write_capture)
+        if out:
+            files.attempt(lambda: result.save(out, force=force), out)
     summary = result.summary
     if as_json:
         print_json(summary)
     else:
         from retx.cli.summary import print_summary
 
-        print_summary(summary, [path for path in (out, pcap) if path])
+        print_summary(summary, files.written)
+    files.raise_faults()
     if any(program["exit_code"] for program in summary["emulation"]["programs"]):
         sys.exit(1)
 

@@ -12,8 +12,10 @@ from retx.cli import options
 from retx.cli.csv_files import Csv, check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, check_no_segments, drawings
 from retx.cli.encoding import output_of_json
+from retx.cli.opened import opened_files
 from retx.errors import UsageError
-from retx.files.directory import new_directory
+from retx.errors.checks import capture_points
+from retx.files.directory import new_directory, reason_of
 from retx.scenarios.assignment import assignment
 from retx.scenarios.places import check_places
 from retx.scenarios.source import TomlText
@@ -116,7 +118,8 @@ def command(
             raise UsageError("--threads needs --replications: a single run uses one core")
         if pcap_at and not pcap:
             raise UsageError("--pcap-at says where to capture: add --pcap FILE")
-        arguments |= {"pcap_at": pcap_at or [], "replication": replication or 0}
+        capture = capture_points(pcap, pcap_at or []) if pcap else None
+        arguments |= {"capture": capture, "replication": replication or 0}
         _run_one(scenario, arguments, outputs)
     else:
         if replication is not None:
@@ -143,7 +146,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
             resolved = json.loads(parsed.scenario.to_json())
         for figure in outputs.figures:
             figure.check(resolved)
-    written = _run_and_write(outputs, lambda: run_parsed(parsed, pcap=outputs.pcap, **arguments))
+    written = _run_and_write(outputs, lambda: run_parsed(parsed, **arguments))
     if outputs.as_json:
         stream = output_of_json()
         written.result.write_summary(stream)
@@ -207,7 +210,7 @@ def _run_and_write(outputs: Outputs, run: Callable[[], Result]) -> Written[Resul
     cannot be drawn or written, as on a full disk, the others are still written.
 
     Raises:
-        OSError: An output cannot be created, or the capture cannot be written.
+        OSError: An output cannot be created.
     """
     target = outputs.directory
     written: Written[Result] | None = None
@@ -215,6 +218,7 @@ def _run_and_write(outputs: Outputs, run: Callable[[], Result]) -> Written[Resul
     with ExitStack() as files:
         own = [it for it in outputs.figures if it not in inside]
         places = [(it, files.enter_context(it.open(None))) for it in own]
+        opened = files.enter_context(opened_files([outputs.pcap]))
         try:
             with _directory_of(outputs) as directory:
                 written = Written(run(), outputs)
@@ -226,6 +230,9 @@ def _run_and_write(outputs: Outputs, run: Callable[[], Result]) -> Written[Resul
             if written is None or target is None:
                 raise
             written.miss([target, *(it.place(target) for it in inside)], _reason(error))
+        opened.write(outputs.pcap, written.result.write_capture)
+        if outputs.pcap and opened.faults:
+            written.miss([outputs.pcap], *opened.faults)
         for figure, path in places:
             _draw(written, figure, path, None)
         written.write_csv()
@@ -239,7 +246,7 @@ def _directory_of(outputs: Outputs) -> AbstractContextManager[Path | None]:
 
 
 def _reason(error: OSError) -> str:
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
 
 
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:

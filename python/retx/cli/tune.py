@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from retx.cli import options
+from retx.cli.opened import opened_files
 from retx.cli.parameters import Option
 from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
@@ -94,7 +95,6 @@ def command(
       retx tune scenario.toml --vary tcp.mine.congestion_control=reno,cubic,bbr \\
           --maximise goodput --minimise delay --pareto front.png
     """
-    from retx.files.directory import new_file
     from retx.tuning.search import tune
     from retx.tuning.space import parsed
 
@@ -106,26 +106,24 @@ def command(
         if keys.count(key) > 1:
             raise UsageError(f"--vary {key}: is given twice: leave out one")
     check_set(overrides, keys)
-    found = tune(
-        scenario,
-        dict(varied),
-        maximise=maximise or [],
-        minimise=minimise or [],
-        trials=trials,
-        replications=replications,
-        seed=seed,
-        overrides=overrides,
-        storage=storage,
-        report=_report if sys.stderr.isatty() else None,
-    )
-    for path, draw in ((landscape, found.landscape), (pareto, found.pareto)):
-        if path:
-            with new_file(path) as target:
-                draw().save(target)
-    if out:
-        with new_file(out) as target:
-            target.write_text(found.scenario_toml(), encoding="utf-8")
+    with opened_files([landscape, pareto, out]) as files:
+        found = tune(
+            scenario,
+            dict(varied),
+            maximise=maximise or [],
+            minimise=minimise or [],
+            trials=trials,
+            replications=replications,
+            seed=seed,
+            overrides=overrides,
+            storage=storage,
+            report=_report if sys.stderr.isatty() else None,
+        )
+        files.write(landscape, lambda path: found.landscape().save(path))
+        files.write(pareto, lambda path: found.pareto().save(path))
+        files.write(out, lambda path: path.write_text(found.scenario_toml(), encoding="utf-8"))
     _print(found, as_json)
+    files.raise_faults()
 
 
 def _check(pareto: Path | None, landscape: Path | None, objectives: list[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from retx.cli import options
+from retx.cli.opened import opened_files
 from retx.cli.parameters import Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
@@ -82,26 +83,23 @@ def command(
     picture = _picture(plot)
     overrides = overrides_of(settings or [])
     check_places(scenario, [html, picture], overrides=overrides)
-    answer = why(
-        scenario,
-        flow=flow,
-        budget=budget,
-        replications=replications,
-        seed=seed,
-        overrides=overrides,
-        threads=threads,
-    )
-    if html:
-        answer.save(html)
-    if picture:
-        from retx.files.directory import new_file
-
-        with new_file(picture) as target:
-            answer.plot.save(target)
+    with opened_files([html, picture]) as files:
+        answer = why(
+            scenario,
+            flow=flow,
+            budget=budget,
+            replications=replications,
+            seed=seed,
+            overrides=overrides,
+            threads=threads,
+        )
+        files.write(html, answer.write_page)
+        files.write(picture, lambda path: answer.plot.save(path))
     if as_json:
         print_json(answer.content)
     else:
-        _print(answer, [path for path in (html, picture) if path])
+        _print(answer, files.written)
+    files.raise_faults()
 
 
 def _picture(word: str | None) -> Path | None:

@@ -80,7 +80,8 @@ class Diagnosis:
 
         with new_directory(required_path("directory", directory)) as path:
             text = json.dumps(self.content, indent=2, ensure_ascii=False)
-            (path / "diagnosis.json").write_text(text + "\n", encoding="utf-8")
+            with writing(path / "diagnosis.json"):
+                (path / "diagnosis.json").write_text(text + "\n", encoding="utf-8")
             tables = {name: table_of_all(list(self.flows), name) for name in OF_ALL}
             if number is not None:
                 tables |= {name: getattr(self.tables(number), name) for name in OF_ONE}
@@ -90,11 +91,16 @@ class Diagnosis:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page about the flow that lost the most time."""
-        from retx.diagnosing.page import page
         from retx.files.directory import new_file
 
         with new_file(Path(path)) as target:
-            target.write_text(page(self), encoding="utf-8")
+            self.write_page(target)
+
+    def write_page(self, file: Path) -> None:
+        """Writes the page that `save` writes, straight into the file."""
+        from retx.diagnosing.page import page
+
+        file.write_text(page(self), encoding="utf-8")
 
     def flow(self, number: int) -> Mapping[str, Any]:
         """A flow by its number, from 1."""

@@ -100,11 +100,16 @@ class Answer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page."""
-        from retx.explaining.page import page
         from retx.files.directory import new_file
 
         with new_file(Path(path)) as target:
-            target.write_text(page(self), encoding="utf-8")
+            self.write_page(target)
+
+    def write_page(self, file: Path) -> None:
+        """Writes the page that `save` writes, straight into the file."""
+        from retx.explaining.page import page
+
+        file.write_text(page(self), encoding="utf-8")
 
     def __str__(self) -> str:
         from retx.explaining.wording import plain_text

@@ -173,8 +173,12 @@ def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
             named = target / named.relative_to(partial)
         else:
             raise
-        text = str(error.strerror).partition(" (os error")[0]
-        raise OSError(error.errno, text, str(named)) from None
+        raise OSError(error.errno, reason_of(error), str(named)) from None
+
+
+def reason_of(error: OSError) -> str:
+    """Reason of an error, without the number that Rust adds and without the path."""
+    return str(error.strerror or error).partition(" (os error")[0]
 
 
 def check_place(target: Path, *, replace: bool) -> None:

@@ -75,6 +75,14 @@ class Result:
         """Writes `summary` as JSON, equal to `json.dump` with `indent=2` but much faster."""
         self._raw.write_summary(file, False, {})
 
+    def write_capture(self, file: Path) -> None:
+        """Writes what was captured in this run, as pcapng.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        self._raw.write_capture(file)
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every value written out; it can be run again."""

@@ -18,7 +18,7 @@ from retx.files.directory import check_place, new_directory, new_file
 from retx.results.result import Result
 from retx.running.progress import Progress, watched
 from retx.running.run import warn_of
-from retx.scenarios.parsed import parsed_scenario
+from retx.scenarios.parsed import Parsed, parsed_scenario
 from retx.scenarios.places import check_places
 from retx.scenarios.source import Scenario
 from retx.scenarios.trust import trusting, without_code
@@ -94,22 +94,70 @@ def emulate(
             it or lacks something; the message says what.
         RunError: The emulation failed.
     """
-    check_linux()
-    target, capture = optional_path("out", out), optional_path("pcap", pcap)
-    points = capture_points(capture, pcap_at)
-    replication = checked_integer("replication", replication, 0)
-    check_places(scenario, [capture], target, overrides)
-    check_lateness(lateness_bound_s)
-    with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):
-        parsed, code = parsed_scenario(scenario, seed, overrides)
-    calibrated = calibration(backend)
+    target, file = optional_path("out", out), optional_path("pcap", pcap)
+    points = capture_points(file, pcap_at)
+    check_places(scenario, [file], target, overrides)
+    parsed = parsed_for_kernel(scenario, seed, overrides, files_anywhere=files_anywhere)
     if target:
         # The target is checked before the run, but not created, so that nothing is left if the run
         # is killed.
         check_place(target, replace=force)
+    with ExitStack() as files:
+        capture = files.enter_context(new_file(file)) if file else None
+        result = emulate_parsed(
+            parsed,
+            backend=backend,
+            programs=programs,
+            background=background,
+            programs_to_error=programs_to_error,
+            replication=replication,
+            lateness_bound_s=lateness_bound_s,
+            tables=tables,
+            segments=segments,
+            capture=points if capture else None,
+            progress=progress,
+        )
+        if target:
+            result.write(files.enter_context(new_directory(target, replace=force)))
+        if capture:
+            result.write_capture(capture)
+    return result
+
+
+def parsed_for_kernel(
+    scenario: Scenario,
+    seed: int | None,
+    overrides: Mapping[str, Any] | None,
+    *,
+    files_anywhere: bool,
+) -> Parsed:
+    """Reads a scenario; refuses one that names user code, before any code is loaded."""
+    check_linux()
+    with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):
+        return parsed_scenario(scenario, seed, overrides)
+
+
+def emulate_parsed(
+    parsed: Parsed,
+    *,
+    backend: str = "tun",
+    programs: Sequence[tuple[str, str | None]] = (),
+    background: Sequence[tuple[str, str]] = (),
+    programs_to_error: bool = False,
+    replication: int = 0,
+    lateness_bound_s: float = 0.001,
+    tables: bool = True,
+    segments: bool = True,
+    capture: list[tuple[str, str]] | None = None,
+    progress: Progress = None,
+) -> Result:
+    """Emulates a scenario that has been parsed; see `emulate`, and `run_parsed` for `capture`."""
+    replication = checked_integer("replication", replication, 0)
+    check_lateness(lateness_bound_s)
+    calibrated = calibration(backend)
     raw = watched(
         lambda control: _native.emulate(
-            parsed,
+            parsed.scenario,
             control,
             command=worker_command(),
             backend=backend,
@@ -123,17 +171,12 @@ def emulate(
             replication=replication,
             tables=tables,
             segments=segments,
-            capture=points if capture else None,
+            capture=capture,
         ),
         progress,
     )
-    result = Result(raw, code)
+    result = Result(raw, parsed.code)
     warn_of([result])
-    with ExitStack() as files:
-        if target:
-            result.write(files.enter_context(new_directory(target, replace=force)))
-        if capture:
-            raw.write_capture(files.enter_context(new_file(capture)))
     return result
 
 

@@ -77,20 +77,24 @@ def run(
     check_places(scenario, [pcap], target, overrides)
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed = parsed_scenario(scenario, seed, overrides)
+    file = optional_path("pcap", pcap)
+    points = capture_points(file, pcap_at)
     with ExitStack() as files:
-        # The directory is opened before the run, so that an error is reported before the
+        # What is written is opened before the run, so that an error is reported before the
         # simulation.
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
+        capture = files.enter_context(new_file(file)) if file else None
         result = run_parsed(
             parsed,
             replication=replication,
             tables=tables,
             segments=segments,
-            pcap=pcap,
-            pcap_at=pcap_at,
+            capture=points if capture else None,
             reference=reference,
             progress=progress,
         )
+        if capture:
+            result.write_capture(capture)
         if directory:
             result.write(directory)
     return result
@@ -102,32 +106,28 @@ def run_parsed(
     replication: int = 0,
     tables: bool = True,
     segments: bool = True,
-    pcap: str | os.PathLike[str] | None = None,
-    pcap_at: str | Sequence[str] = (),
+    capture: list[tuple[str, str]] | None = None,
     reference: bool = False,
     progress: Progress = None,
 ) -> Result:
-    """Runs a scenario that has been parsed; see `run`."""
-    replication = checked_integer("replication", replication, 0)
-    file = optional_path("pcap", pcap)
-    points = capture_points(file, pcap_at)
-    with ExitStack() as files:
-        capture = files.enter_context(new_file(file)) if file else None
-        raw = watched(
-            lambda control: _native.run(
-                parsed.scenario,
-                control,
-                replication=replication,
-                tables=tables,
-                segments=segments,
-                capture=points if capture else None,
-                reference=reference,
-            ),
-            progress,
-            leave=True,
-        )
-        if capture:
-            raw.write_capture(capture)
+    """Runs a scenario that has been parsed; see `run`.
+
+    With `capture`, the result keeps what passes these points; an empty list means the first flow's
+    sender.
+    """
+    raw = watched(
+        lambda control: _native.run(
+            parsed.scenario,
+            control,
+            replication=checked_integer("replication", replication, 0),
+            tables=tables,
+            segments=segments,
+            capture=capture,
+            reference=reference,
+        ),
+        progress,
+        leave=True,
+    )
     result = Result(raw, parsed.code)
     warn_of([result])
     return result
