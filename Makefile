@@ -45,8 +45,8 @@ announced:
 	    echo "make demo takes about 4 minutes on two cores: 3 to build (0.6 GB stay in .venv), then" \
 	    "half a minute for a question and a study."; fi
 
-# Everything but the documentation's site, and the reports of four studies and of the atlas, which take
-# minutes each (test-slow).
+# Everything but what takes long (test-slow): the documentation's site, the reports of four studies and
+# of the atlas, studies and sweeps with tables that are killed, how often `compare` errs.
 # First what Python's tests need, with clippy while pip installs; then Rust's tests are compiled and run
 # while Python's run: emulations, which take turns, mostly wait.
 test:
@@ -88,7 +88,7 @@ test-python: $(VENV)/tested tshark
 test-python-now:
 	@$(MAKE) --no-print-directory --output-sync=none test-python
 
-# What looks at the reports of the studies that take long.
+# The tests that take long.
 test-slow: $(VENV)/tested tshark
 	$(PYTEST) -m slow
 

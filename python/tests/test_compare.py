@@ -153,6 +153,7 @@ def test_the_first_recovery_that_differs_is_found() -> None:
     assert first_in_histories("f", "episode", [[]], [[]]) is None
 
 
+@pytest.mark.slow
 def test_differences_are_rarely_found_where_there_are_none() -> None:
     """Equal runs seem to differ in at most 5 % of the cases; within 4 σ."""
     draws = random.Random(8)

@@ -220,6 +220,57 @@ def test_a_slow_reader_closes_the_window_of_the_kernel() -> None:
     assert real.acks["window_bytes"].min() <= 1448
 
 
+GIVING_UP = """
+duration = "20 s"
+
+[[link]]
+name = "dead"
+ends = ["server", "client"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+channel = { model = "outage", times = [["1 s", "30 s"]] }
+
+[[link]]
+name = "alive"
+ends = ["far", "near"]
+rate = "1 Mbit/s"
+delay = "10 ms"
+
+[tcp.soon]
+like = "linux"
+max_retransmissions = 2
+
+[[flow]]
+name = "given_up"
+from = "server"
+to = "client"
+tcp = "soon"
+app = { kind = "transfer", bytes = 10_000_000 }
+
+[[flow]]
+name = "on"
+from = "far"
+to = "near"
+tcp = "linux"
+app = { kind = "transfer", bytes = 600_000 }
+"""
+"""A connection is given up after about three seconds; the other one lasts about five."""
+
+
+def life(result: retx.Result) -> float:
+    """Sum of the times under each limit of the first flow, in seconds."""
+    times = result.summary["flows"][0]["limited_by"].values()
+    return sum(sum(it.values()) if isinstance(it, dict) else it for it in times)
+
+
+def test_the_life_of_a_connection_ends_when_the_kernel_gives_up() -> None:
+    need_emulation()
+    simulated, emulated = retx.run(GIVING_UP), retx.emulate(GIVING_UP, progress=False)
+    assert emulated.summary["flows"][0]["fault"].startswith("Connection timed out")
+    assert emulated.summary["engine"]["simulated_s"] > life(emulated) + 1
+    assert life(emulated) == pytest.approx(life(simulated), abs=0.3)
+
+
 def test_every_plot_of_a_simulation_is_one_of_an_emulation(tmp_path: Path) -> None:
     need_emulation()
     plot = retx.emulate(SCRIPT.replace('"every_ack"', '"5 ms"')).plot

@@ -131,6 +131,7 @@ def command(study: Path, out: Path, *more: object) -> list[str]:
     return [sys.executable, "-c", code, *words]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(study: Path, tmp_path: Path) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
     began = time.monotonic()

@@ -81,7 +81,13 @@ def test_a_complete_sweep_is_not_run_again(scenario: Path, tmp_path: Path) -> No
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
 
 
-@pytest.mark.parametrize("extra", [[], ["--table", "episodes"]], ids=["summaries", "episodes"])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param([], id="summaries"),
+        pytest.param(["--table", "episodes"], id="episodes", marks=pytest.mark.slow),
+    ],
+)
 def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(
     tmp_path: Path, extra: list[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 use crate::error::EmulateError;
 use crate::protocol::{DatagramReport, FlowReport, ProxyReport, WorkerMessage, receive};
+use retx_units::Time;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -12,6 +13,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 #[derive(Debug, Default)]
 pub struct Progress {
     flows_done: AtomicUsize,
+    failed_flows: Mutex<BTreeMap<u32, Time>>,
     programs_done: AtomicUsize,
     final_packet_counts: Mutex<BTreeMap<usize, u64>>,
     exit_codes: Mutex<BTreeMap<usize, i32>>,
@@ -23,6 +25,11 @@ impl Progress {
     /// Number of finite TCP flows that have ended.
     pub fn flows_done(&self) -> usize {
         self.flows_done.load(Ordering::Relaxed)
+    }
+
+    /// Time at which each TCP flow that has failed did so, by the flow's index.
+    pub fn failed_flows(&self) -> BTreeMap<u32, Time> {
+        self.failed_flows.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Number of packets of each UDP flow that has sent its last packet, by the flow's index among
@@ -74,6 +81,10 @@ pub fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Wo
         match receive::<WorkerMessage>(socket) {
             Ok(WorkerMessage::FlowDone) => {
                 progress.flows_done.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(WorkerMessage::FlowFailed { flow, at }) => {
+                let mut all = progress.failed_flows.lock().unwrap_or_else(PoisonError::into_inner);
+                all.insert(flow, at);
             }
             Ok(WorkerMessage::ProgramDone(number, code)) => {
                 let mut codes = progress.exit_codes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -260,6 +260,15 @@ pub enum WorkerMessage {
     Refused(String),
     /// A finite TCP flow is complete or has failed.
     FlowDone,
+    /// An end of a TCP flow has failed before all data arrived: the kernel gave up, or reset the
+    /// connection.
+    FlowFailed {
+        /// Index of the flow.
+        flow: u32,
+        /// Time at which its program was told.
+        #[serde(with = "crate::nanos")]
+        at: Time,
+    },
     /// A UDP flow has sent its last packet.
     AllSent {
         /// Index among the UDP flows.

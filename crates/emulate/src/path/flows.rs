@@ -17,6 +17,7 @@ use retx_sim::path::mark_shared_bottlenecks;
 use retx_sim::plan::Side;
 use retx_units::Time;
 use retx_wire::Flags;
+use std::collections::BTreeMap;
 
 /// State of a packet in flight, kept because the record of its flow needs it when the packet
 /// leaves.
@@ -112,6 +113,15 @@ impl Flows {
     pub fn begin_statistics(&mut self, now: Time) {
         let flows = self.flows.iter_mut();
         self.baseline = flows.map(|flow| flow.observed.record.begin_statistics(now)).collect();
+    }
+
+    /// Ends the lives of the flows that have failed, at these times.
+    pub fn note_failures(&mut self, failed: &BTreeMap<u32, Time>) {
+        for (&index, &at) in failed {
+            if let Some(flow) = self.flows.get_mut(index as usize) {
+                flow.observed.record.note_failure(at);
+            }
+        }
     }
 
     /// Counters of each flow, from the end of the warm-up until now.

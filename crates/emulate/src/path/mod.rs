@@ -193,6 +193,7 @@ impl<'a, 'p> Path<'a, 'p> {
                 if control.is_cancelled() || progress.has_ended() {
                     return Err(RunError::Cancelled);
                 }
+                self.flows.note_failures(&progress.failed_flows());
                 self.datagrams.mark_ended(&progress.final_packet_counts());
                 if goal.is_reached(progress, &self.datagrams) {
                     return Ok(());

@@ -91,16 +91,21 @@ impl FlowState {
         }
     }
 
-    /// Records that one of the two ends has finished. Reports a finite flow as done when both ends
-    /// have finished, or one has failed.
+    /// Records that one of the two ends of `flow` has finished now. Reports a flow that has failed
+    /// before its last byte was read. Reports a finite flow as done when both ends have finished,
+    /// or one has failed.
     pub fn on_end_finished(
         &mut self,
+        (flow, now): (u32, Time),
         result: &io::Result<()>,
         is_finite: bool,
         messages: &MessageSender,
     ) {
         let other_ended = std::mem::replace(&mut self.one_ended, true);
         if let Err(error) = result {
+            if self.report.fault.is_none() && self.report.finish.is_none() {
+                messages.report(&WorkerMessage::FlowFailed { flow, at: now });
+            }
             self.report.fault.get_or_insert(error.to_string());
         }
         // If one end has failed, the flow is over: the other end might wait forever.
@@ -161,7 +166,9 @@ impl FlowEnd {
 
     /// Records that the end has finished or failed.
     pub fn record_result(&self, result: &io::Result<()>) {
-        lock(&self.state).on_end_finished(result, self.setup.workload.is_finite(), &self.messages);
+        let ended = (self.flow, self.clock.now());
+        let is_finite = self.setup.workload.is_finite();
+        lock(&self.state).on_end_finished(ended, result, is_finite, &self.messages);
     }
 
     fn run_files(&mut self, files: &Workload, sends: bool) -> io::Result<()> {

@@ -70,8 +70,8 @@ impl ForwardedBytes {
 /// Proxy between two legs, in its thread.
 pub struct Proxy {
     buffer: u64,
-    /// Index of the flow whose sender is the proxy.
-    sends: u32,
+    /// Indices of the flows of the legs. The proxy is the sender of the second.
+    flows: [u32; 2],
     messages: MessageSender,
     legs: [FlowSetup; 2],
     ways: [Establishment; 2],
@@ -105,9 +105,10 @@ impl Proxy {
         run: &RunContext,
     ) -> Self {
         let RunContext { clock, warmup, .. } = *run;
-        let (buffer, sends, messages) = (setup.buffer, setup.legs[1] as u32, run.messages.clone());
+        let (buffer, messages) = (setup.buffer, run.messages.clone());
+        let flows = setup.legs.map(|leg| leg as u32);
         let passed = SharedForwardedBytes::default();
-        Self { buffer, sends, messages, legs, ways, states, clock, warmup, passed }
+        Self { buffer, flows, messages, legs, ways, states, clock, warmup, passed }
     }
 
     /// State shared with other threads.
@@ -117,8 +118,9 @@ impl Proxy {
 
     /// Records that the proxy has finished or failed.
     pub fn record_result(&self, result: &io::Result<()>) {
-        for state in &self.states {
-            lock(state).on_end_finished(result, self.legs[0].workload.is_finite(), &self.messages);
+        let (now, is_finite) = (self.clock.now(), self.legs[0].workload.is_finite());
+        for (state, &flow) in self.states.iter().zip(&self.flows) {
+            lock(state).on_end_finished((flow, now), result, is_finite, &self.messages);
         }
     }
 
@@ -157,7 +159,7 @@ impl Proxy {
             }
             [Establishment::Connect(address), Establishment::Accept(listener)] => {
                 let to = listener.accept()?.0;
-                self.messages.hand_over(self.sends, to.as_fd());
+                self.messages.hand_over(self.flows[1], to.as_fd());
                 Ok([self.open((0, 1), *address)?, to])
             }
             ways => unreachable!("a proxy accepts a connection before it opens one: {ways:?}"),
@@ -171,7 +173,7 @@ impl Proxy {
     ) -> io::Result<TcpStream> {
         let socket = sockets::open_socket(&self.legs[leg].sockets[side])?;
         if leg == 1 {
-            self.messages.hand_over(self.sends, socket.as_fd());
+            self.messages.hand_over(self.flows[1], socket.as_fd());
         }
         lock(&self.states[leg]).report.start.get_or_insert(self.clock.now());
         sockets::connect(socket, address)
