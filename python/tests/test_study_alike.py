@@ -37,7 +37,7 @@ def _measured(rows: list[Rows]) -> Measured:
         experiments={"table": SimpleNamespace(ranked=True)},
     )
     runs = SimpleNamespace(
-        point=lambda *_: ("", len(BURSTS)), values=lambda _, __, quantity: values[quantity]
+        whole=SimpleNamespace(point=lambda *_: None), values=lambda _, quantity: values[quantity]
     )
     return cast("Measured", SimpleNamespace(study=study, runs=runs))
 

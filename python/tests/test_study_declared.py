@@ -27,7 +27,6 @@ from retx.study.estimates import (
 from retx.study.filled_tables import filled_tables
 from retx.study.items import Scope
 from retx.study.measures import Found, Measure, Measuring
-from retx.study.requested import KnownPoints
 from retx.study.verdicts import Doubt, doubt
 
 PLACES = {
@@ -113,7 +112,6 @@ columns = [
     { key = "{q}", label = "{q.short}", over.q = MUCH, is = "{case} at {p}, {p.key}" },
     { key = "share", label = "share", is = "{case.is}" },
     { key = "rate", label = "rate", is = { mean = "surface/{case} @ p={p}, delay=50 ms" } },
-    { key = "runs", label = "", is = { mean = "PLACE", single = true } },
     { key = "at_{q}", label = "at {q}", over.q = "losses", asks = "1", is.value = "gain_{q}" },
     { key = "printed", label = "printed", is = { published = "printed/{case}" } },
 ]
@@ -282,7 +280,7 @@ def test_tables_have_a_row_for_each_combination(
     measured: Measured, values: dict[str, Found]
 ) -> None:
     rates, ordered, effects = filled_tables(measured, values)
-    assert [column.label for column in rates.columns][4:6] == [
+    assert [column.label for column in rates.columns][3:5] == [
         "at 0.01",
         "at a tenth",
     ]
@@ -293,7 +291,6 @@ def test_tables_have_a_row_for_each_combination(
     assert labels[:3] == ["Reno at 0.01, low", "Reno at a tenth, high", "CUBIC at 0.01, low"]
     first = rates.rows[1]
     assert first["rate"] == values["rate_low"]
-    assert first["runs"] == values["rate_low"].single  # type: ignore[union-attr]
     assert first["at_high"] == values["gain_high"]
     assert (first["printed"], rates.rows[3]["printed"]) == (10.5, None)
     assert "channel.p=0.01" in rates.commands[1]
@@ -411,7 +408,7 @@ def test_wrong_tables_are_refused_before_any_run(tmp_path: Path, table: str, sai
         ('{ key = "k", label = "", is.value = "v", is.unit = "s" }', "is.unit: unknown key"),
         ('{ key = "k", label = "", is.published = "s/c", is.of = "q" }', "is.of: unknown key"),
         ('{ key = "k", label = "", is.men = "x/y" }', "columns[0].is: exactly one of"),
-        ('{ key = "k", label = "", is = { mean = "x/y", single = 1 } }', "single: expected true"),
+        ('{ key = "k", label = "" }', "columns: 'k' lacks `is`"),
         ('{ key = "k", label = "", is = "", digits = 1.5 }', "digits: expected a whole number"),
         ('{ key = "k", label = "", is = "" }, { key = "k", label = "", is = "" }', "a key 'k' is"),
         ('{ key = "k", label = "", is = "", over.p = [1, 2] }', "a key 'k' is there twice"),
@@ -645,17 +642,3 @@ def test_a_row_has_only_declared_columns(measured: Measured, tmp_path: Path) -> 
     tables = TABLES_BY_PYTHON.replace('{ key = "rate", ', '{ key = "rates", ')
     with pytest.raises(StudyError, match=r"own\.rows: no column 'rate'; did you mean 'rates'"):
         list(filled_tables(by_python(measured, tmp_path, BY_PYTHON, tables), {}))
-
-
-def test_a_trial_may_fail_while_its_numbers_are_unknown(measured: Measured) -> None:
-    place = "surface/{} @ p=0.1, delay=50 ms"
-
-    def rate(of: Measured) -> float:
-        found = of.at(place.format("reno")).values("kbit")
-        if found[0] == 1:
-            raise StudyError("no logarithm")
-        return of.at(place.format("cubic")).mean("kbit")
-
-    expected = measured.at(place.format("cubic")).mean("kbit")
-    found = KnownPoints().answer(measured.study, measured.plan, rate)
-    assert found == pytest.approx(expected)

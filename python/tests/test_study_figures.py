@@ -145,7 +145,7 @@ def figure_of(draw: str) -> str:
     ("draw", "said"),
     [
         ("label = 'x'", "draw[0]: one of run, path, y, bars, level, cells is needed"),
-        ("y = 5", "draw[0].y: expected a table; found 5"),
+        ("y = 5", "draw[0].y: expected a text or a table; found 5"),
         ("y = { value = 'curve' }", "a drawing needs numbers, not a curve"),
         ("x = 'nolist', y = { value = 'mbit' }", "no list 'nolist'"),
         ("y = { value = 'mbit' }, look = 'odd'", "no look 'odd'"),

@@ -144,7 +144,6 @@ def _calibrate(
     name: str, form: str, seed: int, out: Path | None, threads: int | None, freeze: int | None
 ) -> None:
     from retx.study.calibration import Search
-    from retx.study.held_out import HeldOutCheck
     from retx.study.library import load
     from retx.study.trials import Trial
 
@@ -152,8 +151,8 @@ def _calibrate(
     search = Search.of(study, form, seed, out or Path("out") / study.name, threads)
     if freeze is not None:
 
-        def look(found: HeldOutCheck) -> None:
-            echo(f"{found.change or 'the set-up'}: {len(found.agreeing)} claims agree")
+        def look(found: Trial) -> None:
+            echo(f"{found.kind or 'the set-up'}: {len(found.agreeing)} claims agree")
 
         echo(f"Set-up of trial {freeze}: {search.freeze(freeze, look)}")
         return

@@ -1,4 +1,4 @@
-"""Values of rows in those runs that are like the paper's run.
+"""Judges claims by the results of runs.
 
 A paper's table may describe a single run by several numbers, of which some belong to the channel,
 such as the longest burst of errors. Rows with `given` are compared only with runs whose numbers of
@@ -7,7 +7,7 @@ the channel agree with those of the paper.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from retx.study.claims import Claim, Row, Rows
 from retx.study.data import Target
@@ -15,7 +15,9 @@ from retx.study.estimates import Estimate, Values, estimate
 from retx.study.measured import Measured
 from retx.study.measures import Found
 from retx.study.places import Place
+from retx.study.rules import judge
 from retx.study.thresholds import NUMBER
+from retx.study.verdicts import Finding
 
 
 def measured_value(measured: Measured, claim: Claim, values: Mapping[str, Found]) -> Found:
@@ -23,6 +25,27 @@ def measured_value(measured: Measured, claim: Claim, values: Mapping[str, Found]
     if isinstance(claim, Row):
         return row_estimate(measured, claim.rows, claim.case)
     return values.get(claim.measured)
+
+
+def findings(
+    measured: Measured, wanted: Collection[str], needed: Collection[str]
+) -> dict[str, Finding]:
+    """Verdicts on some claims, by their id.
+
+    Args:
+        measured: Results of the runs.
+        wanted: Ids of the claims.
+        needed: Ids of those that differ if they have no measured value; others are omitted then.
+    """
+    study = measured.study
+    claims = [it for it in study.claims if it.id in wanted]
+    computed = study.declared.computed(measured, [it.measured for it in claims if it.measured])
+    found: dict[str, Finding] = {}
+    for it in claims:
+        value = measured_value(measured, it, computed)
+        if isinstance(it, Row) or it.id in needed or value is not None:
+            found[it.id] = judge(study.criterion(it), value)
+    return found
 
 
 def row_estimate(measured: Measured, rows: Rows, case: str) -> Estimate | None:

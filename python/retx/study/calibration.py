@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
+from retx.study.alike import findings
 from retx.study.claims import Row
-from retx.study.held_out import HeldOutCheck, evaluate_held_out, reasons, verdicts
 from retx.study.library import Study
 from retx.study.measured import Measured
 from retx.study.openings import (
@@ -35,12 +35,12 @@ from retx.study.openings import (
     Values,
     calibrating,
     digest,
+    held_out,
     load_openings,
     targets,
 )
 from retx.study.points import Points
-from retx.study.requested import KnownPoints
-from retx.study.runs import Plan
+from retx.study.runs import Known, Plan, RunsOnRequest
 from retx.study.trials import (
     Trial,
     best,
@@ -48,10 +48,10 @@ from retx.study.trials import (
     conflicts,
     costs,
     leave_one_out,
+    missed_claims,
     out_of_reach,
     search_findings,
 )
-from retx.study.verdicts import Finding
 
 FRONT = "front.csv"
 FRONT_HEAD = "trial,kind,agree,bends,breaks,"
@@ -83,7 +83,7 @@ class Search:
     seed: int
     file: Path
     threads: int | None = None
-    _known: KnownPoints = field(default_factory=KnownPoints)
+    _known: Known = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -219,36 +219,34 @@ class Search:
             most: Score of the best trial so far: number of claims that agree minus number of bent
                 parameters.
         """
-        draws = self.openings.search.draws
-        trial = self._with_draws(number, kind, values, draws[0])
+        claims, draws = calibrating(self.study), self.openings.search.draws
+        trial = self._with_draws(number, kind, values, draws[0], claims)
         for more in draws[1:]:
             if most is None or trial.net()[0] >= most - PROMISING:
-                trial = self._with_draws(number, kind, values, more)
+                trial = self._with_draws(number, kind, values, more, claims)
         return trial
 
-    def _with_draws(self, number: int, kind: str, values: Values, draws: int) -> Trial:
-        study = self.openings.applied(self.study, values)
-
-        def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
-            facts = self.openings.fact
-            computed = of.study.declared.computed(of, [it.measured for it in facts])
-            broken = [it.name for it in facts if not _holds(it, computed)]
-            return verdicts(of, calibrating(study)), broken
-
-        findings, broken = self._known.answer(study, self._plan(draws), judged)
+    def _with_draws(
+        self, number: int, kind: str, values: Values, draws: int, claims: list[str]
+    ) -> Trial:
+        study, searched = self.openings.applied(self.study, values), set(calibrating(self.study))
+        plan = Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
+        facts = self.openings.fact
+        planned = Measured(replace(study, searches={}), plan)
+        runs = RunsOnRequest(planned.whole, self._known, self.threads)
+        measured = planned.from_runs(runs)
+        computed = measured.study.declared.computed(measured, [it.measured for it in facts])
+        found = findings(measured, claims, searched)
         return Trial(
             number,
             kind,
             values,
             tuple(self.openings.bent(values)),
-            {name: it.score for name, it in findings.items()},
-            {name: it.mean for name, it in findings.items()},
-            tuple(broken),
+            {name: it.score for name, it in found.items()},
+            {name: it.mean for name, it in found.items()},
+            tuple(it.name for it in facts if not _holds(it, computed)),
             draws,
         )
-
-    def _plan(self, draws: int) -> Plan:
-        return Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
         """Sentences on the results of the search."""
@@ -285,11 +283,33 @@ class Search:
                 figures.setdefault(source, []).append(it.id)
         return leave_one_out(trials, figures)
 
-    def freeze(self, number: int, progress: Callable[[HeldOutCheck], None] | None = None) -> Path:
+    def _held_out(self, base: Values, progress: Progress | None) -> dict[str, dict[str, Any]]:
+        """Findings on held-out claims that differ at the base; see `missed_claims`.
+
+        The base, and each variant of it that changes one parameter, are judged by all claims. The
+        search does not use held-out claims, so that the base is not fitted to them.
+        """
+        searched, others = calibrating(self.study), held_out(self.study)
+        checks: list[Trial] = []
+        for name, values in [("", base), *self.openings.changes(base)]:
+            shown = self.openings.parameters[name].shown(values[name]) if name else ""
+            kind, draws = name and f"{name} = {shown}", self.openings.search.draws[-1]
+            checks.append(self._with_draws(len(checks), kind, values, draws, searched + others))
+            if progress:
+                progress(checks[-1])
+
+        def named(check: Trial) -> dict[str, Any]:
+            return {"of": len(checks), "change": check.kind}
+
+        found = missed_claims(checks, checks[0], targets(self.study), named)
+        for it in found.values():
+            it["costs"] = [claim for claim in it.get("costs", ()) if claim in searched]
+        return {name: found[name] for name in others if name in found}
+
+    def freeze(self, number: int, progress: Progress | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
 
-        Claims that the search did not use are judged first: with the trial's set-up, and with each
-        variant of it that changes one parameter.
+        Held-out claims are judged first; see `_held_out`.
 
         Raises:
             UsageError: The trial does not exist, or another file has the name of one of ours.
@@ -302,8 +322,7 @@ class Search:
                 raise UsageError(
                     f"{there}: exists, and `retx study --freeze` did not write it: move it away"
                 )
-        plan = self._plan(self.openings.search.draws[-1])
-        looked = evaluate_held_out(self.study, self.openings, trial.values, plan, progress)
+        reasons = self._held_out(trial.values, progress)
         path = self.study.folder / BASE
         found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")
@@ -314,7 +333,7 @@ class Search:
             *("", "[value]", *_keys(trial.values)),
             *("", "[search]", *_keys(found)),
             *("", "[search.missed]", *_keys(missed, quoted=True)),
-            *("", "[search.held_out]", *_keys(reasons(self.study, looked), quoted=True)),
+            *("", "[search.held_out]", *_keys(reasons, quoted=True)),
         ]
         with new_file(path) as file:
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")

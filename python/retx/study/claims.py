@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar, get_args
 
 from retx.study.data import StudyError, Target, last_digit, rounded
@@ -76,8 +76,24 @@ class Published:
     numbers: dict[str, Number]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """Keys of claims, and of all rows of a table, that say how they are judged and counted."""
+
+    published_is: Literal["run", "mean"] = "run"
+    """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
+    scale: float = 0.0
+    """Relative limits refer to the published number, or to this value if it is larger. With 0.2, a
+    limit of 25 % is at least 0.05.
+    """
+    use: Use = ""
+    counts: NotCounted = ""
+    part_of: str = ""
+    """Id of the claim or rows from which this one follows, so that it is shown but not counted."""
+
+
 @dataclass(frozen=True)
-class Claim:
+class Claim(Counting):
     """One claim of the paper."""
 
     id: str
@@ -110,16 +126,6 @@ class Claim:
     claimed: str = ""
     """Claim in words: for `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for
     `order` “A > B, C”: A above both."""
-    published_is: Literal["run", "mean"] = "run"
-    """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
-    scale: float = 0.0
-    """Relative limits refer to the published number, or to this value if it is larger. With 0.2, a
-    limit of 25 % is at least 0.05.
-    """
-    use: Use = ""
-    counts: NotCounted = ""
-    part_of: str = ""
-    """Id of the claim or rows from which this one follows, so that it is shown but not counted."""
 
     def __post_init__(self) -> None:
         name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))
@@ -140,7 +146,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Counting):
     """Claims of one table, with a number for each case of an experiment."""
 
     id: str
@@ -159,18 +165,13 @@ class Rows:
     """
     switched: dict[str, list[str]] = field(default_factory=dict)
     """Runs that support `because`, by case, each with one change; as in a `Claim`."""
-    published_is: Literal["run", "mean"] = "run"
-    """`run`: each number is one run of the paper; `mean`: a mean of many."""
-    scale: float = 0.0
-    use: Use = ""
-    counts: NotCounted = ""
-    part_of: str = ""
     given: list[str] = field(default_factory=list)
     """Ids of rows of the same experiment that describe the paper's run, such as its channel: only
     runs in which these have the paper's numbers, within 25 %, are compared."""
 
     def claims(self, series: Series) -> list[Row]:
         """The rows, one for each number of the series."""
+        counting = {it.name: getattr(self, it.name) for it in fields(Counting)}
         return [
             Row(
                 id=f"{self.id} {case}",
@@ -186,12 +187,8 @@ class Rows:
                 unit=series.unit,
                 experiment=self.experiment,
                 case=case,
-                published_is=self.published_is,
-                scale=self.scale,
-                use=self.use,
-                counts=self.counts,
-                part_of=self.part_of,
                 rows=self,
+                **counting,
             )
             for case in series.values
         ]

@@ -202,6 +202,11 @@ def _within(where: str, key: str) -> str:
 def _typed(value: Any, hint: Any, where: str) -> Any:  # noqa: ANN401
     """A value of the type of a field; tables become dataclasses where the field has these."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    tables: list[Any] = [option for option in options if is_dataclass(option)]
+    if tables and isinstance(value, Mapping):
+        # A table is of the kind whose first key it has, and otherwise of the last kind.
+        named = (it for it in tables if fields(it)[0].name.rstrip("_") in value)
+        return build(next(named, tables[-1]), value, where)
     for option in options:
         kind: Any = get_origin(option) or option
         inside = get_args(option)
@@ -212,8 +217,6 @@ def _typed(value: Any, hint: Any, where: str) -> Any:  # noqa: ANN401
                 key = where.rpartition(".")[2]
                 raise StudyError(f"{where}: {unknown(key, str(value), filter(None, inside))}")
             return value
-        if isinstance(kind, type) and is_dataclass(kind):
-            return value if isinstance(value, kind) else build(kind, value, where)
         number = kind is float and isinstance(value, int)
         if not (isinstance(value, kind) or number) or isinstance(value, bool) is not (kind is bool):
             continue
@@ -222,7 +225,8 @@ def _typed(value: Any, hint: Any, where: str) -> Any:  # noqa: ANN401
         if kind is dict and inside:
             return {key: _typed(it, inside[1], f"{where}.{key}") for key, it in value.items()}
         return value
-    wanted = " or ".join(WORDS[kind] for it in options if (kind := get_origin(it) or it) in WORDS)
+    words = [WORDS.get(get_origin(it) or it, "a table" if it in tables else "") for it in options]
+    wanted = " or ".join(dict.fromkeys(filter(None, words)))
     raise StudyError(f"{where}: expected {wanted}; found {value!r}")
 
 

@@ -13,8 +13,7 @@
 
 A cell is a text or one of these tables:
 
-    a measure (`retx.study.measures`), such as { value = "NAME" } for a named value; with
-        single = true for the range of single runs
+    a measure (`retx.study.measures`), such as { value = "NAME" } for a named value
     { published = "SERIES/CASE" }, with printed = true for its digits as in the paper
     { setting = "EXPERIMENT/CASE", key = "KEY" }
     { python = "FILE.FUNCTION", with = ["TEXT"] }, a function that returns a cell
@@ -30,13 +29,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retx.study.data import StudyError, build, located, read_file
+from retx.study.data import StudyError, located, read_file
 from retx.study.items import CASES_OF, Lists, Scope, in_name
-from retx.study.measures import Measure, Places
+from retx.study.measures import Measure
 
 FILE = "tables.toml"
 
@@ -58,15 +57,6 @@ class PublishedCell:
 
 
 @dataclass(frozen=True)
-class MeasuredCell:
-    """A cell with a measure."""
-
-    measure: Measure
-    single: bool = False
-    """True for the range of single runs."""
-
-
-@dataclass(frozen=True)
 class SettingCell:
     """A cell with a setting of a case at the set-up of the report."""
 
@@ -83,7 +73,7 @@ class PythonCell:
     with_: list[str] = field(default_factory=list)
 
 
-AnyCell = str | PublishedCell | SettingCell | PythonCell | MeasuredCell
+AnyCell = str | PublishedCell | SettingCell | PythonCell | Measure
 
 
 @dataclass(frozen=True)
@@ -92,8 +82,8 @@ class DeclaredColumn:
 
     key: str
     label: str
-    is_: Any = None
-    """A text or table of the file; then an `AnyCell`. None in a table of Python."""
+    is_: AnyCell | None = None
+    """None in a table of Python."""
     unit: str = ""
     digits: int | None = None
     right: bool = False
@@ -130,6 +120,9 @@ class DeclaredTable:
             raise StudyError(f"id: {self.id!r}: only letters, digits and _ are possible")
         if not (self.columns and (self.rows or self.python)):
             raise StudyError("`columns`, and `rows` or `python`, may not be empty")
+        lacking = [column.key for column in self.columns if column.is_ is None]
+        if lacking and not self.python:
+            raise StudyError(f"columns: {lacking[0]!r} lacks `is`")
 
     def ids(self, lists: Lists) -> list[str]:
         """Ids of the tables that repeat over lists."""
@@ -146,7 +139,7 @@ class DeclaredTable:
 class File:
     """The content of the file."""
 
-    table: list[dict[str, Any]] = field(default_factory=list)
+    table: list[Effects | DeclaredTable] = field(default_factory=list)
 
 
 def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable]:
@@ -159,29 +152,27 @@ def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable]:
     file = read_file(File, path, optional=True)
     found: dict[str, DeclaredTable] = {}
     for number, content in enumerate(file.table):
-        where = f"{path}: table[{number}]"
-        if "effects" in content:
-            made = _effects(build(Effects, content, where).effects, lists, where)
-        else:
-            made = build(DeclaredTable, content, where)
-        if made.id in found:
-            raise StudyError(f"{where}: a table {made.id!r} is there twice")
-        found[made.id] = _with_cells(made, lists, where)
+        with located(f"{path}: table[{number}]"):
+            made = _effects(content.effects, lists) if isinstance(content, Effects) else content
+            if made.id in found:
+                raise StudyError(f"a table {made.id!r} is there twice")
+            _check_lists(made, lists)
+            found[made.id] = made
     return list(found.values())
 
 
-def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
+def _effects(name: str, lists: Lists) -> DeclaredTable:
     """A table that compares the cases of an experiment with its reference."""
     what = lists.experiments.get(name)
     if what is None or what.reference is None:
-        raise StudyError(f"{where}.effects: no experiment {name!r} with a `reference`")
+        raise StudyError(f"effects: no experiment {name!r} with a `reference`")
     unit, own = "s" if what.quantity.endswith("_s") else "", f"{name}/{{case}}"
     pair = [own, f"{name}/{what.reference}"]
     columns = [
         DeclaredColumn("case", "case", "{case}"),
-        DeclaredColumn("measured", "measured", {"mean": own}, unit),
-        DeclaredColumn("difference", "difference", {"difference": pair}, unit),
-        DeclaredColumn("ratio", "times", {"ratio": pair}),
+        DeclaredColumn("measured", "measured", Measure(mean=own), unit),
+        DeclaredColumn("difference", "difference", Measure(difference=pair), unit),
+        DeclaredColumn("ratio", "times", Measure(ratio=pair)),
     ]
     label = what.cases[what.reference].label
     note = f"Difference and ratio to “{label}”, run by run with the same draws."
@@ -189,35 +180,10 @@ def _effects(name: str, lists: Lists, where: str) -> DeclaredTable:
     return DeclaredTable(name, what.title, columns, rows=rows, note=note, command=own)
 
 
-def _with_cells(table: DeclaredTable, lists: Lists, where: str) -> DeclaredTable:
-    """A table with the cells of its columns, after a check of its lists and keys."""
-    with located(where):
-        for scope in lists.scopes(table.over):
-            keys = [in_name(column.key, own) for column, own in table.scoped(lists, scope)]
-            twice = [key for n, key in enumerate(keys) if key in keys[:n]]
-            if twice:
-                raise StudyError(f"columns: a key {twice[0]!r} is there twice")
-            next(lists.scopes(table.rows, scope))
-    if table.python:
-        return table
-    columns = [
-        replace(column, is_=_cell(column.is_, table.of, f"{where}.columns[{number}].is"))
-        for number, column in enumerate(table.columns)
-    ]
-    return replace(table, columns=columns)
-
-
-def _cell(what: object, of: Places, where: str) -> AnyCell:
-    if isinstance(what, str):
-        return what
-    if not isinstance(what, dict):
-        raise StudyError(f"{where}: expected a text or a table; found {what!r}")
-    kinds = {"published": PublishedCell, "setting": SettingCell, "python": PythonCell}
-    for key, kind in kinds.items():
-        if key in what:
-            made: AnyCell = build(kind, what, where)
-            return made
-    rest = {key: value for key, value in what.items() if key != "single"}
-    single = {"single": what["single"]} if "single" in what else {}
-    measure = build(Measure, rest, where).by_default(of)
-    return build(MeasuredCell, {"measure": measure} | single, where)
+def _check_lists(table: DeclaredTable, lists: Lists) -> None:
+    for scope in lists.scopes(table.over):
+        keys = [in_name(column.key, own) for column, own in table.scoped(lists, scope)]
+        twice = [key for n, key in enumerate(keys) if key in keys[:n]]
+        if twice:
+            raise StudyError(f"columns: a key {twice[0]!r} is there twice")
+        next(lists.scopes(table.rows, scope))

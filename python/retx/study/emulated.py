@@ -30,7 +30,7 @@ from retx.study.data import StudyError
 from retx.terminal.streams import show_status
 
 if TYPE_CHECKING:
-    from retx.study.library import Study
+    from retx.study.measured import Measured
 
 EMULATIONS = "emulations"
 """Name of the directory next to the report."""
@@ -40,17 +40,6 @@ AT_ONCE = 4
 and late runs are repeated."""
 IDLE_LOAD = 1.0
 """Load per core, including that of the emulation, up to which no process waits long."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """Case of an experiment to emulate, and the number of emulations."""
-
-    experiment: str
-    case: str
-    count: int
-    key: str
-    """Key of the results, from everything that they depend on except the machine."""
 
 
 @dataclass(frozen=True)
@@ -108,39 +97,38 @@ class Emulator:
         for task in self._tasks:
             task.cancel()
 
-    def begin(
-        self, study: Study, points: list[Point], seed: int, out: Path | None
-    ) -> Callable[[], Outcome]:
+    def begin(self, measured: Measured, out: Path | None) -> Callable[[], Outcome]:
         """Begins the missing emulations of a study. Returns a function that waits for them.
 
         Args:
-            study: The study.
-            points: The points to emulate.
-            seed: Seed of the emulations.
+            measured: The study, with the plan of its runs.
             out: Directory of the results.
 
         That function raises:
             OSError: The results cannot be stored.
             StudyError: One of the experiments cannot be run by a kernel.
         """
+        cases = [
+            (name, case)
+            for name, experiment in measured.study.experiments.items()
+            if measured.plan.emulations_of(experiment)
+            for case in experiment.cases
+        ]
 
         def work(control: Control) -> Outcome:
-            def one(point: Point) -> Found:
-                kept = out / f"{point.key}.json" if out else None
+            def one(where: tuple[str, str]) -> Found:
                 with self._places:
-                    return _point(study, point, (seed, kept), control)
+                    return _case(measured, *where, out, control)
 
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                found = all_done(pool, one, points)
-            keys = [(point.experiment, point.case) for point in points]
-            return dict(zip(keys, found, strict=True))
+                return dict(zip(cases, all_done(pool, one, cases), strict=True))
 
         task = Background(work)
         self._tasks.append(task)
         task.start()
 
         def result() -> Outcome:
-            _say(f"{len(points)} emulations, at most {AT_ONCE} at once")
+            _say(f"{len(cases)} emulations, at most {AT_ONCE} at once")
             try:
                 return task.result()
             finally:
@@ -149,21 +137,26 @@ class Emulator:
         return result
 
 
-def _point(study: Study, point: Point, where: tuple[int, Path | None], control: Control) -> Found:
-    seed, kept = where
-    experiment = study.experiments[point.experiment]
-    runs = _read(kept)[: point.count]
-    missing = point.count - len(runs)
+def _case(
+    measured: Measured, experiment: str, case: str, out: Path | None, control: Control
+) -> Found:
+    what, seed = measured.study.experiments[experiment], measured.plan.seed
+    count = measured.plan.emulations_of(what)
+    # The key depends on everything that the results depend on, except the machine.
+    key = measured.whole.point(experiment, case, None).key
+    kept = out / f"{key}.json" if out else None
+    runs = _read(kept)[:count]
+    missing = count - len(runs)
     if missing:
         scenario, code = parsed_scenario(
-            study.folder / experiment.scenario, seed, experiment.overrides(point.case)
+            measured.study.folder / what.scenario, seed, what.overrides(case)
         )
         plan = Emulating(missing, jobs=missing, first=len(runs))
         try:
             runs += [_kept(one) for one in emulate_each(control, scenario, code, plan)]
         except EmulationRefusedError as error:
             return Found(refused=str(error))
-        _keep(kept, point, runs)
+        _keep(kept, {"experiment": experiment, "case": case, "runs": runs})
     return Found(
         [run["summary"] for run in runs if run["summary"]],
         left_out=sum(run["summary"] is None for run in runs),
@@ -193,11 +186,10 @@ def _read(kept: Path | None) -> list[dict[str, Any]]:
     return runs
 
 
-def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
+def _keep(kept: Path | None, what: dict[str, Any]) -> None:
     if kept is None:
         return
     kept.parent.mkdir(parents=True, exist_ok=True)
-    what = {"experiment": point.experiment, "case": point.case, "runs": runs}
     with new_file(kept) as file:
         file.write_text(json.dumps(what) + "\n", encoding="utf-8")
 

@@ -68,7 +68,10 @@ def _filled(table: DeclaredTable, outer: Scope, measuring: Measuring) -> Table:
     else:
         lines = [
             (
-                {key: _cell(it.is_, {**scope, **own}, measuring) for key, it, own in columns},
+                {
+                    key: _cell(it.is_, table.of, {**scope, **own}, measuring)
+                    for key, it, own in columns
+                },
                 _command(table.command, scope, measuring.measured),
             )
             for scope in measuring.lists.scopes(table.rows, outer)
@@ -96,9 +99,9 @@ def _returned(
     return lines
 
 
-def _cell(what: AnyCell, scope: Scope, measuring: Measuring) -> Cell:
-    if isinstance(what, str):
-        return in_text(what, scope)
+def _cell(what: AnyCell | None, of: Places, scope: Scope, measuring: Measuring) -> Cell:
+    if what is None or isinstance(what, str):
+        return in_text(what or "", scope)
     if isinstance(what, PythonCell):
         returned: Cell = measuring.returned(what.python, what.with_, scope)
         return returned
@@ -116,14 +119,13 @@ def _cell(what: AnyCell, scope: Scope, measuring: Measuring) -> Cell:
         with located(repr(what.setting)):
             found: Cell = look_up("setting", what.key, settings)
         return found
-    kind, over = what.measure.kind, what.measure.over
-    compared = what.measure.places if kind in ("ratio", "difference") and not over else []
+    compared = what.places if what.kind in ("ratio", "difference") and not what.over else []
     if len({in_place(it, scope) for it in compared}) == 1:
         return None
-    measured = measuring.found(what.measure, scope)
+    measured = measuring.found(what.by_default(of), scope)
     if isinstance(measured, Points):
         raise StudyError("a cell is a number, not a curve")
-    return measured.single if measured and what.single else measured
+    return measured
 
 
 def _size(cell: Cell) -> float:

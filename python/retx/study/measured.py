@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 import retx
 from retx.running.progress import Progress
 from retx.study.data import look_up
-from retx.study.emulated import (
-    EMULATIONS,
-    LEFT_OUT,
-    Emulator,
-    Found,
-    Outcome,
-    Point,
-    account,
-)
+from retx.study.emulated import EMULATIONS, LEFT_OUT, Emulator, Found, Outcome, account
 from retx.study.library import Study
 from retx.study.places import Place, place
 from retx.study.runs import Plan, Runs, Whole
@@ -59,7 +51,7 @@ class Measured:
             out: As for `run_all`.
         """
         kept = None if out is None else out.parent / EMULATIONS
-        self._emulating = emulator.begin(self.study, self._to_emulate(), self.plan.seed, kept)
+        self._emulating = emulator.begin(self, kept)
 
     def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
         """Runs all cases of all experiments in one queue, beside the emulations; then the searches.
@@ -83,8 +75,8 @@ class Measured:
 
     @cached_property
     def whole(self) -> Whole:
-        """Joint plan of all experiments; thousands of scenarios take seconds."""
-        return Whole.of(self.study, self.plan)
+        """Plans of all experiments; thousands of scenarios take seconds."""
+        return Whole(self.study, self.plan)
 
     def from_runs(self, runs: Runs) -> Measured:
         """Copy of this object with results of other runs."""
@@ -124,14 +116,6 @@ class Measured:
     def axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""
         return self.runs.axes(experiment)
-
-    def _to_emulate(self) -> list[Point]:
-        return [
-            Point(name, case, count, self.whole.point(name, case, None)[0])
-            for name, experiment in self.study.experiments.items()
-            if (count := self.plan.emulations_of(experiment))
-            for case in experiment.cases
-        ]
 
     def emulations(self, experiment: str) -> str:
         """Note for a table: how an experiment's emulations were made, or why there are none."""

@@ -52,10 +52,10 @@ class Place:
             StudyError: There is no such quantity, or the place is not a single point.
         """
         runs, wanted = self.measured.runs, quantity or self._what.quantity
-        key, count = runs.point(self.experiment, self.case, self.at)
-        found = runs.values(key, count, wanted)
+        point = runs.whole.point(self.experiment, self.case, self.at)
+        found = runs.values(point, wanted)
         if found is None:
-            said = unknown("quantity", wanted, runs.quantities(key), listed=False)
+            said = unknown("quantity", wanted, runs.quantities(point), listed=False)
             raise StudyError(f"{self.experiment}/{self.case}: {said}")
         return found
 

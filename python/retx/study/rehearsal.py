@@ -25,7 +25,7 @@ from retx.study.page import Writer
 from retx.study.places import Place
 from retx.study.points import Points
 from retx.study.rules import OF_POINTS
-from retx.study.runs import Runs, Whole
+from retx.study.runs import Point, Runs, Whole, only
 from retx.sweeps.grid import CASE
 from retx.sweeps.plan import Recording
 from retx.sweeps.running import run_study
@@ -42,36 +42,36 @@ class Rehearsed(Runs):
     def __init__(self, whole: Whole, study: Study) -> None:
         super().__init__(whole, lambda name: None)
         alike = {name: (it.scenario, *it.tables) for name, it in study.experiments.items()}
-        firsts = {alike[name]: plan.keys[0] for name, plan in whole.plans.items()}
-        self._first = {
-            key: firsts[alike[name]] for name, plan in whole.plans.items() for key in plan.keys
-        }
+        firsts = {alike[name]: name for name in reversed(study.experiments)}
+        self._first = {name: firsts[it] for name, it in alike.items()}
         self._short = cache(self._short_runs)
-        self._derives = any(it.derive for it in whole.prepared.recordings.values())
 
-    def values(self, key: str, count: int, quantity: str) -> Values | None:
+    def values(self, point: Point, quantity: str) -> Values | None:
         """No number for each run; None if the quantity does not exist."""
         # The function `quantities` of a study is not called, since it may need a longer run.
-        if (self.is_known(quantity) or not self._derives) and not self._exists(key, quantity):
+        derives = any(it.derive for it in self.whole.recordings.values())
+        if (self.is_known(quantity) or not derives) and not self._exists(point, quantity):
             return None
-        return [None] * count
+        return [None] * point.runs
 
-    def _exists(self, key: str, quantity: str) -> bool:
+    def _exists(self, point: Point, quantity: str) -> bool:
         """True if the quantity exists in a point of the same scenario, or in this one."""
-        first = self._short(frozenset(self._first.values()))
-        if first and first.values(self._first[key], 1, quantity) is not None:
+        first = self._first[point.experiment]
+        like = Point(first, self.whole.of(first).plan.keys[0], 1)
+        short = self._short(like)
+        if short and short.values(like, quantity) is not None:
             return True
-        own = self._short(frozenset({key}))
-        return own is None or own.values(key, 1, quantity) is not None
+        own = self._short(point)
+        return own is None or own.values(point, quantity) is not None
 
-    def quantities(self, key: str) -> set[str]:
+    def quantities(self, point: Point) -> set[str]:
         """Quantities of a point."""
-        own = self._short(frozenset({key}))
-        return own.quantities(key) if own else set()
+        found = self._short(point)
+        return found.quantities(point) if found else set()
 
-    def _short_runs(self, keys: frozenset[str]) -> Runs | None:
-        """Runs of 1 ms of some points; None if one of them cannot be so short."""
-        few = self._whole.only(set(keys)).prepared
+    def _short_runs(self, point: Point) -> Runs | None:
+        """A run of 1 ms of a point; None if it cannot be so short."""
+        few = only(self.whole.of(point.experiment), {point.key})
         try:
             scenarios = {
                 key: _native.from_json(it.to_json(), SHORT) for key, it in few.scenarios.items()
@@ -83,7 +83,7 @@ class Rehearsed(Runs):
                 recordings={key: Recording(it.keep) for key, it in few.recordings.items()},
                 warms_up=False,
             )
-            return Runs(self._whole, run_study(prepared, None, None, progress=False))
+            return Runs(self.whole, run_study(prepared, None, None, progress=False))
         except (ValueError, _native.RunError):  # such as user code, or an event after the end
             return None
 
@@ -99,7 +99,7 @@ def check_names(measured: Measured) -> None:
     rehearsed = measured.from_runs(Rehearsed(whole, study))
     for name in study.experiments:
         with located(f"{study.folder / 'study.toml'}: experiment.{name}.quantity"):
-            plan = whole.plans[name]
+            plan = whole.of(name).plan
             at = dict(zip(plan.grid.keys, plan.grid.points[0], strict=True))
             case = at.pop(CASE)
             Place(rehearsed, name, case, at).values()
@@ -110,7 +110,7 @@ def check_names(measured: Measured) -> None:
             measured_value(rehearsed, claim, values)
             _check_claim(study, claim, values)
             if claim.experiment:
-                rehearsed.runs.point(claim.experiment, claim.case, claim.at)
+                whole.point(claim.experiment, claim.case, claim.at)
     figures = list(check_figures(rehearsed, values))
     ids = [table.id for table in tables] + [row.id for row in study.rows]
     Writer(rehearsed, {}).check(

@@ -8,21 +8,22 @@ scenario, seed, recorded tables, code that derives quantities, and engine.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from retx._native import ScenarioError
 from retx.running.progress import Progress
 from retx.study.data import StudyError, located, same
-from retx.study.derived import FILE, Derived, with_floats
+from retx.study.derived import FILE, with_floats
 from retx.study.estimates import Values
 from retx.sweeps.derive import DERIVED, Derive
 from retx.sweeps.grid import CASE, Case, Grid
+from retx.sweeps.grid import Point as GridPoint
 from retx.sweeps.plan import KEY_DIGITS, TABLES, Prepared, Recording, Wanted, prepare
 from retx.sweeps.plan import Plan as SweepPlan
 from retx.sweeps.result import Reader, Sweep
@@ -70,68 +71,70 @@ class Plan:
         return self.replications or (what.replications or experiment.replications)[self.form]
 
 
-Point = tuple[tuple[Any, ...], str, int]
-"""Values of the keys of a grid, key of the results, and number of runs."""
+class Point(NamedTuple):
+    """A point of an experiment: key of its results, and number of runs."""
+
+    experiment: str
+    key: str
+    runs: int
 
 
-@dataclass(frozen=True)
+Known = dict[tuple[Point, str], Values | None]
+"""Values of quantities of points."""
+
+
 class Whole:
-    """Joint plan of all experiments, and the separate plan of each."""
+    """Plans of all experiments, each of which is resolved when it is first needed."""
 
-    prepared: Prepared
-    plans: dict[str, SweepPlan]
-    quantities: Mapping[str, Derived]
-    """Numbers that are derived from tables of the runs, by name."""
-    _points: dict[str, dict[str, dict[str, Point]]] = field(default_factory=dict)
-    """Points by experiment, case and text of all values, so that one is found soon."""
+    def __init__(self, study: Study, plan: Plan) -> None:
+        self._study = study
+        self._plan = plan
+        self.quantities = study.quantities
+        """Numbers that are derived from tables of the runs, by name."""
+        self.recordings: dict[str, Recording] = {}
+        """Recorded tables by the keys of the points."""
+        self.of = cache(self._resolved)
+        # By experiment, case and text of all values, so that a point is found soon.
+        self._points: dict[str, dict[str, dict[str, tuple[GridPoint, Point]]]] = {}
 
-    @classmethod
-    def of(cls, study: Study, plan: Plan) -> Whole:
-        """Checks and resolves every point of every experiment.
+    def _resolved(self, name: str) -> Prepared:
+        """An experiment whose points are checked and resolved.
 
         Raises:
             OSError: A scenario cannot be read.
-            StudyError: An experiment is wrong.
+            StudyError: The experiment is wrong.
         """
-        plans: dict[str, SweepPlan] = {}
-        scenarios: dict[str, Any] = {}
-        recordings: dict[str, Recording] = {}
-        warms_up = False
-        for name, experiment in study.experiments.items():
-            here = f"{study.folder / 'study.toml'}: experiment.{name}"
-            try:
-                found = _prepared(study, experiment, plan)
-            except ScenarioError as error:
-                raise StudyError(f"{here}: {error}") from None
-            warms_up |= found.warms_up
-            names = {key: _named(key, found.recordings[key]) for key in found.scenarios}
-            plans[name] = replace(found.plan, keys=tuple(names[key] for key in found.plan.keys))
-            for key, own in names.items():
-                scenarios[own] = found.scenarios[key]
-                recordings[own] = found.recordings[key]
-        whole = Prepared(_joined(plans), scenarios, recordings, warms_up=warms_up)
-        return cls(whole, plans, study.quantities)
-
-    def only(self, keys: set[str]) -> Whole:
-        """Copy that runs only these points."""
-        plan = self.prepared.plan
-        kept = [index for index, key in enumerate(plan.keys) if key in keys]
-        fewer = replace(
-            plan,
-            grid=replace(plan.grid, points=tuple(plan.grid.points[index] for index in kept)),
-            keys=tuple(plan.keys[index] for index in kept),
-            counts=tuple(plan.counts[index] for index in kept),
+        try:
+            found = _prepared(self._study, self._study.experiments[name], self._plan)
+        except ScenarioError as error:
+            where = f"{self._study.folder / 'study.toml'}: experiment.{name}"
+            raise StudyError(f"{where}: {error}") from None
+        names = {key: _named(key, it) for key, it in found.recordings.items()}
+        recordings = {names[key]: it for key, it in found.recordings.items()}
+        self.recordings |= recordings
+        return replace(
+            found,
+            plan=replace(found.plan, keys=tuple(names[key] for key in found.plan.keys)),
+            scenarios={names[key]: it for key, it in found.scenarios.items()},
+            recordings=recordings,
         )
-        scenarios = {key: it for key, it in self.prepared.scenarios.items() if key in keys}
-        return replace(self, prepared=replace(self.prepared, plan=fewer, scenarios=scenarios))
 
-    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
-        """Key of a point, and its number of runs.
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Joint plan of all experiments."""
+        found = {name: self.of(name) for name in self._study.experiments}
+        scenarios = {key: it for one in found.values() for key, it in one.scenarios.items()}
+        warms_up = any(it.warms_up for it in found.values())
+        plan = _joined({name: it.plan for name, it in found.items()})
+        return Prepared(plan, scenarios, self.recordings, warms_up=warms_up)
+
+    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> Point:
+        """A case of an experiment, at values of its grid.
 
         Raises:
             StudyError: The point does not exist, or `at` is ambiguous.
         """
-        plan = self.plans[experiment]
+        plan = self.of(experiment).plan
         wanted = {CASE: case} | dict(at or {})
         unknown = [key for key in wanted if key not in plan.grid.keys]
         if unknown:
@@ -140,29 +143,43 @@ class Whole:
         points = self._of_case(experiment, case)
         exact = points.get(repr(tuple(wanted.get(key) for key in plan.grid.keys)))
         if exact:
-            return exact[1:]
+            return exact[1]
         places = [(plan.grid.keys.index(key), value) for key, value in wanted.items()]
         found = {
-            key: count
-            for point, key, count in points.values()
-            if all(same(point[place], value) for place, value in places)
+            point
+            for values, point in points.values()
+            if all(same(values[place], value) for place, value in places)
         }
         if len(found) != 1:
             said = ", ".join(f"{key} = {value}" for key, value in wanted.items())
             open_keys = [key for key in plan.grid.keys if key not in wanted]
             many = f"several points: give a value of {', '.join(open_keys)}"
             raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
-        ((key, count),) = found.items()
-        return key, count
+        return found.pop()
 
-    def _of_case(self, experiment: str, case: str) -> dict[str, Point]:
+    def _of_case(self, experiment: str, case: str) -> dict[str, tuple[GridPoint, Point]]:
         """Points of a case by the text of their values."""
         if experiment not in self._points:
-            plan, cases = self.plans[experiment], self._points.setdefault(experiment, {})
+            plan, cases = self.of(experiment).plan, self._points.setdefault(experiment, {})
             place = plan.grid.keys.index(CASE)
-            for point, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
-                cases.setdefault(point[place], {})[repr(point)] = (point, key, count or 1)
+            for values, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
+                point = Point(experiment, key, count or 1)
+                cases.setdefault(values[place], {})[repr(values)] = (values, point)
         return self._points[experiment].get(case, {})
+
+
+def only(prepared: Prepared, keys: Collection[str]) -> Prepared:
+    """A plan with some of its points."""
+    plan = prepared.plan
+    kept = [index for index, key in enumerate(plan.keys) if key in keys]
+    fewer = replace(
+        plan,
+        grid=replace(plan.grid, points=tuple(plan.grid.points[index] for index in kept)),
+        keys=tuple(plan.keys[index] for index in kept),
+        counts=tuple(plan.counts[index] for index in kept),
+    )
+    scenarios = {key: it for key, it in prepared.scenarios.items() if key in keys}
+    return replace(prepared, plan=fewer, scenarios=scenarios)
 
 
 def _prepared(study: Study, experiment: Experiment, plan: Plan) -> Prepared:
@@ -215,7 +232,7 @@ class Runs:
     """False while only the names in the study's files are looked up."""
 
     def __init__(self, whole: Whole, read: Reader) -> None:
-        self._whole = whole
+        self.whole = whole
         self._read = cache(read)
         self._floats = cache(self._read_floats)
         self._parts = cache(self._split)
@@ -231,7 +248,7 @@ class Runs:
     def sweep(self, experiment: str) -> Sweep:
         """The sweep of an experiment; its first key is `case`."""
         if experiment not in self._sweeps:
-            self._sweeps[experiment] = self._sweep(self._whole.plans[experiment])
+            self._sweeps[experiment] = self._sweep(self.whole.of(experiment).plan)
         return self._sweeps[experiment]
 
     def _sweep(self, plan: SweepPlan) -> Sweep:
@@ -252,49 +269,45 @@ class Runs:
 
         return Sweep(plan, read)
 
-    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
-        """As `Whole.point`."""
-        return self._whole.point(experiment, case, at)
-
-    def values(self, key: str, count: int, quantity: str) -> Values | None:
+    def values(self, point: Point, quantity: str) -> Values | None:
         """Values of a quantity in each run of a point; None if the quantity does not exist."""
-        own = self._parts(DERIVED, "quantity").get((key, quantity))
+        own = self._parts(DERIVED, "quantity").get((point.key, quantity))
         if own is not None:
-            return _in_order(own, "value", count)
-        if quantity in self._whole.quantities:
-            return self._derived_values(key, count, quantity)
+            return _in_order(own, "value", point.runs)
+        if quantity in self.whole.quantities:
+            return self._derived_values(point, quantity)
         kind, _, rest = quantity.partition(".")
         name, _, column = rest.rpartition(".")
-        part = self._parts(*KINDS[kind]).get((key, name)) if kind in KINDS else None
+        part = self._parts(*KINDS[kind]).get((point.key, name)) if kind in KINDS else None
         if part is not None and column in part.columns and part[column].dtype.is_numeric():
-            return _in_order(part, column, count)
+            return _in_order(part, column, point.runs)
         return None
 
     def is_known(self, quantity: str) -> bool:
         """True if the quantity can only be one of a table, or of quantities.toml."""
-        return quantity in self._whole.quantities or quantity.partition(".")[0] in KINDS
+        return quantity in self.whole.quantities or quantity.partition(".")[0] in KINDS
 
-    def quantities(self, key: str) -> set[str]:
+    def quantities(self, point: Point) -> set[str]:
         """Quantities of a point that have a name: its own, and those of flows and links."""
-        found = {name for point, name in self._parts(DERIVED, "quantity") if point == key}
-        found |= self._whole.quantities.keys()
+        found = {name for key, name in self._parts(DERIVED, "quantity") if key == point.key}
+        found |= self.whole.quantities.keys()
         for kind, (table, *by) in KINDS.items():
-            for (point, name), part in self._parts(table, *by).items():
-                if point == key:
+            for (key, name), part in self._parts(table, *by).items():
+                if key == point.key:
                     columns = part.columns[len(by) + 2 :]
                     found |= {f"{kind}.{name}.{column}" for column in columns}
         return found
 
-    def _derived_values(self, key: str, count: int, quantity: str) -> Values:
+    def _derived_values(self, point: Point, quantity: str) -> Values:
         """Values of a quantity of quantities.toml; a table that is kept may have no rows."""
-        how = self._whole.quantities[quantity]
-        if how.from_ in TABLES and how.from_ not in self._whole.prepared.recordings[key].keep:
+        how = self.whole.quantities[quantity]
+        if how.from_ in TABLES and how.from_ not in self.whole.recordings[point.key].keep:
             raise StudyError(f"{FILE}: {quantity}: {how.from_} are not among the kept `tables`")
-        return how.in_order(self._derived(quantity).get(key, {}), count)
+        return how.in_order(self._derived(quantity).get(point.key, {}), point.runs)
 
     def _by_point(self, quantity: str) -> dict[str, dict[int, float]]:
         """A quantity of quantities.toml by the key of the point, and by replication."""
-        how = self._whole.quantities[quantity]
+        how = self.whole.quantities[quantity]
         table = self._floats(how.from_)
         with located(f"{FILE}: {quantity}"):
             return {} if table is None else how.by_point(table)
@@ -306,7 +319,7 @@ class Runs:
     def axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""
         if experiment not in self._axes:
-            grid = self._whole.plans[experiment].grid
+            grid = self.whole.of(experiment).plan.grid
             self._axes[experiment] = {
                 key: list({repr(point[place]): point[place] for point in grid.points}.values())
                 for place, key in enumerate(grid.keys)
@@ -319,6 +332,46 @@ class Runs:
         whole = self._read(table)
         parts = {} if whole is None else whole.partition_by("key", *by, as_dict=True)
         return {(key, ".".join(name)): part for (key, *name), part in parts.items()}
+
+
+class RunsOnRequest(Runs):
+    """Runs a point when a quantity of it is first needed, for the trials of a calibration.
+
+    Args:
+        whole: The plan.
+        known: Values that are known, which also later trials use.
+        threads: Number of cores to use.
+    """
+
+    def __init__(self, whole: Whole, known: Known, threads: int | None) -> None:
+        super().__init__(whole, lambda name: None)
+        self._known = known
+        self._threads = threads
+        self._made = cache(self._run)
+
+    def _run(self, point: Point) -> Runs:
+        few = only(self.whole.of(point.experiment), {point.key})
+        return Runs(self.whole, run_study(few, None, self._threads, progress=False))
+
+    def sweep(self, experiment: str) -> Sweep:
+        """Raises an error, since single points are run.
+
+        Raises:
+            StudyError: Always.
+        """
+        raise StudyError(
+            f"{experiment}: a value reads a whole table, but a trial runs single points"
+        )
+
+    def values(self, point: Point, quantity: str) -> Values | None:
+        """As for `Runs`."""
+        if (point, quantity) not in self._known:
+            self._known[point, quantity] = self._made(point).values(point, quantity)
+        return self._known[point, quantity]
+
+    def quantities(self, point: Point) -> set[str]:
+        """As for `Runs`."""
+        return self._made(point).quantities(point)
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -19,7 +19,8 @@ class Trial:
 
     number: int
     kind: str
-    """`default`, `single`, `space`, `guided`, `climb` or `unbent`."""
+    """`default`, `single`, `space`, `guided`, `climb` or `unbent`; if held-out claims are judged,
+    the change of the base, which is empty for the base itself."""
     values: dict[str, Any]
     bent: tuple[str, ...]
     scores: dict[str, float]
@@ -70,17 +71,6 @@ def by_bends(trials: Sequence[Trial]) -> list[Trial]:
     return found
 
 
-def nearness(score: float, mean: float | None, published: float | None) -> tuple[float, float]:
-    """Sort key of a claim's verdicts: the score, then the distance from a published number."""
-    apart = abs(mean - published) if mean is not None and published is not None else 0.0
-    return (round(score, 9), -apart)
-
-
-def nearest_value(mean: float | None) -> dict[str, float]:
-    """Entry of `base.toml` with the value nearest to a published number, if there is one."""
-    return {} if mean is None else {"nearest": float(f"{mean:.4g}")}
-
-
 def out_of_reach(
     trials: Sequence[Trial], published: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Trial]:
@@ -95,7 +85,9 @@ def out_of_reach(
     reached = frozenset().union(*(trial.agreeing for trial in admitted))
 
     def near(name: str, trial: Trial) -> tuple[float, float]:
-        return nearness(trial.scores.get(name, 0.0), trial.means.get(name), published.get(name))
+        mean, wanted = trial.means.get(name), published.get(name)
+        apart = abs(mean - wanted) if mean is not None and wanted is not None else 0.0
+        return (round(trial.scores.get(name, 0.0), 9), -apart)
 
     return {
         name: max(admitted, key=partial(near, name))
@@ -119,6 +111,36 @@ def costs(trials: Sequence[Trial], base: Trial) -> dict[str, tuple[Trial, frozen
             if name not in found or len(lost) < len(found[name][1]):
                 found[name] = (trial, lost)
     return found
+
+
+def missed_claims(
+    trials: Sequence[Trial],
+    base: Trial,
+    published: Mapping[str, float],
+    named: Callable[[Trial], dict[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """Findings on the claims that the base misses, as stored in `base.toml`.
+
+    An entry says whether a trial satisfies the claim and what this loses, or how near one comes.
+
+    Args:
+        trials: All trials.
+        base: The frozen trial.
+        published: Published numbers of the claims that have one, by claim.
+        named: Function that returns the entries which identify a trial.
+    """
+    return {
+        name: {"reached": False} | named(trial) | _nearest(trial.means.get(name))
+        for name, trial in out_of_reach(trials, published).items()
+    } | {
+        name: {"reached": True} | named(trial) | {"costs": sorted(lost)}
+        for name, (trial, lost) in costs(trials, base).items()
+    }
+
+
+def _nearest(mean: float | None) -> dict[str, float]:
+    """The value nearest to a published number, if there is one."""
+    return {} if mean is None else {"nearest": float(f"{mean:.4g}")}
 
 
 def conflicts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
@@ -161,13 +183,6 @@ def search_findings(
             a base chosen without it, and number of all claims.
         published: Published numbers of the claims that have one, by claim.
     """
-    missed = {
-        name: {"reached": False, "trial": trial.number} | nearest_value(trial.means.get(name))
-        for name, trial in out_of_reach(trials, published).items()
-    } | {
-        name: {"reached": True, "trial": trial.number, "costs": sorted(lost)}
-        for name, (trial, lost) in costs(trials, base).items()
-    }
     return {
         "trials": len({repr(trial.values) for trial in trials}),
         "draws": max(trial.draws for trial in trials),
@@ -176,5 +191,5 @@ def search_findings(
         "of": len(base.scores),
         "left_out": list(left_out),
         "not_together": [list(pair) for pair in conflicts(trials)[:CONFLICTS]],
-        "missed": missed,
+        "missed": missed_claims(trials, base, published, lambda it: {"trial": it.number}),
     }
