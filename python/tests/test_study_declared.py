@@ -51,6 +51,8 @@ is."gain_{p}" = { ratio = BOTH }
 is."less_{p}" = { difference = BOTH }
 is."each_{p}" = { runs = BOTH, is = "100 * (a / b - 1)" }
 is."means_{p}" = { means = BOTH, is = "a / b" }
+is."smallest_{p}" = { least = BOTH, is = "a - b" }
+is."largest_{p}" = { most = BOTH, is = "a - b" }
 
 [[values]]
 of = "kbit"
@@ -209,6 +211,9 @@ def test_values_repeat_over_lists(
         assert found.n == len(reno) == 3
         assert found.mean == pytest.approx(value)
         assert found.bounds.low <= found.mean <= found.bounds.high
+    differences = [above - below for above, below in pairs]
+    assert mean_of(values[f"smallest_{key}"]) == pytest.approx(min(differences))
+    assert mean_of(values[f"largest_{key}"]) == pytest.approx(max(differences))
 
 
 def test_results_change_and_combine(measured: Measured, values: dict[str, Found]) -> None:

@@ -8,8 +8,6 @@ from scipy.special import chndtr
 from retx.plots import style
 from retx.study import Measured, new_figure
 
-from .values import IDLE_MAX
-
 COLOURS = {"keep": style.RED, "reset": style.BLUE, "linux": style.GREEN}
 
 
@@ -46,7 +44,7 @@ def silences(measured: Measured) -> style.Figure:
     """Distribution of the longest silence of a transfer."""
     figure, axes = new_figure()
     for policy in measured.study.declared.lists.items("policies")[:3]:
-        found = measured.at(f"policies/2 {policy.key}").values(IDLE_MAX)
+        found = measured.at(f"policies/2 {policy.key}").values("flow.file.idle_max_s")
         ordered = np.sort([value for value in found if value is not None])
         share = 1 - np.arange(len(ordered)) / len(ordered)
         axes.step(ordered, share, where="pre", color=COLOURS[policy.key], label=policy.label)

@@ -9,13 +9,7 @@ from retx.study.claims import Row
 from retx.study.estimates import bounded, paired_difference
 from retx.study.rules import judge
 
-IDLE_MAX = "flow.file.idle_max_s"
 IDLE_TOTAL = "flow.file.idle_total_s"
-
-
-def longest_silence(measured: Measured, test: str) -> float:
-    """The longest silence of all runs of a test."""
-    return max(it for it in measured.at(f"table_1/{test}").values(IDLE_MAX) if it is not None)
 
 
 def ack_share(measured: Measured) -> Estimate | None:

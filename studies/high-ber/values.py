@@ -11,7 +11,6 @@ from .closed_forms import SEGMENTS, chance_of_few, grown, terms_s
 from .quantities import steady_round_s
 
 BER = "link.cloud.channel.ber"
-RESENT = "flow.download.segments_retransmitted"
 
 
 def round_s(_: Measured) -> float:
@@ -49,13 +48,6 @@ def table_7_worst(measured: Measured) -> float:
     """Largest deviation of table 7 from n·p."""
     table_7 = measured.study.published.series["table_7"].values
     return max(abs(value - SEGMENTS * float(p)) for p, value in table_7.items())
-
-
-def dropping(measured: Measured, end: str) -> float:
-    """Smallest or largest number of retransmissions of a run: `least` or `most`."""
-    values = measured.at("dropping/preset").values(RESENT)
-    counts = [it for it in values if it is not None]
-    return min(counts) if end == "least" else max(counts)
 
 
 def reno_stop(measured: Measured) -> float:

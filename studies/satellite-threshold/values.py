@@ -1,4 +1,4 @@
-"""Named values that need single packets, or the largest difference between many runs."""
+"""Named values that need single packets."""
 
 from __future__ import annotations
 
@@ -8,40 +8,8 @@ import polars as pl
 import retx
 from retx.study import Measured
 
-from .tables import COUNTS, RATES
-
 SEGMENT_BYTES = 960
 TICK_S = 0.01
-
-
-def at_base(measured: Measured) -> float:
-    """Largest difference by the rule at the base RTT, at which it does nothing, in kbit/s."""
-    return max(
-        _furthest(
-            measured,
-            f"threshold/text @ count={count}, ber={ber}, threshold=510 ms",
-            f"plain/none @ count={count}, ber={ber}",
-        )
-        for count in COUNTS
-        for ber in RATES
-    )
-
-
-def two_variables(measured: Measured) -> float:
-    """Largest difference between two ways to write the same threshold, in kbit/s."""
-    return max(
-        _furthest(
-            measured,
-            f"plain/base_rtt @ count=1, ber={ber}",
-            f"threshold/text @ count=1, ber={ber}, threshold=550 ms",
-        )
-        for ber in RATES
-    )
-
-
-def _furthest(measured: Measured, one: str, other: str) -> float:
-    first, second = (measured.at(it).values("throughput") for it in (one, other))
-    return max(abs((a or 0.0) - (b or 0.0)) for a, b in zip(first, second, strict=True))
 
 
 def round_trips(result: retx.Result) -> pl.DataFrame:

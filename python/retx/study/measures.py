@@ -4,6 +4,7 @@
     mean = "loss/reno @ p=0.01, count=3"             of a point: axes by the end of their keys
     ratio = ["loss/veno @ p=0.01", "loss/reno @ …"]  run by run, geometric mean; or `difference`
     runs = ["a/x", "a/y"], is = "100 * (1 - a / b)"  mean of an expression of each run
+    most = ["a/x", "a/y"], is = "abs(a - b)"         largest such expression of a run; or `least`
     means = ["a/x", "a/y"], is = "a / b"             expression of the means (jackknife)
     curve = "loss/reno @ p={x}", x = [0.01, 0.02]    points over an axis; a pair for quotients
     paper = ["fer/2", "attempts"], is = "a * b"      expression of published numbers
@@ -13,11 +14,11 @@
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
 
 `of` is the quantity, or a list with one for each place; by default that of the experiment. With
-`over`, the names in the expression of `means` or `runs` are lists, and a `ratio` is the geometric
-mean of all. A function of Python receives the results of the runs (`Measured`) and the texts
-`with`; it returns an estimate, points, a number, or None without runs. A number may be changed:
-`scale` changes its unit, `then` is a monotone function (`100 * (x - 1)`), `share = true` limits its
-interval to 0 … 1, and `exact = true` drops the intervals.
+`over`, the names in the expression of `means`, `runs`, `least` or `most` are lists, and a `ratio`
+is the geometric mean of all. A function of Python receives the results of the runs (`Measured`)
+and the texts `with`; it returns an estimate, points, a number, or None without runs. A number may
+be changed: `scale` changes its unit, `then` is a monotone function (`100 * (x - 1)`), `share =
+true` limits its interval to 0 … 1, and `exact = true` drops the intervals.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ PICKS: Mapping[str, Picked] = {
     "highest": lambda it: it.mean,
     "furthest": lambda it: abs(it.mean),
 }
+ENDS: Mapping[str, Callable[[list[float]], float]] = {"least": min, "most": max}
 NUMBER = ("scale", "then", "share", "exact")
 """Keys that change a number."""
 KEYS: Mapping[str, tuple[str, ...]] = {
     "mean": ("of", *NUMBER),
     "ratio": ("of", "over", *NUMBER),
     "difference": ("of", *NUMBER),
-    "runs": ("is", "of", "over", *NUMBER),
-    "means": ("is", "of", "over", *NUMBER),
+    **dict.fromkeys(("runs", "means", *ENDS), ("is", "of", "over", *NUMBER)),
     "curve": ("x", "of", "geometric"),
     "paper": ("is", *NUMBER),
     "number": NUMBER,
@@ -95,6 +96,8 @@ class Measure:
     ratio: list[str] = field(default_factory=list)
     difference: list[str] = field(default_factory=list)
     runs: Places = ""
+    least: Places = ""
+    most: Places = ""
     means: Places = ""
     curve: Places = ""
     paper: Places = ""
@@ -238,6 +241,9 @@ class Measuring:
         series = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
         if kind == "runs":
             return estimate(_each(what, series))
+        if kind in ENDS:
+            known = [it for it in _each(what, series) if it is not None]
+            return Estimate(ENDS[kind](known)) if known else None
         if kind == "ratio":
             return geometric_mean(*(quotients(*one) for one in series))
         return paired_difference(*series[0])
