@@ -76,11 +76,6 @@ def to_the_limit(measured: Measured) -> float:
     return float(samples.filter(pl.col("cwnd_bytes") == limit)["time_s"][0]) - 1.0
 
 
-def episodes_clean(measured: Measured) -> float:
-    """Recoveries of that run."""
-    return measured.at("behaviour/clean").run().episodes.height
-
-
 def window_after_loss(measured: Measured) -> Estimate | None:
     """Figure 1a: the largest windows after the first second of losses."""
     return estimate([_largest_after_loss(measured, one) for one in range(SHOWN)])
