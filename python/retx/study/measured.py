@@ -16,6 +16,7 @@ from retx.study.library import Study
 from retx.study.places import Place, place
 from retx.study.runs import Plan, Runs, Whole
 from retx.study.searches import SEARCHES
+from retx.sweeps.running import run_study
 
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
@@ -63,7 +64,8 @@ class Measured:
         with Emulator() as emulator:
             if self._emulating is None:
                 self.begin_emulations(emulator, out)
-            self._runs = Runs.make(self.whole, out, self.plan.threads, progress)
+            read = run_study(self.whole.prepared, out, self.plan.threads, progress)
+            self._runs = Runs(self.whole, read)
             assert self._emulating is not None, "they have begun"
             self.emulated = self._emulating()
             self._emulating = None

@@ -11,13 +11,11 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from retx._native import ScenarioError
-from retx.running.progress import Progress
 from retx.study.data import StudyError, located, same
 from retx.study.derived import FILE, with_floats
 from retx.study.estimates import Values
@@ -94,8 +92,7 @@ class Whole:
         self.recordings: dict[str, Recording] = {}
         """Recorded tables by the keys of the points."""
         self.of = cache(self._resolved)
-        # By experiment, case and text of all values, so that a point is found soon.
-        self._points: dict[str, dict[str, dict[str, tuple[GridPoint, Point]]]] = {}
+        self._points = cache(self._by_case)
 
     def _resolved(self, name: str) -> Prepared:
         """An experiment whose points are checked and resolved.
@@ -140,7 +137,7 @@ class Whole:
         if unknown:
             varied = ", ".join(plan.grid.keys[1:]) or "nothing"
             raise StudyError(f"{experiment}: {unknown[0]!r} does not vary there ({varied} does)")
-        points = self._of_case(experiment, case)
+        points = self._points(experiment).get(case, {})
         exact = points.get(repr(tuple(wanted.get(key) for key in plan.grid.keys)))
         if exact:
             return exact[1]
@@ -157,15 +154,14 @@ class Whole:
             raise StudyError(f"{experiment}: {said}: {many if found else 'no such point'}")
         return found.pop()
 
-    def _of_case(self, experiment: str, case: str) -> dict[str, tuple[GridPoint, Point]]:
-        """Points of a case by the text of their values."""
-        if experiment not in self._points:
-            plan, cases = self.of(experiment).plan, self._points.setdefault(experiment, {})
-            place = plan.grid.keys.index(CASE)
-            for values, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
-                point = Point(experiment, key, count or 1)
-                cases.setdefault(values[place], {})[repr(values)] = (values, point)
-        return self._points[experiment].get(case, {})
+    def _by_case(self, experiment: str) -> dict[str, dict[str, tuple[GridPoint, Point]]]:
+        """Points by case and text of all values, so that one is found soon."""
+        plan, cases = self.of(experiment).plan, dict[str, dict[str, tuple[GridPoint, Point]]]()
+        place = plan.grid.keys.index(CASE)
+        for values, key, count in zip(plan.grid.points, plan.keys, plan.counts, strict=True):
+            point = Point(experiment, key, count or 1)
+            cases.setdefault(values[place], {})[repr(values)] = (values, point)
+        return cases
 
 
 def only(prepared: Prepared, keys: Collection[str]) -> Prepared:
@@ -237,21 +233,15 @@ class Runs:
         self._floats = cache(self._read_floats)
         self._parts = cache(self._split)
         self._derived = cache(self._by_point)
-        self._sweeps: dict[str, Sweep] = {}
-        self._axes: dict[str, dict[str, list[Any]]] = {}
-
-    @classmethod
-    def make(cls, whole: Whole, out: Path | None, threads: int | None, progress: Progress) -> Runs:
-        """Makes the missing runs."""
-        return cls(whole, run_study(whole.prepared, out, threads, progress))
+        self._sweeps = cache(self._sweep)
+        self.axes = cache(self._axes)
 
     def sweep(self, experiment: str) -> Sweep:
         """The sweep of an experiment; its first key is `case`."""
-        if experiment not in self._sweeps:
-            self._sweeps[experiment] = self._sweep(self.whole.of(experiment).plan)
-        return self._sweeps[experiment]
+        return self._sweeps(experiment)
 
-    def _sweep(self, plan: SweepPlan) -> Sweep:
+    def _sweep(self, experiment: str) -> Sweep:
+        plan = self.whole.of(experiment).plan
         wanted = {key: plan.first(key) for key in plan.keys}
         most = pl.DataFrame(
             {"key": list(wanted), "most": list(wanted.values())},
@@ -316,16 +306,14 @@ class Runs:
         table = self._read(name)
         return None if table is None else with_floats(table)
 
-    def axes(self, experiment: str) -> dict[str, list[Any]]:
+    def _axes(self, experiment: str) -> dict[str, list[Any]]:
         """Keys that vary within the cases of an experiment, and their values."""
-        if experiment not in self._axes:
-            grid = self.whole.of(experiment).plan.grid
-            self._axes[experiment] = {
-                key: list({repr(point[place]): point[place] for point in grid.points}.values())
-                for place, key in enumerate(grid.keys)
-                if key != CASE
-            }
-        return self._axes[experiment]
+        grid = self.whole.of(experiment).plan.grid
+        return {
+            key: list({repr(point[place]): point[place] for point in grid.points}.values())
+            for place, key in enumerate(grid.keys)
+            if key != CASE
+        }
 
     def _split(self, table: str, *by: str) -> dict[tuple[str, str], pl.DataFrame]:
         """A table, split by point and name; the name consists of the values of some columns."""
