@@ -76,16 +76,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """The kinds of measures, and the keys that belong to each."""
 NEEDED = ("is", "x")
 """Keys without a default, where they belong to the kind."""
-COUNTS = {
-    "mean": (1,),
-    "number": (1,),
-    "value": (1,),
-    "python": (1,),
-    "ratio": (2,),
-    "difference": (2,),
-    "curve": (1, 2),
-}
-"""Possible numbers of places; other kinds have as many as there are letters."""
+COUNTS = {"ratio": (2,), "difference": (2,), "curve": (1, 2)}
+"""Possible numbers of places; other lists have as many as there are letters."""
 
 
 @dataclass(frozen=True)
