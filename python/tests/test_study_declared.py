@@ -399,7 +399,7 @@ COLUMN = 'columns = [{ key = "k", label = "", is = "" }]'
         ('effects = "nothing"', "no experiment 'nothing' with a `reference`"),
         ('effects = "surface"', "no experiment 'surface' with a `reference`"),
         ('effects = "plain"\ntitle = "T"', "title: unknown key (keys here: effects)"),
-        ('effects = "plain"\n[[table]]\neffects = "plain"', "table 'plain' is there twice"),
+        ('effects = "plain"\n[[table]]\neffects = "plain"', "the id 'plain' is there twice"),
     ],
 )
 def test_wrong_tables_are_refused_before_any_run(tmp_path: Path, table: str, said: str) -> None:

@@ -131,10 +131,11 @@ def _checked_ids(study: Study) -> set[str]:
     rows = [it.id for it in study.rows]
     ids = [*rows, *(it.id for it in study.claims if not isinstance(it, Row))]
     tables = [name for it in study.tables for name in it.ids(study.declared.lists)]
+    both = set(rows) & set(tables)
     for file, all_of_it in (("claims.toml", ids), ("tables.toml", [*rows, *tables])):
         for n, name in enumerate(all_of_it):
             if name in all_of_it[:n]:
-                has = " (rows of claims.toml are a table, too)" if name in tables else ""
+                has = " (rows of claims.toml are a table, too)" if name in both else ""
                 raise StudyError(f"{study.folder / file}: the id {name!r} is there twice{has}")
     return set(ids)
 

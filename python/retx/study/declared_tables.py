@@ -148,17 +148,13 @@ def declared_tables(folder: Path, lists: Lists) -> list[DeclaredTable]:
     Raises:
         StudyError: The file is wrong.
     """
-    path = folder / FILE
-    file = read_file(File, path, optional=True)
-    found: dict[str, DeclaredTable] = {}
-    for number, content in enumerate(file.table):
+    path, found = folder / FILE, list[DeclaredTable]()
+    for number, content in enumerate(read_file(File, path, optional=True).table):
         with located(f"{path}: table[{number}]"):
-            made = _effects(content.effects, lists) if isinstance(content, Effects) else content
-            if made.id in found:
-                raise StudyError(f"a table {made.id!r} is there twice")
-            _check_lists(made, lists)
-            found[made.id] = made
-    return list(found.values())
+            table = _effects(content.effects, lists) if isinstance(content, Effects) else content
+            _check_lists(table, lists)
+        found.append(table)
+    return found
 
 
 def _effects(name: str, lists: Lists) -> DeclaredTable:

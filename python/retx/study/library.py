@@ -82,7 +82,6 @@ class Case:
     """False if the result is deterministic, so that one run suffices."""
     replications: dict[str, int] = field(default_factory=dict)
     """Numbers of runs by form, if they differ from those of the experiment."""
-    note: str = ""
 
 
 @dataclass(frozen=True)
