@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 from small_study import write_study
 
-from retx.study.alike import alike, row_estimate
 from retx.study.claims import Published, Rows, Series
 from retx.study.data import StudyError
 from retx.study.estimates import paired_difference
+from retx.study.judging import alike, row_estimate
 from retx.study.library import load
 from retx.study.measured import Measured, Plan
 

@@ -23,8 +23,8 @@ from retx.files.directory import new_file
 from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
-from retx.study.alike import findings
 from retx.study.claims import Row
+from retx.study.judging import findings
 from retx.study.library import Study
 from retx.study.measured import Measured
 from retx.study.openings import (

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cache
 
 from retx import _native
-from retx.study.alike import measured_value
 from retx.study.claims import Claim
 from retx.study.data import StudyError, located, look_up
 from retx.study.drawn_figures import check_figures
 from retx.study.estimates import Values
 from retx.study.filled_tables import filled_tables
+from retx.study.judging import measured_value
 from retx.study.library import Study
 from retx.study.measured import Measured
 from retx.study.measures import Found

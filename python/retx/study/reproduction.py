@@ -11,7 +11,6 @@ from typing import Any
 
 import retx
 from retx.plots.drawing import drawn
-from retx.study.alike import measured_value
 from retx.study.chance import chance_of
 from retx.study.claims import USES, Claim, Row
 from retx.study.data import located
@@ -19,6 +18,7 @@ from retx.study.drawn_figures import drawn_figures
 from retx.study.emulated import Emulator
 from retx.study.estimates import Estimate
 from retx.study.filled_tables import filled_tables
+from retx.study.judging import measured_value
 from retx.study.library import Study
 from retx.study.measured import Measured
 from retx.study.measures import Found
