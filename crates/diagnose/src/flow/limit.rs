@@ -160,7 +160,9 @@ impl Direction {
         let flight = self.pipe();
         let is_full = self.fills_peer_window_but_for(0);
         self.full_rounds.on_flight(self.sender.snd_una, self.scoreboard.end, is_full);
-        let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
+        let is_busy = self.is_busy(now_ns);
+        let limit = self.limit(self.is_filled(is_busy, flight));
+        let otherwise = if limit == Limit::Bottleneck { self.limit(false) } else { limit };
         self.account.set_limit(limit);
         self.was_open = self.sender.is_open();
         self.limit_in_flight = limit;
@@ -176,7 +178,7 @@ impl Direction {
             self.growth.begin_period(self.scoreboard.end);
         }
         // Where queues are invisible, the bytes in flight are known only outside loss recovery.
-        let flight = if !self.hides_flight() && !self.is_busy(now_ns) {
+        let flight = if !self.hides_flight() && !is_busy {
             flight
         } else if limit == Limit::Bottleneck {
             i64::MAX
@@ -282,11 +284,11 @@ impl Direction {
     /// True if data have arrived back to back for a round trip, where queues are invisible. A round
     /// trip is that of full segments, for which the receiver may wait.
     fn is_busy(&self, now_ns: i64) -> bool {
+        let Some(run) = &self.busy_period else { return false };
         let product = self.bandwidth_delay_bytes().zip(self.path.rate());
         let round_ns = product.map(|(bytes, rate)| bytes / rate * 1e9);
         let round_ns = round_ns.or(self.sender.rtt_min_ns.map(|least| least as f64));
-        let busy_ns = self.busy_period.as_ref().map(|run| run.length_ns(now_ns) as f64);
-        busy_ns.zip(round_ns).is_some_and(|(busy, round)| busy >= FILLED * round)
+        round_ns.is_some_and(|round| run.length_ns(now_ns) as f64 >= FILLED * round)
     }
 
     /// True if the bytes in flight are unknown: in loss recovery where queues are invisible, unless
@@ -296,10 +298,11 @@ impl Direction {
         self.busy_period.is_some() && !self.sender.is_open() && !is_counted
     }
 
-    /// True if the data in flight keep the bottleneck busy.
-    fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
-        if self.is_busy(now_ns) || self.hides_flight() {
-            return self.is_busy(now_ns);
+    /// True if the data in flight keep the bottleneck busy; `is_busy` is true if data have arrived
+    /// back to back for a round trip.
+    fn is_filled(&self, is_busy: bool, flight: i64) -> bool {
+        if is_busy || self.hides_flight() {
+            return is_busy;
         }
         self.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
     }
@@ -318,9 +321,9 @@ impl Direction {
     /// True if times of arrival stand for those of sending, at the receiver's end: several segments
     /// arrive in a tick of the timestamps.
     fn has_spread_times(&self) -> bool {
-        let is_fine = self.segment_ns().is_some_and(|ns| ns > self.timestamp_tick_ns as f64);
-        let is_timed = is_fine && self.timestamp_tick_ns > 0;
-        self.is_at_receiver && self.busy_period.is_none() && !is_timed
+        let is_fine = || self.segment_ns().is_some_and(|ns| ns > self.timestamp_tick_ns as f64);
+        let is_timed = || self.timestamp_tick_ns > 0 && is_fine();
+        self.is_at_receiver && self.busy_period.is_none() && !is_timed()
     }
 
     /// True if no more than this number of further segments fit into the peer's window.
@@ -334,7 +337,7 @@ impl Direction {
     /// those of arrival, the data that an acknowledgment releases follow one segment at a time, and
     /// the window counts as full until then, if it was full in this round trip or the one before.
     fn fills_peer_window(&self) -> bool {
-        let is_spread = self.has_spread_times() && self.full_rounds.is_recent();
+        let is_spread = self.full_rounds.is_recent() && self.has_spread_times();
         self.fills_peer_window_but_for(if is_spread { SEGMENTS_PER_DELAYED_ACK } else { 0 })
     }
 

@@ -43,6 +43,8 @@ pub struct Path {
     /// Seconds that the delivery of these bytes took, by bin of the delivery rate.
     seconds: Vec<f32>,
     best: usize,
+    /// Rate of the bottleneck in bytes per second; none without samples.
+    rate: Option<f64>,
     round_trips: RoundTrips,
     /// Sum of the least round trips from the capture to both endpoints; none if unknown.
     pub loops_ns: Option<i64>,
@@ -239,6 +241,7 @@ impl Path {
                 self.best = near;
             }
         }
+        self.rate = self.rate_of_best();
     }
 
     /// Discards the last acknowledgment, because losses lie between it and the next one.
@@ -254,7 +257,11 @@ impl Path {
     }
 
     /// Rate of the bottleneck in bytes per second; none without samples.
-    pub fn rate(&self) -> Option<f64> {
+    pub const fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    fn rate_of_best(&self) -> Option<f64> {
         if self.best == 0 {
             return None;
         }

@@ -87,7 +87,7 @@ impl Direction {
     /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
     /// one segment is added.
     fn blur_ns(&self, now: &PacketContext) -> i64 {
-        let segment_ns = self.segment_ns().filter(|_| now.is_at_receiver());
+        let segment_ns = if now.is_at_receiver() { self.segment_ns() } else { None };
         now.timestamp_tick_ns + segment_ns.unwrap_or(0.0) as i64
     }
 
@@ -112,7 +112,7 @@ impl Direction {
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
         let spacing = if !was_idle && since_data < least / 2 {
             // Near the sender, a burst is as short as the sender makes it.
-            let segment_ns = self.segment_ns().filter(|_| is_far(now)).unwrap_or(0.0);
+            let segment_ns = if is_far(now) { self.segment_ns() } else { None }.unwrap_or(0.0);
             // Timestamps place the sending up to a tick too early, before an acknowledgment that
             // may have released the data.
             let is_released = self.sender.awaits_ack_until(now.time_ns);
