@@ -166,6 +166,11 @@ impl Flow {
         }
     }
 
+    /// True if these are the ends of the connection.
+    fn is_between(&self, one: Endpoint, other: Endpoint) -> bool {
+        self.ends == [one, other] || self.ends == [other, one]
+    }
+
     /// Makes the flow record every packet.
     fn log_packets(&mut self) {
         self.halves.iter_mut().for_each(|direction| direction.packet_log = Some(Box::default()));

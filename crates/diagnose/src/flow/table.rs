@@ -6,14 +6,17 @@ use crate::answer;
 use crate::packet::{Endpoint, Packet};
 use std::collections::HashMap;
 
+/// Number of flows that are found without a look-up by their endpoints.
+const RECENT: usize = 32;
+
 /// Flows, found by their endpoints.
 #[derive(Default)]
 pub struct Flows {
     index: HashMap<(Endpoint, Endpoint), usize>,
     flows: Vec<Flow>,
-    /// Key and index of the last packet's flow. The next packet often belongs to the same flow, and
-    /// need not be looked up then.
-    last: Option<((Endpoint, Endpoint), usize)>,
+    /// Indices of the last packets' flows, by their ports. The next packet often belongs to one of
+    /// them, and need not be looked up then.
+    recent: [usize; RECENT],
     /// Number of the flow whose time–sequence diagram is requested, if any.
     pub diagram_of: Option<usize>,
     /// Flows whose paths are measured.
@@ -26,13 +29,16 @@ impl Flows {
     pub fn handle_packet(&mut self, packet: &Packet) -> Option<usize> {
         let (one, other) = (packet.source, packet.destination);
         // Both directions of a connection have the same key.
-        let key = if one <= other { (one, other) } else { (other, one) };
+        let key = || if one <= other { (one, other) } else { (other, one) };
         let count = self.flows.len();
-        let known = self.last.filter(|(last, _)| *last == key).map(|(_, index)| index);
-        let mut index = known.unwrap_or_else(|| *self.index.entry(key).or_insert(count));
+        let recent = &mut self.recent[usize::from(one.port ^ other.port) % RECENT];
+        let mut index = *recent;
+        if !self.flows.get(index).is_some_and(|flow| flow.is_between(one, other)) {
+            index = *self.index.entry(key()).or_insert(count);
+        }
         // The endpoints have opened another connection, to which later packets belong.
         if index < count && self.flows[index].is_other(packet) {
-            self.index.insert(key, count);
+            self.index.insert(key(), count);
             index = count;
         }
         if index == count {
@@ -46,7 +52,7 @@ impl Flows {
                 self.flows[index].log_packets();
             }
         }
-        self.last = Some((key, index));
+        *recent = index;
         self.flows[index].push(packet).then_some(index)
     }
 
