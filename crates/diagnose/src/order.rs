@@ -19,12 +19,22 @@ pub struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    /// Adds a packet; returns the oldest one if enough packets are held back.
-    pub fn push(&mut self, packet: Packet) -> Option<Packet> {
+    /// Adds a packet. If enough packets are held back, replaces it with the oldest one and returns
+    /// true.
+    pub fn exchange(&mut self, packet: &mut Packet) -> bool {
         let newest_ns = self.last_ns.map_or(packet.time_ns, |last| last.max(packet.time_ns));
         self.last_ns = Some(newest_ns);
-        self.waiting.push_back(packet);
-        if packet.time_ns < newest_ns {
+        let is_late = packet.time_ns < newest_ns;
+        let is_full = self.waiting.len() == WAITING_MAX;
+        match self.waiting.front_mut() {
+            Some(oldest) if is_full && !is_late => {
+                std::mem::swap(oldest, packet);
+                self.waiting.rotate_left(1);
+                return true;
+            }
+            _ => self.waiting.push_back(*packet),
+        }
+        if is_late {
             self.late += 1;
             self.late_max_ns = self.late_max_ns.max(newest_ns - packet.time_ns);
             let mut index = self.waiting.len() - 1;
@@ -33,7 +43,8 @@ impl ReorderBuffer {
                 index -= 1;
             }
         }
-        if self.waiting.len() > WAITING_MAX { self.waiting.pop_front() } else { None }
+        let oldest = if is_full { self.waiting.pop_front() } else { None };
+        oldest.map(|oldest| *packet = oldest).is_some()
     }
 
     /// Removes and returns the oldest packet; called at the end of the file.

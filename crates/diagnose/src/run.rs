@@ -92,13 +92,13 @@ pub(crate) fn read<R: Read>(
         }
     };
     while let Some(frame) = reader.next_frame() {
-        match decode(&frame) {
+        match &mut decode(&frame) {
             Ok(packet) => {
-                if let Some(oldest) = order.push(packet) {
-                    push(&oldest);
+                if order.exchange(packet) {
+                    push(packet);
                 }
             }
-            Err(why) => passed.add(why),
+            Err(why) => passed.add(*why),
         }
     }
     while let Some(oldest) = order.pop() {
