@@ -10,6 +10,10 @@ use crate::reader::{ReadError, Reader};
 use std::collections::HashMap;
 use std::io::Read;
 
+/// Number of packets that are decoded before they are diagnosed. The code of both steps together
+/// does not fit into the instruction cache of a core.
+const BATCH: usize = 32;
+
 /// Counts of frames without a segment, by reason.
 #[derive(Debug, Default)]
 struct Passed {
@@ -74,6 +78,24 @@ pub(crate) struct RequestedOutput {
     pub watched: WatchedFlows,
 }
 
+/// Decodes the next packets of a capture, at most [`BATCH`]; returns false at its end.
+fn decode_batch<R: Read>(
+    reader: &mut Reader<R>,
+    batch: &mut Vec<Packet>,
+    passed: &mut Passed,
+) -> bool {
+    batch.clear();
+    while batch.len() < BATCH
+        && let Some(frame) = reader.next_frame()
+    {
+        match decode(&frame) {
+            Ok(packet) => batch.push(packet),
+            Err(why) => passed.add(why),
+        }
+    }
+    !batch.is_empty()
+}
+
 /// Reads a capture, and passes each packet on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
@@ -91,14 +113,12 @@ pub(crate) fn read<R: Read>(
             on_packet(index, packet);
         }
     };
-    while let Some(frame) = reader.next_frame() {
-        match &mut decode(&frame) {
-            Ok(packet) => {
-                if order.exchange(packet) {
-                    push(packet);
-                }
+    let mut batch = Vec::with_capacity(BATCH);
+    while decode_batch(&mut reader, &mut batch, &mut passed) {
+        for packet in &mut batch {
+            if order.exchange(packet) {
+                push(packet);
             }
-            Err(why) => passed.add(*why),
         }
     }
     while let Some(oldest) = order.pop() {
