@@ -96,6 +96,7 @@ impl Direction {
     }
 
     /// Adds an acknowledgment to the packet log, if the path of the flow is measured.
+    #[cold]
     fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &PacketContext) {
         let mut blocks = packet.options.sack.as_slice().iter();
         let blocks = std::array::from_fn(|_| {

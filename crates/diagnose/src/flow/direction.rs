@@ -386,6 +386,7 @@ impl Direction {
         }
     }
 
+    #[cold]
     fn late_original(&mut self, start: i64, end: i64, now: &PacketContext) {
         let mut indices: Vec<u32> =
             self.scoreboard.range(start, end).filter_map(|span| span.retransmission).collect();

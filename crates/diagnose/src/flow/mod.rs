@@ -139,6 +139,7 @@ pub struct Flow {
 }
 
 impl Flow {
+    #[cold]
     fn new(first: &Packet) -> Self {
         Self {
             ends: [first.source, first.destination],

@@ -11,6 +11,7 @@ use crate::packet::{ControlBits, Packet};
 
 impl Direction {
     /// Handles a retransmission.
+    #[cold]
     pub(super) fn on_retransmission(
         &mut self,
         packet: &Packet,

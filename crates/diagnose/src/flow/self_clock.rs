@@ -81,6 +81,7 @@ struct Arrival {
 
 impl SelfClock {
     /// Time at which data were sent, given the acknowledgments on their way to the sender.
+    #[inline(never)]
     fn sent_ns<'a>(&mut self, it: &Arrival, coming: impl Iterator<Item = &'a Ack>) -> i64 {
         self.note_burst(it);
         let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
