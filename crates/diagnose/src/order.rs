@@ -32,16 +32,13 @@ impl ReorderBuffer {
                 self.waiting.rotate_left(1);
                 return true;
             }
-            _ => self.waiting.push_back(*packet),
-        }
-        if is_late {
-            self.late += 1;
-            self.late_max_ns = self.late_max_ns.max(newest_ns - packet.time_ns);
-            let mut index = self.waiting.len() - 1;
-            while index > 0 && self.waiting[index - 1].time_ns > packet.time_ns {
-                self.waiting.swap(index - 1, index);
-                index -= 1;
+            _ if is_late => {
+                self.late += 1;
+                self.late_max_ns = self.late_max_ns.max(newest_ns - packet.time_ns);
+                let earlier = self.waiting.iter().rposition(|it| it.time_ns <= packet.time_ns);
+                self.waiting.insert(earlier.map_or(0, |index| index + 1), *packet);
             }
+            _ => self.waiting.push_back(*packet),
         }
         let oldest = if is_full { self.waiting.pop_front() } else { None };
         oldest.map(|oldest| *packet = oldest).is_some()
@@ -50,5 +47,31 @@ impl ReorderBuffer {
     /// Removes and returns the oldest packet; called at the end of the file.
     pub fn pop(&mut self) -> Option<Packet> {
         self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_packets_are_sorted_in_and_equal_times_keep_their_order() {
+        let mut order = ReorderBuffer::default();
+        let mut sorted = Vec::new();
+        let mut expected = Vec::new();
+        for number in 0..1_000_u64 {
+            // Every tenth packet is 9, 19 or 29 packets late. Two packets each have equal times.
+            let late = if number % 10 == 9 { number % 30 } else { 0 };
+            let time_ns = (number.saturating_sub(late) / 2) as i64;
+            let mut packet = Packet { number, time_ns, ..Packet::default() };
+            expected.push((time_ns, number));
+            if order.exchange(&mut packet) {
+                sorted.push((packet.time_ns, packet.number));
+            }
+        }
+        sorted.extend(std::iter::from_fn(|| order.pop()).map(|it| (it.time_ns, it.number)));
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+        assert_eq!((order.late, order.late_max_ns), (100, 14));
     }
 }
