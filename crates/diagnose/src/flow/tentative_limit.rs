@@ -45,8 +45,8 @@ struct Key {
     spacing: Spacing,
 }
 
-/// Hasher of [`Key`]. The standard hasher would take a tenth of the time of a diagnosis, to resist
-/// keys that are chosen to collide.
+/// Hasher of [`Key`]. The standard hasher would take a twentieth of the time of a diagnosis, to
+/// resist keys that are chosen to collide.
 #[derive(Debug, Default)]
 struct KeyHasher(u64);
 
