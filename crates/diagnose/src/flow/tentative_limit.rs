@@ -9,8 +9,7 @@
 use super::account::{Account, Limit};
 use super::growth::PeriodNumber;
 use super::pacing::Spacing;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 /// Maximum number of entries. The limits of intervals beyond this number are not corrected.
 const ENTRIES_MAX: usize = 1 << 16;
@@ -45,36 +44,6 @@ struct Key {
     spacing: Spacing,
 }
 
-/// Hasher of [`Key`]. The standard hasher would take a twentieth of the time of a diagnosis, to
-/// resist keys that are chosen to collide.
-#[derive(Debug, Default)]
-struct KeyHasher(u64);
-
-/// Odd multiplier with irregular bits: 2⁶⁴ divided by π.
-const HASH_FACTOR: u64 = 0x517c_c1b7_2722_0a95;
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(HASH_FACTOR);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-}
-
 /// Evidence of the whole flow that decides tentative limits.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowEvidence<'a> {
@@ -90,7 +59,7 @@ pub struct FlowEvidence<'a> {
 /// tentative limit and episode.
 #[derive(Debug, Default)]
 pub struct UndecidedTimes {
-    times: HashMap<Key, i64, BuildHasherDefault<KeyHasher>>,
+    times: FxHashMap<Key, i64>,
     /// Intervals since the last data.
     since_data: Vec<OpenInterval>,
 }
