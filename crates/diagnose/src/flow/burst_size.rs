@@ -79,6 +79,11 @@ impl BurstSizes {
         !self.is_refuted
     }
 
+    /// True if slow start has gone on after its expected end.
+    pub const fn is_refuted(&self) -> bool {
+        self.is_refuted
+    }
+
     /// Handles a full segment from `start` to `end`.
     pub fn on_segment(&mut self, start: i64, end: i64, is_pushed: bool) -> SlowStart {
         let was_open = std::mem::replace(&mut self.is_open, !is_pushed);

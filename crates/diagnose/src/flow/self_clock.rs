@@ -217,8 +217,10 @@ impl SelfClock {
     /// Handles the first retransmission of an episode, with `flight` bytes in flight, in segments
     /// of `segment` bytes.
     fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
-        // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6).
-        let ssthresh = if self.window.adds_all { flight / 10 * 7 } else { flight / 2 };
+        // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6). Linux's Reno
+        // has no HyStart.
+        let is_cubic = self.window.adds_all && !self.bursts.is_refuted();
+        let ssthresh = if is_cubic { flight / 10 * 7 } else { flight / 2 };
         self.window.prior = Some((self.window.ssthresh, flight));
         self.window.ssthresh = Some(ssthresh);
         self.window.bytes = if is_timeout { segment } else { ssthresh };
@@ -361,6 +363,21 @@ mod tests {
         assert!(largest_error(3, 1, 10 * MS) <= 1);
         assert!(largest_error(10, 2, 10 * MS) <= 1);
         assert!(largest_error(10, 2, MS) <= 1);
+    }
+
+    #[test]
+    fn a_sender_without_hystart_halves_its_window() {
+        let mut clock = SelfClock::default();
+        clock.window.adds_all = true;
+        clock.on_loss(20 * SEGMENT, SEGMENT, false);
+        assert_eq!(clock.window.bytes, 14 * SEGMENT);
+        assert!(clock.bursts.expect_end(0));
+        for number in 0..20 {
+            clock.bursts.on_ack(SEGMENT, SEGMENT);
+            clock.bursts.on_segment(number * SEGMENT, (number + 1) * SEGMENT, number % 2 == 1);
+        }
+        clock.on_loss(20 * SEGMENT, SEGMENT, false);
+        assert_eq!(clock.window.bytes, 10 * SEGMENT);
     }
 
     /// Ten segments in each round trip, although all are acknowledged at once.
