@@ -91,6 +91,9 @@ impl Direction {
     pub(super) fn append_hole(&mut self, start: i64, now: &PacketContext, stamp: SendOrder) {
         let lost = i64::from(self.ip_identification.skipped);
         let end = self.scoreboard.end;
+        if start > end {
+            self.sender.on_hole_before(start);
+        }
         let is_turn = start < end && self.last_had_new_data && lost >= TAIL_MIN;
         self.last_had_new_data = start >= end;
         if lost == 0 {

@@ -91,6 +91,9 @@ impl Direction {
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
+        if let Some(last) = self.episodes.last_mut().filter(|_| verdict.refutes_undo) {
+            (last.is_undone, last.end_ns) = (false, None);
+        }
         if verdict.begins_episode && verdict.kind != Kind::TailLossProbe {
             self.sender.is_reduced_by_ecn = false;
             // A repeated timeout continues the episode of the first.

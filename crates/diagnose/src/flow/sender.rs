@@ -115,6 +115,8 @@ pub struct Classification {
     pub confidence: f64,
     /// True for the first retransmission of an episode.
     pub begins_episode: bool,
+    /// True if the retransmission shows that the last timeout was not undone.
+    pub refutes_undo: bool,
     /// Time since the timer was set.
     pub waited_ns: i64,
     /// RTO predicted, backoff included.
@@ -137,12 +139,16 @@ pub struct Sender {
     /// True if the sender has undone the reduction of a timeout and the episode does not record
     /// this yet.
     pub has_undone: bool,
+    /// Position at which the recovery from a timeout would have ended, if it was undone.
+    undone_until: Option<i64>,
     /// True if the last reduction came from ECN.
     pub is_reduced_by_ecn: bool,
     /// RTT samples.
     pub rtts: RttSamples,
     /// Minimum RTT sample; none before the first.
     pub rtt_min_ns: Option<i64>,
+    /// RTT of the SYN; none if unknown.
+    syn_rtt_ns: Option<i64>,
     timer_ns: i64,
     ack_ns: i64,
     sent_ns: i64,
@@ -156,6 +162,8 @@ pub struct Sender {
     doubts: VecDeque<(i64, i64)>,
     /// Transmission time of the newest acknowledged data (RACK).
     newest_ns: i64,
+    /// Earlier value of `newest_ns`, and the time at which it was last exceeded.
+    newest_before: (i64, i64),
     /// Time at which recovery began.
     recovery_ns: i64,
     /// True if acknowledgments have shown that the last timeout was needless.
@@ -276,18 +284,15 @@ impl Sender {
         self.state == State::Open
     }
 
-    /// Records that the sender has reduced its congestion window because of ECN.
-    pub fn on_ecn_reduction(&mut self) {
-        (self.has_reduced, self.is_reduced_by_ecn) = (true, true);
-    }
-
     fn take(&mut self, ack: &Ack, sent_to: i64) {
         self.on_packet_after_partial_ack(false);
         self.window = (ack.window >= 0).then_some(ack.window);
         self.ack_ns = ack.effective_ns;
         self.last_value = ack.timestamp_value;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
-        self.newest_ns = self.newest_ns.max(ack.newest_ns);
+        if ack.newest_ns > self.newest_ns {
+            self.note_newest(ack);
+        }
         self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
             // An ACK with SACK blocks yields no RTT sample: the data that it acknowledges may have
@@ -299,11 +304,13 @@ impl Sender {
             // segment.
             if self.snd_una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
+            } else {
+                self.syn_rtt_ns = Some(rtt);
             }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
         if self.detects_by_frto(ack.original_end) {
-            (self.state, self.has_undone) = (State::Open, true);
+            self.undo_timeout();
         }
         if ack.ack > self.snd_una {
             self.snd_una = ack.ack;
@@ -322,19 +329,7 @@ impl Sender {
             if self.duplicates == THRESHOLD {
                 self.third_ns = Some(ack.effective_ns);
             }
-            self.lower_confidence(ack.ack, ack.sacked_from.max(ack.ack + 1));
-        }
-    }
-
-    fn lower_confidence(&mut self, from: i64, to: i64) {
-        match self.doubts.back_mut() {
-            Some(last) if last.0 == from => last.1 = last.1.max(to),
-            _ => {
-                self.doubts.push_back((from, to));
-                if self.doubts.len() > DOUBTS_MAX {
-                    self.doubts.pop_front();
-                }
-            }
+            self.note_doubt(ack.ack, ack.sacked_from.max(ack.ack + 1));
         }
     }
 
@@ -351,6 +346,7 @@ impl Sender {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.on_packet_after_partial_ack(silence < AT_ONCE_NS);
+        let refutes_undo = self.refutes_undo(attempt);
         let (kind, confidence) = self.classify(attempt);
         self.has_repaired = matches!(kind, Kind::Fast | Kind::Recovery);
         let rto_ns = self.estimator.backed_off_rto_ns(timeouts);
@@ -377,6 +373,7 @@ impl Sender {
             number: self.timeouts,
             confidence,
             begins_episode: begins,
+            refutes_undo,
             waited_ns,
             rto_ns,
         }

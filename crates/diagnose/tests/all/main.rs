@@ -11,6 +11,7 @@ mod flows;
 mod formats;
 mod needless;
 mod patterns;
+mod recoveries;
 mod script;
 mod short;
 mod silences;

@@ -15,7 +15,7 @@ fn ack_with_echo(script: &mut Script, ms: u64, number: u32, echo: u32) {
 }
 
 /// Acknowledgment of everything before a segment, with a SACK block of these segments.
-fn ack_with_block(script: &mut Script, ms: u64, number: u32, block: [u32; 2]) {
+pub fn ack_with_block(script: &mut Script, ms: u64, number: u32, block: [u32; 2]) {
     let ack = 1 + number * SEGMENT;
     let mut bytes = tcp(Header { seq: 1, ack, payload: 0, flags: 16, timestamps: None });
     bytes[12] = WORDS_WITH_BLOCK << 4;

@@ -47,7 +47,11 @@ impl Sender {
         }
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
-        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_time_unknown;
+        let is_again = self.state != State::Open
+            && is_head
+            && is_late
+            && !attempt.is_time_unknown
+            && !self.is_released_by_rack(attempt);
         if self.continues_go_back_n(attempt) {
             return self.stale(attempt);
         }
@@ -85,7 +89,10 @@ impl Sender {
     /// without SACK the sender cannot know that the previous copy was lost.
     fn is_impatient(&self, attempt: &UnclassifiedRetransmission) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
-        let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
+        // A SYN takes less time than a full segment.
+        let least_ns =
+            self.rtt_min_ns.map(|ns| self.syn_rtt_ns.map_or(ns, |syn_ns| syn_ns.min(ns)));
+        let is_soon = least_ns.is_some_and(|least| age < least / 20 * 19);
         matches!(self.state, State::Recovery(until) if attempt.start < until)
             && attempt.previous_ns >= self.recovery_ns
             && attempt.is_previous_known

@@ -1,6 +1,6 @@
 //! Detection of the end of a loss recovery, and of the recovery to which a retransmission belongs.
 
-use super::{Sender, State, UnclassifiedRetransmission};
+use super::{AT_ONCE_NS, Ack, DOUBTS_MAX, Sender, State, UnclassifiedRetransmission};
 
 /// Initial window of Linux, in segments (RFC 6928).
 const LINUX_FIRST: i64 = 10;
@@ -15,6 +15,19 @@ pub(in crate::flow) fn is_large_initial(flight: i64, window: Option<i64>, segmen
 }
 
 impl Sender {
+    /// Notes a range of data that a duplicate ACK has reported as missing.
+    pub(super) fn note_doubt(&mut self, from: i64, to: i64) {
+        match self.doubts.back_mut() {
+            Some(last) if last.0 == from => last.1 = last.1.max(to),
+            _ => {
+                self.doubts.push_back((from, to));
+                if self.doubts.len() > DOUBTS_MAX {
+                    self.doubts.pop_front();
+                }
+            }
+        }
+    }
+
     /// True if the sender's timers and its initial window are those of Linux.
     pub fn is_linux(&self) -> bool {
         self.estimator.is_linux() && self.has_first_of_linux
@@ -45,6 +58,65 @@ impl Sender {
             && self.may_undo
             && is_first
             && self.is_linux()
+    }
+
+    /// Records that the sender has reduced its congestion window because of ECN.
+    pub fn on_ecn_reduction(&mut self) {
+        (self.has_reduced, self.is_reduced_by_ecn) = (true, true);
+    }
+
+    /// Ends the recovery from a timeout that F-RTO has shown to be needless.
+    pub(super) fn undo_timeout(&mut self) {
+        if let State::Loss(until) = self.state {
+            self.undone_until = Some(until);
+        }
+        (self.state, self.has_undone) = (State::Open, true);
+    }
+
+    /// Resumes the recovery from a timeout, and returns true, if this retransmission shows that the
+    /// sender has not undone the timeout: it follows the one before, without a duplicate ACK or a
+    /// SACK block. Far from the sender, the times at which acknowledgments reach it are uncertain.
+    pub(super) fn refutes_undo(&mut self, attempt: &UnclassifiedRetransmission) -> bool {
+        let Some(until) = self.undone_until.filter(|until| attempt.start < *until) else {
+            return false;
+        };
+        let has_no_loss = self.duplicates == 0 && self.sacked_to < attempt.end;
+        let is_next = attempt.start >= self.resent_to && self.resent_ns == self.timeout_ns;
+        if !(has_no_loss && is_next && self.is_open()) {
+            return false;
+        }
+        (self.state, self.undone_until) = (State::Loss(until), None);
+        self.has_reduced = true;
+        true
+    }
+
+    /// Handles new data from the position `start`, before which data were lost before the capture.
+    /// F-RTO sends new data after the retransmission (RFC 5682 §2.1), so the lost ones were sent
+    /// before the timeout.
+    pub fn on_hole_before(&mut self, start: i64) {
+        let is_frto = self.resent_ns == self.timeout_ns;
+        if let State::Loss(until) = &mut self.state
+            && is_frto
+        {
+            *until = start.max(*until);
+        }
+    }
+
+    /// Notes that this acknowledgment covers newer data than all before.
+    pub(super) fn note_newest(&mut self, ack: &Ack) {
+        if ack.effective_ns - self.newest_before.1 > AT_ONCE_NS {
+            self.newest_before = (self.newest_ns, ack.effective_ns);
+        }
+        self.newest_ns = ack.newest_ns;
+    }
+
+    /// True if acknowledgments have just shown that data sent after the previous copy of this
+    /// segment have arrived, which releases the segment (RFC 8985 §6.2).
+    pub(super) fn is_released_by_rack(&self, attempt: &UnclassifiedRetransmission) -> bool {
+        let (before_ns, since_ns) = self.newest_before;
+        self.has_sack
+            && attempt.time_ns - since_ns <= 2 * AT_ONCE_NS
+            && (before_ns..self.newest_ns).contains(&attempt.previous_ns)
     }
 
     /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).

@@ -1,0 +1,93 @@
+//! Begin and end of loss recoveries.
+
+use crate::needless::ack_with_block;
+use crate::script::Script;
+use retx_diagnose::answer::Kind;
+
+fn kinds(script: &Script) -> Vec<Kind> {
+    script.flow().retransmissions.iter().map(|it| it.kind).collect()
+}
+
+/// A retransmission is lost. After 220 ms, longer than the RTO, a SACK block shows that data sent
+/// later have arrived.
+#[test]
+fn a_late_sack_block_releases_a_lost_retransmission() {
+    let mut script = Script::open(false);
+    (0..20).for_each(|number| script.data(40, number));
+    ack_with_block(&mut script, 80, 0, [1, 20]);
+    script.data(80, 0);
+    script.data(81, 20);
+    ack_with_block(&mut script, 301, 0, [1, 21]);
+    script.data(301, 0);
+    script.ack(341, 21);
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Recovery]);
+}
+
+/// The RTT of data is 60 ms, that of the SYN 40 ms. A retransmission is repeated after 50 ms, when
+/// a SACK block shows that data sent after it have arrived.
+#[test]
+fn a_retransmission_may_be_repeated_after_the_round_trip_of_a_syn() {
+    let mut script = Script::open(false);
+    (0..20).for_each(|number| script.data(40, number));
+    script.ack(100, 1);
+    ack_with_block(&mut script, 100, 1, [2, 20]);
+    script.data(100, 1);
+    script.data(101, 20);
+    ack_with_block(&mut script, 150, 1, [2, 21]);
+    script.data(150, 1);
+    script.ack(210, 21);
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Recovery]);
+}
+
+/// A connection at the receiver's end, over a path whose round trip takes 40 ms.
+fn at_receiver() -> Script {
+    let mut script = Script::default();
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(0, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    script
+}
+
+/// Segments 10, 11 and 20 to 29 are lost before the capture. After the timeout F-RTO sends
+/// segment 30, and the sender then retransmits everything that it had sent before.
+#[test]
+fn a_recovery_from_a_timeout_lasts_for_data_lost_before_the_capture() {
+    let mut script = at_receiver();
+    for number in 0..10 {
+        script.data(40, number);
+        script.ack(40, number + 1);
+    }
+    for number in 12..20 {
+        script.data(80, number);
+        ack_with_block(&mut script, 80, 10, [12, number + 1]);
+    }
+    script.data(420, 10);
+    ack_with_block(&mut script, 420, 11, [12, 20]);
+    script.data(460, 30);
+    ack_with_block(&mut script, 460, 11, [30, 31]);
+    script.data(500, 11);
+    ack_with_block(&mut script, 500, 20, [30, 31]);
+    for number in 20..24 {
+        let ms = 520 + u64::from(number);
+        script.data(ms, number);
+        ack_with_block(&mut script, ms, number + 1, [30, 31]);
+    }
+    assert_eq!(kinds(&script), [Kind::Timeout; 6]);
+}
+
+/// Segments 20 to 29 wait in a delay spike. Their acknowledgments seem to reach the sender before
+/// it sends its second retransmission, but no acknowledgment has released it.
+#[test]
+fn a_second_retransmission_shows_that_a_timeout_was_not_undone() {
+    let mut script = at_receiver();
+    for number in 0..30 {
+        let ms = [40, 80, 1_500][number as usize / 10];
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    for (ms, number) in [(1_510, 20), (1_540, 21), (1_541, 22), (1_542, 23)] {
+        script.data(ms, number);
+        script.ack(ms, 30);
+    }
+    assert_eq!(kinds(&script), [Kind::Timeout; 4]);
+}
