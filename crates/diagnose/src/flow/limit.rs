@@ -164,7 +164,7 @@ impl Direction {
         let limit = self.limit(self.is_filled(is_busy, flight));
         let otherwise = if limit == Limit::Bottleneck { self.limit(false) } else { limit };
         self.account.set_limit(limit);
-        self.was_open = self.sender.is_open();
+        self.was_open = self.is_without_loss();
         self.limit_in_flight = limit;
         let sent = (self.sender.snd_una, self.scoreboard.end);
         self.room.on_flight(now_ns, sent, self.largest_payload, self.was_open);
@@ -341,10 +341,21 @@ impl Direction {
         self.fills_peer_window_but_for(if is_spread { SEGMENTS_PER_DELAYED_ACK } else { 0 })
     }
 
+    /// True if the sender knows of no loss. A retransmission may wait for the congestion window, or,
+    /// where queues are invisible, in a queue before the capture. Linux lets duplicate ACKs pass
+    /// that reordering has caused (`tcp_check_sack_reordering`), and without SACK needless
+    /// retransmissions cause others.
+    fn is_without_loss(&self) -> bool {
+        let has_fixed_threshold = !(self.sender.is_linux() && self.has_dsack);
+        let is_certain =
+            self.busy_period.is_some() || (self.sender.has_sack && has_fixed_threshold);
+        self.sender.is_open() && !(is_certain && self.sender.knows_new_loss(self.largest_payload))
+    }
+
     /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.scoreboard.end - self.sender.snd_una;
-        let is_open = matches!(self.sender.state, State::Open);
+        let is_open = self.is_without_loss();
         if !self.is_established {
             Limit::Handshake
         } else if flight <= 0 && self.sender.window == Some(0) {
@@ -361,7 +372,7 @@ impl Direction {
             Limit::Bottleneck
         } else if self.fills_peer_window() {
             Limit::ReceiveWindow
-        } else if matches!(self.sender.state, State::Recovery(_)) {
+        } else if !is_open && !matches!(self.sender.state, State::Loss(_)) {
             Limit::Recovery
         } else if !self.sender.has_reduced {
             Limit::SlowStart

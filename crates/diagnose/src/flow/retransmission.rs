@@ -88,6 +88,7 @@ impl Direction {
         let attempt = self.attempt((start, end), previous, now);
         let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
+        let third_ns = self.sender.third_ns;
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
@@ -131,6 +132,9 @@ impl Direction {
         let length = self.end_interval(now.sent_ns, limit);
         if verdict.kind == Kind::Fast && self.episodes.len() == 1 {
             self.note_lost_tail(now);
+        }
+        if verdict.kind == Kind::Fast {
+            self.attribute_time_since_loss(third_ns, now);
         }
         self.attribute_time_since_data(limit == Limit::Timeout);
         self.undecided_times.on_data(Spacing::Unknown);

@@ -154,10 +154,12 @@ pub struct Sender {
     sent_ns: i64,
     duplicates: u32,
     /// Time at which the third duplicate of an acknowledgment took effect, if it did.
-    third_ns: Option<i64>,
+    pub(super) third_ns: Option<i64>,
     /// Time from `third_ns` to the first retransmission: the delay in queues before the capture.
     pub(super) queue_ns: i64,
     sacked_to: i64,
+    /// Length of the highest SACK block of the last acknowledgment; 0 without one.
+    sacked_bytes: i64,
     /// Most recent ranges that duplicate ACKs and SACK blocks reported as missing.
     doubts: VecDeque<(i64, i64)>,
     /// Transmission time of the newest acknowledged data (RACK).
@@ -290,6 +292,7 @@ impl Sender {
         self.ack_ns = ack.effective_ns;
         self.last_value = ack.timestamp_value;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
+        self.sacked_bytes = if ack.sacked_from > 0 { ack.sacked_to - ack.sacked_from } else { 0 };
         if ack.newest_ns > self.newest_ns {
             self.note_newest(ack);
         }

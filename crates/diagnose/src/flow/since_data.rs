@@ -114,6 +114,34 @@ impl Direction {
         self.reassign_parts_since_data(first, Limit::Nagle);
     }
 
+    /// Handles the first retransmission of a fast recovery, where queues are invisible: if data have
+    /// arrived back to back since its third duplicate ACK, it has waited in the bottleneck's queue,
+    /// and the sender had not run out of data to send.
+    pub(super) fn attribute_time_since_loss(&mut self, third_ns: Option<i64>, now: &PacketContext) {
+        let Some((third_ns, run)) = third_ns.zip(self.busy_period.as_ref()) else { return };
+        let mut left_ns = now.sent_ns - third_ns;
+        // The bottleneck began to transmit the retransmission when it was done with other data.
+        let begun_ns = now.time_ns - self.segment_ns().unwrap_or(0.0) as i64;
+        if run.length_ns(begun_ns) < begun_ns - third_ns {
+            return;
+        }
+        let mut parts = Vec::new();
+        for mut part in std::mem::take(&mut self.since_data).into_iter().rev() {
+            let length_ns = part.length_ns.min(left_ns).max(0);
+            left_ns -= length_ns;
+            part.length_ns -= length_ns;
+            let mut late = IntervalSinceData { length_ns, is_open: false, ..part };
+            if part.limit == Limit::Application {
+                let of = (part.limit, part.episode);
+                self.account.reassign(length_ns, of, (Limit::Bottleneck, None));
+                (late.limit, late.episode) = (Limit::Bottleneck, None);
+            }
+            parts.extend([late, part].into_iter().filter(|part| part.length_ns > 0));
+        }
+        parts.reverse();
+        self.since_data = parts;
+    }
+
     /// Handles the end of the flow: the sender had no more data to send after the last ones.
     pub(super) fn attribute_end_to_application(&mut self) {
         // The flow's life has ended when all data were acknowledged, before its FIN.

@@ -91,3 +91,50 @@ fn a_second_retransmission_shows_that_a_timeout_was_not_undone() {
     }
     assert_eq!(kinds(&script), [Kind::Timeout; 4]);
 }
+
+/// SACK blocks show a loss after 40 ms, when the sender has no more data. Its congestion window
+/// has room for the retransmission only 50 ms later.
+#[test]
+fn a_sender_with_a_loss_to_repair_has_not_run_out_of_data() {
+    let mut script = Script::open(false);
+    (0..9).for_each(|number| script.data(40, number));
+    script.packet(40, true, (9_001, 1), (500, 24));
+    ack_with_block(&mut script, 80, 0, [1, 9]);
+    script.data(130, 0);
+    script.packet(170, false, (1, 9_501), (0, 16));
+    let of = script.flow().limited_by;
+    assert!((of.application - 0.04).abs() < 2e-3, "{of:?}");
+}
+
+/// A SACK block of one segment beyond a gap of four is no sign of a loss yet, and the application
+/// limits the sender until the tail loss probe.
+#[test]
+fn one_segment_beyond_a_long_gap_shows_no_loss() {
+    let mut script = Script::open(false);
+    (0..9).for_each(|number| script.data(40, number));
+    script.packet(40, true, (9_001, 1), (500, 24));
+    script.ack(80, 4);
+    ack_with_block(&mut script, 80, 4, [8, 9]);
+    script.data(130, 4);
+    script.packet(170, false, (1, 9_501), (0, 16));
+    let of = script.flow().limited_by;
+    assert!((of.application - 0.09).abs() < 2e-3, "{of:?}");
+}
+
+/// Segment 20 is delayed by five others, which arrive 5 ms apart. Three duplicate ACKs reach the
+/// sender, and the retransmission waits behind all other data until 260 ms. The application limits
+/// the sender only from its last data until then.
+#[test]
+fn a_retransmission_in_a_queue_was_sent_at_the_third_duplicate_ack() {
+    let mut script = at_receiver();
+    let late = (0..20).chain(21..25).chain([20]).chain(25..40).chain([20]);
+    let mut arrived = [false; 40];
+    for (index, number) in late.enumerate() {
+        let ms = 60 + 5 * index as u64;
+        script.data(ms, number);
+        arrived[number as usize] = true;
+        script.ack(ms, arrived.iter().take_while(|it| **it).count() as u32);
+    }
+    let of = script.flow().limited_by;
+    assert!(of.application < 0.1, "{of:?}");
+}

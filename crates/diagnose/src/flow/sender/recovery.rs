@@ -1,6 +1,6 @@
 //! Detection of the end of a loss recovery, and of the recovery to which a retransmission belongs.
 
-use super::{AT_ONCE_NS, Ack, DOUBTS_MAX, Sender, State, UnclassifiedRetransmission};
+use super::{AT_ONCE_NS, Ack, DOUBTS_MAX, Sender, State, THRESHOLD, UnclassifiedRetransmission};
 
 /// Initial window of Linux, in segments (RFC 6928).
 const LINUX_FIRST: i64 = 10;
@@ -36,6 +36,14 @@ impl Sender {
     /// True once the sender has sent a large initial window (RFC 6928), as Linux does.
     pub fn has_large_initial(&self) -> bool {
         self.has_first_of_linux
+    }
+
+    /// True if duplicate ACKs or SACK blocks have shown the loss of the first unacknowledged segment,
+    /// of `segment` bytes (RFC 5681 §3.2, RFC 6675 §5), and no recovery has begun. The
+    /// retransmission waits for the congestion window, or in a queue before the capture.
+    pub fn knows_new_loss(&self, segment: i64) -> bool {
+        let is_sacked = self.sacked_bytes >= i64::from(THRESHOLD) * segment;
+        self.is_open() && segment > 0 && (self.duplicates >= THRESHOLD || is_sacked)
     }
 
     /// Handles new data, after which `flight` bytes are in flight.
