@@ -315,6 +315,7 @@ impl Sender {
         if self.detects_by_frto(ack.original_end) {
             self.undo_timeout();
         }
+        self.note_doubt(ack);
         if ack.ack > self.snd_una {
             self.snd_una = ack.ack;
             self.timer_ns = ack.effective_ns;
@@ -332,7 +333,6 @@ impl Sender {
             if self.duplicates == THRESHOLD {
                 self.third_ns = Some(ack.effective_ns);
             }
-            self.note_doubt(ack.ack, ack.sacked_from.max(ack.ack + 1));
         }
     }
 

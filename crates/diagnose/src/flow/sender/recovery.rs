@@ -15,8 +15,12 @@ pub(in crate::flow) fn is_large_initial(flight: i64, window: Option<i64>, segmen
 }
 
 impl Sender {
-    /// Notes a range of data that a duplicate ACK has reported as missing.
-    pub(super) fn note_doubt(&mut self, from: i64, to: i64) {
+    /// Notes a range of data that a duplicate ACK or a SACK block has reported as missing.
+    pub(super) fn note_doubt(&mut self, ack: &Ack) {
+        if !ack.is_duplicate && ack.sacked_from == 0 {
+            return;
+        }
+        let (from, to) = (ack.ack, ack.sacked_from.max(ack.ack + 1));
         match self.doubts.back_mut() {
             Some(last) if last.0 == from => last.1 = last.1.max(to),
             _ => {
@@ -153,5 +157,35 @@ impl Sender {
         !self.has_sack
             && beyond
             && matches!(self.state, State::Recovery(until) if attempt.start < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Kind;
+
+    /// The acknowledgment that repairs the first loss reports another one. The retransmission of
+    /// the other one passes the capture when its data have been acknowledged there.
+    #[test]
+    fn a_partial_acknowledgment_with_a_sack_block_reports_a_loss() {
+        let mut sender = Sender { snd_una: 1, state: State::Recovery(9_001), ..Sender::default() };
+        let partial = Ack { ack: 2_001, sacked_from: 4_001, sacked_to: 5_001, ..Ack::default() };
+        for ack in [partial, Ack { ack: 5_001, ..Ack::default() }] {
+            sender.enqueue_ack(ack);
+            assert!(sender.pop_effective_ack(0, 9_001).is_some());
+        }
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 0,
+            start: 3_001,
+            end: 4_001,
+            previous_ns: 0,
+            is_previous_known: false,
+            earliest_previous_ns: 0,
+            snd_max: 9_001,
+            is_time_unknown: false,
+            has_outlasted_timer: false,
+        };
+        assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Recovery);
     }
 }
