@@ -67,8 +67,8 @@ impl View<'_> {
             _ if bytes < SMALL_BYTES => [0.85, 0.48],
             ("sender", _) => [0.99, 0.94],
             ("middle", _) => [0.95, 0.86],
-            ("receiver", true) => [0.93, 0.83],
-            _ => [0.76, 0.62],
+            ("receiver", true) => [0.94, 0.83],
+            _ => [0.78, 0.63],
         };
         if has_trouble { troubled } else { usual }
     }

@@ -341,9 +341,9 @@ impl Direction {
         self.fills_peer_window_but_for(if is_spread { SEGMENTS_PER_DELAYED_ACK } else { 0 })
     }
 
-    /// True if the sender knows of no loss. A retransmission may wait for the congestion window, or,
-    /// where queues are invisible, in a queue before the capture. Linux lets duplicate ACKs pass
-    /// that reordering has caused (`tcp_check_sack_reordering`), and without SACK needless
+    /// True if the sender knows of no loss. A retransmission may wait for the congestion window,
+    /// or, where queues are invisible, in a queue before the capture. Linux lets duplicate ACKs
+    /// pass that reordering has caused (`tcp_check_sack_reordering`), and without SACK needless
     /// retransmissions cause others.
     fn is_without_loss(&self) -> bool {
         let has_fixed_threshold = !(self.sender.is_linux() && self.has_dsack);

@@ -114,9 +114,9 @@ impl Direction {
         self.reassign_parts_since_data(first, Limit::Nagle);
     }
 
-    /// Handles the first retransmission of a fast recovery, where queues are invisible: if data have
-    /// arrived back to back since its third duplicate ACK, it has waited in the bottleneck's queue,
-    /// and the sender had not run out of data to send.
+    /// Handles the first retransmission of a fast recovery, where queues are invisible: if data
+    /// have arrived back to back since its third duplicate ACK, it has waited in the bottleneck's
+    /// queue, and the sender had not run out of data to send.
     pub(super) fn attribute_time_since_loss(&mut self, third_ns: Option<i64>, now: &PacketContext) {
         let Some((third_ns, run)) = third_ns.zip(self.busy_period.as_ref()) else { return };
         let mut left_ns = now.sent_ns - third_ns;

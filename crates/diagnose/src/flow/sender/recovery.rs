@@ -42,8 +42,8 @@ impl Sender {
         self.has_first_of_linux
     }
 
-    /// True if duplicate ACKs or SACK blocks have shown the loss of the first unacknowledged segment,
-    /// of `segment` bytes (RFC 5681 §3.2, RFC 6675 §5), and no recovery has begun. The
+    /// True if duplicate ACKs or SACK blocks have shown the loss of the first unacknowledged
+    /// segment, of `segment` bytes (RFC 5681 §3.2, RFC 6675 §5), and no recovery has begun. The
     /// retransmission waits for the congestion window, or in a queue before the capture.
     pub fn knows_new_loss(&self, segment: i64) -> bool {
         let is_sacked = self.sacked_bytes >= i64::from(THRESHOLD) * segment;
