@@ -42,7 +42,7 @@ pub use config::{
 };
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, KeepAlive, Limit, LossState, PlainTransmit,
-    Polled, SharedConfig, State, Transmit,
+    Polled, SharedConfig, State, Train, Transmit,
 };
 pub use initial_window::InitialWindow;
 pub use loader::{Loader, NoLoader};

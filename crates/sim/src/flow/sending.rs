@@ -5,7 +5,7 @@ use crate::endpoint::Endpoint;
 use crate::packet::{PacketMetadata, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
-use retx_tcp::{PlainTransmit, Polled, Transmit};
+use retx_tcp::{PlainTransmit, Polled, Train, Transmit};
 use retx_units::Time;
 use retx_wire::{Flags, Timestamps};
 
@@ -16,10 +16,16 @@ impl Flow {
         self.ends[side as usize].poll_transmit_into(now, to)
     }
 
-    /// Next segment of a train that the data sender sends now.
+    /// Train of the data sender: see [`Connection::begin_train`](retx_tcp::Connection).
     #[inline(always)]
-    pub fn poll_train(&mut self, now: Time) -> Option<PlainTransmit> {
-        self.ends[SENDER].poll_train(now)
+    pub fn begin_train(&self, now: Time) -> Option<Train> {
+        self.ends[SENDER].begin_train(now)
+    }
+
+    /// Records the segments of a train that have been sent; false if nothing more can be sent now.
+    #[inline(always)]
+    pub fn end_train(&mut self, now: Time, train: &Train) -> bool {
+        self.ends[SENDER].end_train(now, train)
     }
 
     /// Timestamps of a plain segment that `side` sends now.

@@ -71,12 +71,19 @@ impl Burst {
         self.train >= length.into() && self.at == now
     }
 
-    /// Deducts `length` bytes that [`Self::has_train`].
+    /// Number of segments of `length` bytes in a train, and true if they end the burst.
     #[inline(always)]
-    pub fn take_from_train(&mut self, length: u32) {
+    pub fn segments_of_train(&self, length: u32) -> (u64, bool) {
+        let segments = self.train / u64::from(length);
+        (segments, segments * u64::from(length) == self.bytes)
+    }
+
+    /// Deducts `bytes` of a train.
+    #[inline(always)]
+    pub fn take_from_train(&mut self, bytes: u64) {
         self.continues = true;
-        self.bytes -= u64::from(length);
-        self.train -= u64::from(length);
+        self.bytes -= bytes;
+        self.train -= bytes;
     }
 
     /// Deducts `bytes`, which are about to be sent, from the burst; returns true if they belong to

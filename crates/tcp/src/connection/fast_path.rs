@@ -37,6 +37,7 @@ mod trains;
 
 use detailed_data::for_detailed_path;
 pub(super) use selection::{FastPaths, Receiving, Sending};
+pub use trains::Train;
 
 use super::outgoing::Outcome;
 use super::repair::Repair;

@@ -53,6 +53,7 @@ use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
 use events::Events;
 use fast_path::Sending;
+pub use fast_path::Train;
 pub use info::{Info, LossState};
 pub use limit::Limit;
 pub use outgoing::{PlainTransmit, Polled, Transmit};

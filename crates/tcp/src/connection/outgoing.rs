@@ -145,7 +145,7 @@ impl Connection {
         }
         // This is the usual case at the end that receives the data.
         let receives = !matches!(self.fast_paths.receiving, Receiving::General | Receiving::Next);
-        if receives && self.has_nothing_to_send() {
+        if receives && (self.has_nothing_to_send() || self.still_defers(now)) {
             return Polled::Nothing;
         }
         match self.transmit_general(now, to) {
@@ -163,27 +163,31 @@ impl Connection {
     /// there is no train; there may nevertheless be a segment to send.
     #[inline(always)]
     pub fn poll_train(&mut self, now: Time) -> Option<PlainTransmit> {
-        let continues = !self.receiver.ack_now && self.has_train(now);
-        continues.then(|| self.send_next_of_train(now))
+        let mut train = self.begin_train(now)?;
+        let plain = train.next()?;
+        Some(PlainTransmit { may_send_more: self.end_train(now, &train), ..plain })
     }
 
-    /// Outcome of polling on a detailed path while no acknowledgment is due, if a train continues
-    /// or there is nothing to send.
+    /// Outcome of polling on a detailed path, if this path decides without the checks of a new
+    /// burst.
     #[inline(always)]
     fn poll_in_detail(&mut self, now: Time, to: &mut Transmit) -> Option<Outcome> {
+        if self.receiver.ack_now {
+            // An end that only acknowledges has nothing else to check.
+            let idles = self.fast_paths.sending == Sending::Detailed && self.sender.is_quiescent();
+            return idles.then(|| self.acknowledge_in_detail(now, to));
+        }
         if let Some(plain) = self.poll_train(now) {
             to.write_plain(&plain);
             return Some(Outcome::plain(plain.may_send_more));
         }
-        let waits = self.still_defers(now) || self.only_waits_for_gate(now);
-        waits.then_some(Outcome::Nothing)
+        self.only_waits_for_gate(now).then_some(Outcome::Nothing)
     }
 
     // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
         if matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair)
-            && !self.receiver.ack_now
             && let Some(outcome) = self.poll_in_detail(now, to)
         {
             return outcome;

@@ -54,22 +54,27 @@ impl Train<'_> {
     #[inline(never)]
     fn send(&mut self, now: Time) -> TrainEnd {
         let Some(number) = self.pipe.sink() else { return TrainEnd::MayGoOn };
+        let Some(mut train) = self.flow.begin_train(now) else { return TrainEnd::MayGoOn };
         // All segments are sent at the same time, and no segment arrives meanwhile.
         let timestamps = self.flow.timestamps(now, Side::Sender);
-        while let Some(plain) = self.flow.poll_train(now) {
+        let mut refused = None;
+        for plain in &mut train {
             *self.count += 1;
             let label = self.flow.send_plain(now, Side::Sender, &plain);
             let (id, bytes) = self.packets.insert_plain(&plain, timestamps, &label);
             let entering = EnteringPacket { packet: PlainPacket { id, bytes }, hop: label.hop };
             let entry = self.funnels.enqueue(number, (now, entering), self.pipe, self.agenda);
             if entry != Entry::Accepted {
-                return TrainEnd::QueueFull(entering);
-            }
-            if !plain.may_send_more {
-                return TrainEnd::WasLast;
+                refused = Some(entering);
+                break;
             }
         }
-        TrainEnd::MayGoOn
+        let may_go_on = self.flow.end_train(now, &train);
+        match refused {
+            Some(entering) => TrainEnd::QueueFull(entering),
+            None if may_go_on => TrainEnd::MayGoOn,
+            None => TrainEnd::WasLast,
+        }
     }
 }
 

@@ -90,9 +90,9 @@ impl Connection {
     /// because data are still deferred: the room is below the bound of [`Self::note_deferral`].
     #[inline(always)]
     pub(in crate::connection) fn still_defers(&mut self, now: Time) -> bool {
-        let is_calm = self.fast_paths.sending == Sending::Detailed;
-        let bursts = self.sender.bursts.get().filter(|_| is_calm);
-        bursts.is_some_and(|bursts| bursts.deferral.room_below > 0) && self.waits_as_before(now)
+        self.fast_paths.sending == Sending::Detailed
+            && !self.receiver.ack_now
+            && self.waits_as_before(now)
     }
 
     #[inline(never)]

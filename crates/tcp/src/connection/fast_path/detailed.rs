@@ -303,11 +303,16 @@ impl Connection {
     }
 
     #[inline(always)]
-    pub(super) fn acknowledge_in_detail(&mut self, now: Time, to: &mut Transmit) -> Outcome {
+    pub(in crate::connection) fn acknowledge_in_detail(
+        &mut self,
+        now: Time,
+        to: &mut Transmit,
+    ) -> Outcome {
         if !self.receiver.ack_now {
             return Outcome::Nothing;
         }
-        self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK), to);
+        let position = self.sender.ack_position();
+        to.write_plain(&self.plain_in_detail(now, position, (0, Flags::ACK)));
         // Data read meanwhile may need a window update.
         Outcome::plain(self.receiver.ack_now)
     }
@@ -370,12 +375,7 @@ impl Connection {
         self.sender.snd_nxt = right;
         self.open_train::<LOSSES>(now);
         let flags = if pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
-        self.write_in_detail(now, position, (length, flags), to);
-    }
-
-    #[inline(always)]
-    fn write_in_detail(&mut self, now: Time, position: u64, kind: (u32, Flags), to: &mut Transmit) {
-        to.write_plain(&self.plain_in_detail(now, position, kind));
+        to.write_plain(&self.plain_in_detail(now, position, (length, flags)));
     }
 
     /// Builds a segment with no options except timestamps.

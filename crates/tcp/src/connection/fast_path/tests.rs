@@ -12,7 +12,7 @@ mod segments;
 
 use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
-use crate::connection::{Connection, Event, Polled, Transmit};
+use crate::connection::{Connection, Event, PlainTransmit, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, RandomStream, SeqNr, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
@@ -198,6 +198,7 @@ impl World {
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
             loop {
                 self.check_the_last_of_all(&self.ends[end][0]);
+                self.check_train(&self.ends[end][0]);
                 self.trains += u64::from(self.ends[end][0].has_train(now));
                 let Some(transmit) = self.both(end, |it| poll(it, now)) else { break };
                 if self.stream.below(self.lost) == 0 {
@@ -225,6 +226,23 @@ impl World {
             let ends = plain.may_send_more || further.is_none();
             assert!(ends, "seed {}, at {:?}: {further:?}", self.seed, self.now);
         }
+    }
+
+    /// Asserts that the segments of a train, sent together, are those sent one by one, and leave
+    /// the same state.
+    fn check_train(&self, connection: &Connection) {
+        let (mut together, mut single) = (connection.clone(), connection.clone());
+        let Some(mut train) = together.begin_train(self.now) else { return };
+        let segments: Vec<PlainTransmit> = train.by_ref().collect();
+        let may_send_more = together.end_train(self.now, &train);
+        let one_by_one: Vec<PlainTransmit> =
+            segments.iter().filter_map(|_| single.poll_train(self.now)).collect();
+        assert_eq!(one_by_one.last().map(|last| last.may_send_more), Some(may_send_more));
+        let sent = |all: &[PlainTransmit]| -> Vec<_> {
+            all.iter().map(|plain| (plain.position, plain.segment)).collect()
+        };
+        assert_eq!(sent(&one_by_one), sent(&segments), "seed {}", self.seed);
+        assert_eq!(kept(&together), kept(&single), "seed {}, at {:?}", self.seed, self.now);
     }
 
     /// Advances to the earliest timer or arrival.
