@@ -324,6 +324,9 @@ impl Flow {
     // Inlined into the code that handles arriving acknowledgments.
     #[inline(always)]
     fn drive_sender(&mut self, now: Time, recorder: &mut Recorder) {
+        if let Some(rtt) = self.ends[SENDER].poll_rtt() {
+            self.record.counters.rtt.add(rtt);
+        }
         while let Some(event) = self.ends[SENDER].poll_event() {
             self.handle_sender_event(now, &event, recorder);
         }

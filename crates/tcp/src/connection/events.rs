@@ -64,6 +64,14 @@ impl Events {
         self.rtt == Duration::MAX && self.rest.is_none()
     }
 
+    /// Removes and returns the first event if it is an RTT sample.
+    #[inline]
+    pub fn pop_rtt(&mut self) -> Option<Duration> {
+        // A sample was stored in place when there was no other event, so it is the oldest.
+        let rtt = std::mem::replace(&mut self.rtt, Duration::MAX);
+        (rtt != Duration::MAX).then_some(rtt)
+    }
+
     /// Removes and returns the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
@@ -72,9 +80,8 @@ impl Events {
 
     #[inline(never)]
     fn take_first(&mut self) -> Option<Event> {
-        // A sample was stored in place when there was no other event, so it is the oldest.
-        if self.rtt != Duration::MAX {
-            return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
+        if let Some(rtt) = self.pop_rtt() {
+            return Some(Event::Rtt(rtt));
         }
         let node = *self.rest.take()?;
         self.rest = node.next;
@@ -121,6 +128,9 @@ mod tests {
         for order in orders {
             let mut events = Events::NONE;
             order.iter().for_each(|event| events.push_back(*event));
+            let mut samples = events.clone();
+            let pop = || samples.pop_rtt().map(Event::Rtt).or_else(|| samples.pop());
+            assert_eq!(std::iter::from_fn(pop).collect::<Vec<_>>(), order);
             let popped: Vec<Event> = std::iter::from_fn(|| events.pop()).collect();
             assert_eq!((popped, events.is_empty()), (order, true));
         }

@@ -31,6 +31,12 @@ impl Connection {
         if self.parameters.timer_wheel { self.deadline(now, wait) } else { now + wait }
     }
 
+    /// Removes and returns the next event ([`Self::poll_event`]) if it is an RTT sample.
+    #[inline]
+    pub fn poll_rtt(&mut self) -> Option<Duration> {
+        self.events.pop_rtt()
+    }
+
     /// Evaluates and returns the RTT sample of an acknowledgment of new data; `None` if it gives
     /// none.
     pub(super) fn sample_rtt(
