@@ -24,6 +24,7 @@
 
 mod linux;
 
+use crate::timers::KnownDeadline;
 use crate::{AckPolicy, DelayedAck};
 use linux::LinuxAckState;
 use retx_units::{Duration, Time};
@@ -131,6 +132,12 @@ impl PendingAck {
         let taken = linux.take_usual(now, bytes, push);
         self.segments += u32::from(taken);
         taken
+    }
+
+    /// Deadline that a fast path calculated last, under Linux's policy.
+    #[inline(always)]
+    pub fn known_deadline(&mut self) -> Option<&mut KnownDeadline> {
+        self.linux.as_deref_mut().map(|linux| &mut linux.known_deadline)
     }
 
     /// True if the acknowledgment of a FIN may wait for this end's own FIN (Linux `tcp_fin`:

@@ -312,7 +312,7 @@ impl Connection {
     /// buffer grows if the first burst that is sent does not fill the congestion window.
     #[inline]
     pub(super) fn check_send_memory(&mut self, now: Time) {
-        if self.sender.bursts.memory.is_some_and(|memory| memory.write_blocked) {
+        if self.sender.bursts.memory.as_ref().is_some_and(|memory| memory.write_blocked) {
             self.check_waiting_write(now);
         }
     }

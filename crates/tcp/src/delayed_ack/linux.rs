@@ -2,6 +2,7 @@
 
 use super::{AckTiming, Arrival, FIRST_GUESS, QUICK_MAX, SMALLEST_FULL, WAIT_MIN};
 use crate::DelayedAck;
+use crate::timers::KnownDeadline;
 use retx_units::{Duration, Time};
 
 /// Longest delay for one-way data (HZ/2 in `tcp_send_delayed_ack`).
@@ -32,6 +33,8 @@ pub(super) struct LinuxAckState {
     pub goes_first: bool,
     /// Time of the last answer to a dropped segment without data (last_oow_ack_time).
     pub answered: Option<Time>,
+    /// Deadline that a fast path calculated last.
+    pub known_deadline: KnownDeadline,
 }
 
 impl LinuxAckState {
@@ -47,6 +50,7 @@ impl LinuxAckState {
             interactive: false,
             goes_first: false,
             answered: None,
+            known_deadline: KnownDeadline::NONE,
         }
     }
 

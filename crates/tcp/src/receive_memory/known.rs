@@ -7,17 +7,29 @@ use super::{ReceiveMemory, ReceiverState};
 pub(super) struct Known {
     /// Number of waiting bytes from which on the window cannot grow; [`u64::MAX`] if not known.
     no_room_from: u64,
-    /// Arguments of the last [`ReceiveMemory::window`]: waiting bytes, including those read behind
-    /// an acknowledgment ([`u64::MAX`] if none is known), and the estimated size of a segment.
+    /// Results of [`ReceiveMemory::window`] for an empty buffer, and for waiting bytes. At the
+    /// usual end, nothing waits at every other acknowledgment.
+    windows: [KnownWindow; 2],
+}
+
+/// Result of [`ReceiveMemory::window`].
+#[derive(Debug, Clone, Copy)]
+struct KnownWindow {
+    /// Waiting bytes, including those read behind an acknowledgment; [`u64::MAX`] if no result is
+    /// known.
     waiting: u64,
+    window: u64,
+    /// Estimated size of a segment.
     rcv_mss: u32,
-    /// Result of this call.
-    window: (u64, bool),
+    is_short: bool,
 }
 
 impl Known {
-    pub const NOTHING: Self =
-        Self { no_room_from: u64::MAX, waiting: u64::MAX, rcv_mss: 0, window: (0, false) };
+    pub const NOTHING: Self = Self { no_room_from: u64::MAX, windows: [KnownWindow::NOTHING; 2] };
+}
+
+impl KnownWindow {
+    const NOTHING: Self = Self { waiting: u64::MAX, window: 0, rcv_mss: 0, is_short: false };
 }
 
 impl ReceiveMemory {
@@ -31,17 +43,20 @@ impl ReceiveMemory {
     #[inline(always)]
     pub fn known_window(&mut self, waiting: u64, unit: u64, at: &ReceiverState) -> (u64, bool) {
         let all = waiting + self.read_behind_ack;
-        if (self.known.waiting, self.known.rcv_mss) != (all, at.rcv_mss) {
-            self.learn_window(waiting, unit, at);
+        let known = &self.known.windows[usize::from(all > 0)];
+        if (known.waiting, known.rcv_mss) != (all, at.rcv_mss) {
+            return self.learn_window(waiting, unit, at);
         }
-        self.known.window
+        (known.window, known.is_short)
     }
 
     #[inline(never)]
-    fn learn_window(&mut self, waiting: u64, unit: u64, at: &ReceiverState) {
-        self.known.window = self.window(waiting, unit, at);
-        self.known.waiting = waiting + self.read_behind_ack;
-        self.known.rcv_mss = at.rcv_mss;
+    fn learn_window(&mut self, waiting: u64, unit: u64, at: &ReceiverState) -> (u64, bool) {
+        let (window, is_short) = self.window(waiting, unit, at);
+        let (waiting, rcv_mss) = (waiting + self.read_behind_ack, at.rcv_mss);
+        self.known.windows[usize::from(waiting > 0)] =
+            KnownWindow { waiting, window, rcv_mss, is_short };
+        (window, is_short)
     }
 
     /// Like [`Self::grow`]. More waiting bytes leave less room: if some of them have left none, so

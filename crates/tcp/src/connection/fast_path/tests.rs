@@ -13,6 +13,7 @@ mod segments;
 use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, PlainTransmit, Polled, Transmit};
+use crate::timers::KnownDeadline;
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, RandomStream, SeqNr, StreamKey, Time};
 use retx_wire::{Ecn, Flags, Options, SackBlock};
@@ -56,6 +57,8 @@ fn kept(connection: &Connection) -> String {
     connection.receiver.memory.iter_mut().for_each(|memory| memory.forget_known());
     connection.sender.forget_known_bursts();
     connection.timers.forget_known();
+    let known = connection.receiver.pending.known_deadline();
+    known.into_iter().for_each(|known| *known = KnownDeadline::NONE);
     connection.sender.board.normalise(connection.sender.snd_una);
     format!("{connection:?}")
 }

@@ -1,7 +1,8 @@
 //! Arrival of in-order data under Linux's ACK policy.
 
 use super::Connection;
-use crate::delayed_ack::Arrival;
+use crate::delayed_ack::{AckTiming, Arrival};
+use crate::receive_memory::ReceiverState;
 use crate::rto::Estimator;
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
@@ -111,7 +112,8 @@ impl Connection {
         {
             return self.receive_as_linux(now, payload_bytes, flags, true);
         }
-        let position = receiver.position_in_order();
+        // The segment has the size that delayed ACKs have measured.
+        let position = ReceiverState { rcv_mss: payload_bytes, ..receiver.position_in_order() };
         let waiting = receiver.rcv_nxt - receiver.read;
         let Some(memory) = &mut receiver.memory else { return };
         memory.on_data_in_order(now, &position);
@@ -126,7 +128,32 @@ impl Connection {
                 let (window, _) = memory.known_window(waiting, unit, &position);
                 window >= position.rcv_wnd
             });
-            self.schedule_ack(now, verdict);
+            match verdict {
+                AckTiming::Now => receiver.ack_now = true,
+                AckTiming::Within(wait) => self.schedule_known_ack(now, wait),
+            }
         }
+    }
+
+    /// Like [`Self::schedule_ack`] of an acknowledgment within this time, on Linux's timer wheel.
+    #[inline(always)]
+    fn schedule_known_ack(&mut self, now: Time, wait: Duration) {
+        let tick = self.parameters.timer_granularity;
+        let known = self.receiver.pending.known_deadline().and_then(|it| it.find(now, wait, tick));
+        let deadline = known.unwrap_or_else(|| self.learn_ack_deadline(now, wait));
+        self.timers.delayed_ack = self.timers.delayed_ack.min(deadline);
+    }
+
+    #[inline(never)]
+    fn learn_ack_deadline(&mut self, now: Time, wait: Duration) -> Time {
+        let deadline = self.ack_deadline(now, wait);
+        let tick = self.parameters.timer_granularity;
+        if self.parameters.timer_wheel
+            && !tick.is_zero()
+            && let Some(known) = self.receiver.pending.known_deadline()
+        {
+            known.record(now, wait, tick, deadline);
+        }
+        deadline
     }
 }

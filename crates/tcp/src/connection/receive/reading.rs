@@ -44,22 +44,28 @@ impl Receiver {
         taken
     }
 
-    /// Like [`Self::read`], for a receiver without a FIN and with nothing out of order.
+    /// Like [`Self::read`], for a receiver without a FIN and with nothing out of order. The second
+    /// value is true if reading may open the window.
     #[inline(always)]
-    fn read_next(&mut self, bytes: u64) -> u64 {
+    fn read_next(&mut self, bytes: u64) -> (u64, bool) {
         let taken = bytes.min(self.rcv_nxt - self.read);
         self.read += taken;
-        if taken > 0 {
-            if let Some(memory) = &mut self.memory {
-                // As in `read`: the ACK that is due does not include these bytes.
-                memory.read_behind_ack += if self.ack_now { taken } else { 0 };
-                if memory.ends_round() {
-                    self.end_round(taken);
-                }
-            }
-            self.ack_now |= self.pending.ack_due_after_read(self.read == self.rcv_nxt);
+        if taken == 0 {
+            return (0, false);
         }
-        taken
+        let was_due = self.ack_now;
+        if let Some(memory) = &mut self.memory {
+            // As in `read`: the ACK that is due does not include these bytes.
+            memory.read_behind_ack += if was_due { taken } else { 0 };
+            if memory.ends_round() {
+                self.end_round(taken);
+            }
+        }
+        if was_due {
+            return (taken, !self.has_read_before_ack());
+        }
+        self.ack_now = self.pending.ack_due_after_read(self.read == self.rcv_nxt);
+        (taken, !self.has_read_before_ack())
     }
 }
 
@@ -89,8 +95,8 @@ impl Connection {
     /// Like [`Self::read_in_full`], while the path of [`Self::receive_next_as_linux`] is open.
     #[inline(never)]
     pub(super) fn read_in_order(&mut self, bytes: u64) -> u64 {
-        let read = self.receiver.read_next(bytes);
-        if read > 0 && !self.receiver.has_read_before_ack() {
+        let (read, may_open) = self.receiver.read_next(bytes);
+        if may_open {
             self.receiver.update_window_after_read(&self.parameters);
         }
         read
