@@ -123,8 +123,7 @@ impl Connection {
 
     /// Passes a raw RTT sample to all its users.
     pub(super) fn apply_rtt_sample(&mut self, rtt: Duration) {
-        self.learn_rtt(rtt);
-        self.events.push_back(Event::Rtt(rtt));
+        self.apply_rtt_sample_inline(rtt);
     }
 
     /// Like [`Self::apply_rtt_sample`], for a timestamp echo. If every segment is timed, echoes are
@@ -138,7 +137,14 @@ impl Connection {
         });
     }
 
-    #[inline]
+    /// Like [`Self::apply_rtt_sample`], inlined.
+    #[inline(always)]
+    pub(super) fn apply_rtt_sample_inline(&mut self, rtt: Duration) {
+        self.learn_rtt(rtt);
+        self.events.push_back(Event::Rtt(rtt));
+    }
+
+    #[inline(always)]
     fn learn_rtt(&mut self, rtt: Duration) {
         let sender = &mut self.sender;
         let limits = &self.parameters.limits;

@@ -272,7 +272,7 @@ impl Sender {
     }
 
     /// Retransmission timeout in force, backoff included (RFC 6298 §5.5), at most `max_rto`.
-    #[inline]
+    #[inline(always)]
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
         let rto = self.estimator.rto(&self.window);

@@ -120,6 +120,7 @@ impl Validation {
     }
 
     /// True if an ACK of new data may grow the window.
+    #[inline]
     pub fn allows_growth(&self, window: &Window) -> bool {
         match self.policy {
             CwndValidation::None => true,

@@ -247,7 +247,7 @@ impl LossDetection for State {
         self.only_records_delivery()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_next_ack(&mut self, ack: &NextAck) {
         self.note_next(ack);
     }
@@ -329,7 +329,7 @@ impl LossDetection for State {
     }
 
     /// Probe timeout of RFC 8985 §7.2; `None` if no probe may be sent.
-    #[inline]
+    #[inline(always)]
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
         // §7.3: no second probe while one is unacknowledged, and none before the RTT has been
         // measured again.

@@ -109,6 +109,7 @@ fn duration(micros: i64) -> Duration {
 }
 
 impl Estimator for State {
+    #[inline(always)]
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, _: &Limits) {
         let m = micros(rtt);
         if self.srtt8 == 0 {

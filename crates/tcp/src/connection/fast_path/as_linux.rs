@@ -55,7 +55,7 @@ impl Connection {
         } else {
             self.measured_rtt(now, taken.last_sent)
         };
-        self.apply_rtt_sample(rtt);
+        self.apply_rtt_sample_inline(rtt);
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,

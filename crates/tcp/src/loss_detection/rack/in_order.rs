@@ -18,7 +18,7 @@ impl State {
 
     /// Records the delivery of the first segments in flight (§6.2, steps 1 to 4). None of the
     /// others was sent before them, so step 5 would mark none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_next(&mut self, ack: &NextAck) {
         let rtt = ack.now.since(ack.sent);
         self.min_rtt = self.min_rtt.min(ack.least_rtt).min(rtt);
