@@ -301,6 +301,10 @@ fn config(case: &Case) -> Config {
     config.limited_transmit = case.switches & 16 != 0;
     config.delayed_ack.segments = 1 + u32::from(case.switches >> 5 & 3);
     config.max_rto = Duration::from_secs(8);
+    // No end gives up while losses last. Linux does, into a closed window, after twice the largest
+    // RTO.
+    config.max_retransmissions = None;
+    config.max_syn_retransmissions = None;
     config
 }
 
