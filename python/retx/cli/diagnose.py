@@ -89,7 +89,7 @@ def command(
 
     figures = _drawings(plots or [], span, width)
     if out:
-        check_place(out, replace=False)
+        check_place(out, replace=None)
     with opened_files([html]) as files:
         whole = diagnose(capture, other)
         diagnosis = whole if flow is None else whole.only(flow)

@@ -181,8 +181,8 @@ def reason_of(error: OSError) -> str:
     return str(error.strerror or error).partition(" (os error")[0]
 
 
-def check_place(target: Path, *, replace: bool) -> None:
-    """Refuses a path where `new_directory` could not put a result.
+def check_place(target: Path, *, replace: bool | None) -> None:
+    """Refuses a path where `new_directory` could not put a result; `replace` is as there.
 
     Raises:
         OSError: The target exists.

@@ -72,7 +72,7 @@ class Code:
         if self._package is None:
             digest = sha256(str(self.folder.resolve()).encode()).hexdigest()[:12]
             name = f"retx_study_{digest}"
-            for loaded in [key for key in sys.modules if key.partition(".")[0] == name]:
+            for loaded in [key for key in list(sys.modules) if key.partition(".")[0] == name]:
                 del sys.modules[loaded]
             invalidate_caches()
             self._package = sys.modules[name] = ModuleType(name)

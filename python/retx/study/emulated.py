@@ -108,20 +108,23 @@ class Emulator:
             OSError: The results cannot be stored.
             StudyError: One of the experiments cannot be run by a kernel.
         """
-        cases = [
-            (name, case)
+        # Keys are found here, because code of a study is loaded by one thread only. They depend on
+        # everything that the results depend on, except the machine.
+        cases = {
+            (name, case): measured.whole.point(name, case, None).key
             for name, experiment in measured.study.experiments.items()
             if measured.plan.emulations_of(experiment)
             for case in experiment.cases
-        ]
+        }
 
         def work(control: Control) -> Outcome:
             def one(where: tuple[str, str]) -> Found:
                 with self._places:
-                    return _case(measured, *where, out, control)
+                    kept = out / f"{cases[where]}.json" if out else None
+                    return _case(measured, *where, kept, control)
 
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                return dict(zip(cases, all_done(pool, one, cases), strict=True))
+                return dict(zip(cases, all_done(pool, one, list(cases)), strict=True))
 
         task = Background(work)
         self._tasks.append(task)
@@ -138,13 +141,10 @@ class Emulator:
 
 
 def _case(
-    measured: Measured, experiment: str, case: str, out: Path | None, control: Control
+    measured: Measured, experiment: str, case: str, kept: Path | None, control: Control
 ) -> Found:
     what, seed = measured.study.experiments[experiment], measured.plan.seed
     count = measured.plan.emulations_of(what)
-    # The key depends on everything that the results depend on, except the machine.
-    key = measured.whole.point(experiment, case, None).key
-    kept = out / f"{key}.json" if out else None
     runs = _read(kept)[:count]
     missing = count - len(runs)
     if missing:

@@ -87,12 +87,13 @@ impl Burst {
     }
 
     /// Deducts `bytes`, which are about to be sent, from the burst; returns true if they belong to
-    /// it.
+    /// it. A train ends, because its length holds only for the segment after which it was opened.
     #[inline(always)]
     fn take(&mut self, now: Time, bytes: u64) -> bool {
         self.continues = self.is_open(now) && bytes <= self.bytes;
         if self.continues {
             self.bytes -= bytes;
+            self.train = 0;
         }
         self.continues
     }

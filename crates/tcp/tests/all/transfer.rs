@@ -439,6 +439,32 @@ fn a_timer_takes_no_room_back() {
     assert_eq!(pair.client.bytes_read, 35377);
 }
 
+/// Once, a train went on after a segment that another way had sent, and took more than was left of
+/// the burst.
+#[test]
+fn a_train_ends_where_another_way_sends() {
+    let mut pair = run(&Case {
+        seed: 16_035_173_509_910_085_467,
+        trouble: Trouble {
+            loss: 0.323_616_976_102_639_6,
+            duplication: 0.252_592_830_953_013_2,
+            reordering: 0.362_168_899_236_920_5,
+        },
+        preset: PRESETS.iter().position(|preset| preset.name == "linux").expect("a preset"),
+        detection: 0,
+        spurious: 0,
+        control: 0,
+        mss: 536,
+        buffer: 25_728,
+        bytes: [537, 6_433],
+        reads: u64::MAX,
+        iss: [0, u32::MAX - 30_000],
+        switches: 65,
+    });
+    pair.drive(seconds(3_600.0));
+    assert_eq!(pair.server.bytes_read, 6_433);
+}
+
 fn position(names: &[&str], name: &str) -> usize {
     names.iter().position(|it| *it == name).expect("a registered name")
 }
