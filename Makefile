@@ -45,8 +45,8 @@ announced:
 	    echo "make demo takes about 4 minutes on two cores: 3 to build (0.6 GB stay in .venv), then" \
 	    "half a minute for a question and a study."; fi
 
-# Everything but what takes long (test-slow): the documentation's site, the reports of four studies and
-# of the atlas, studies and sweeps with tables that are killed, how often `compare` errs.
+# Everything but what takes long (test-slow): the documentation's site, the reports of the studies,
+# studies and sweeps with tables that are killed, how often `compare` errs.
 # First what Python's tests need, with clippy while pip installs; then Rust's tests are compiled and run
 # while Python's run: emulations, which take turns, mostly wait.
 test:

@@ -118,8 +118,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "quick_reports" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.studies)
-            if group_of(item.nodeid) != "high-ber":
-                item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.slow)
     first = ("high-ber", "emulations", *STUDIES)
     items.sort(key=lambda item: group_of(item.nodeid) not in first)
 
