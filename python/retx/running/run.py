@@ -80,7 +80,7 @@ def run(
     file = optional_path("pcap", pcap)
     points = capture_points(file, pcap_at)
     with ExitStack() as files:
-        # What is written is opened before the run, so that an error is reported before the
+        # The outputs are opened before the run, so that an error is reported before the
         # simulation.
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
         capture = files.enter_context(new_file(file)) if file else None

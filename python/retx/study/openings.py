@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
 from retx.files.regular import read_regular
-from retx.study.data import StudyError, read_file, read_toml
+from retx.study.data import StudyError, read_file, read_toml, same
 from retx.study.library import Study
 
 FILE = "open.toml"
@@ -48,6 +49,34 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A range of numbers."""
+
+    from_: float
+    to: float
+    default: float
+    unit: str = ""
+    whole: bool = False
+    scale: str = "linear"
+    """`linear` or `log`."""
+
+    def at(self, share: float) -> float:
+        """Number at a fraction of the range."""
+        low, high = self._mapped(self.from_), self._mapped(self.to)
+        found = low + share * (high - low)
+        found = exp(found) if self.scale == "log" else found
+        return round(found) if self.whole else float(f"{found:.4g}")
+
+    def share_of(self, value: float) -> float:
+        """Fraction of the range at which a number lies."""
+        low, high = self._mapped(self.from_), self._mapped(self.to)
+        return float(min(max((self._mapped(value) - low) / (high - low), 0.0), 1.0))
+
+    def _mapped(self, value: float) -> float:
+        return log(value) if self.scale == "log" else float(value)
+
+
+@dataclass(frozen=True)
 class Opening:
     """Parameter that the paper does not state."""
 
@@ -57,52 +86,66 @@ class Opening:
     in_: list[str]
     """Scenarios, experiments, cases (`EXPERIMENT/CASE`) or searches in which the parameter is
     set."""
-    values: list[Choice]
-    """Choices; the first is the default."""
     sets: dict[str, Any] = field(default_factory=dict)
     """Keys of the scenario, with `{}` for the value."""
     also: list[Setting] = field(default_factory=list)
     """Further places in which the keys have other names."""
+    values: list[Choice] = field(default_factory=list)
+    """Choices; the first is the default."""
+    range: Range | None = None
+    source: str = ""
+    """Source of the range."""
 
     def __post_init__(self) -> None:
-        if not self.values:
-            raise StudyError(f"{self.name}: `values` may not be empty")
-        if not self.sets and not all(it.sets is not None or it.at for it in self.values):
+        if bool(self.values) == bool(self.range):
+            raise StudyError(f"{self.name}: give either `values` or `range`")
+        if not self.sets and not (
+            self.values and all(it.sets is not None or it.at for it in self.values)
+        ):
             raise StudyError(f"{self.name}: it sets no key")
-
-    @property
-    def choices(self) -> list[Any]:
-        """The values without their sources."""
-        return [it.is_ for it in self.values]
+        if self.range and not self.source:
+            raise StudyError(f"{self.name}: a range needs `source`")
 
     @property
     def default(self) -> Any:  # noqa: ANN401
         """Value chosen without knowledge of results."""
-        return self.choices[0]
+        return self.range.default if self.range else self.values[0].is_
+
+    @property
+    def singles(self) -> list[Any]:
+        """Values to try as single changes: each other choice, or both ends of the range."""
+        if self.range:
+            return [it for it in (self.range.from_, self.range.to) if it != self.default]
+        return [choice.is_ for choice in self.values[1:]]
 
     def shown(self, value: Any) -> str:  # noqa: ANN401
-        """A value as text; `yes` or `no` for true and false."""
+        """A value with its unit; `yes` or `no` for true and false."""
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return str(value)
+        return f"{value} {self.range.unit}".strip() if self.range else str(value)
 
     def source_of(self, value: Any) -> str:  # noqa: ANN401
         """Source of a value."""
-        return next((it.source for it in self.values if it.is_ == value), "")
+        return next((it.source for it in self.values if it.is_ == value), self.source)
 
     def at(self, share: float) -> Any:  # noqa: ANN401
-        """Value at the fraction `share` of the list; 0 ≤ share < 1."""
-        return self.choices[int(share * len(self.values))]
+        """Value at the fraction `share` of the range or list; 0 ≤ share < 1."""
+        return (
+            self.range.at(share) if self.range else self.values[int(share * len(self.values))].is_
+        )
 
     def share_of(self, value: Any) -> float:  # noqa: ANN401
-        """Fraction of the list at which a value lies; the inverse of `at`."""
-        return (self.choices.index(value) + 0.5) / len(self.values)
+        """Fraction of the range or list at which a value lies; the inverse of `at`."""
+        if self.range:
+            return self.range.share_of(value)
+        return ([choice.is_ for choice in self.values].index(value) + 0.5) / len(self.values)
 
     def places(self, value: Any) -> list[Setting]:  # noqa: ANN401
         """The settings for this value."""
+        shown = self.shown(value) if self.range and self.range.unit else value
         chosen = [it for it in self.values if it.is_ == value]
         filled = [
-            Setting(it.in_, {key: _filled(text, value) for key, text in it.sets.items()})
+            Setting(it.in_, {key: _filled(text, shown) for key, text in it.sets.items()})
             for it in (Setting(self.in_, self.sets), *self.also)
         ]
         own = [Setting(self.in_, it.sets) for it in chosen if it.sets]
@@ -170,13 +213,13 @@ class Openings:
     def changes(self, values: Values) -> Iterator[tuple[str, Values]]:
         """Every variant of a set-up that changes one parameter, after the parameter's name."""
         for name, parameter in self.parameters.items():
-            for value in parameter.choices:
+            for value in (parameter.default, *parameter.singles):
                 if value != values[name]:
                     yield name, values | {name: value}
 
     def bent(self, values: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are not at their default."""
-        return [name for name, it in self.parameters.items() if values[name] != it.default]
+        return [name for name, it in self.parameters.items() if not same(values[name], it.default)]
 
     def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
         """Study at a set-up; settings of single cases are kept."""
@@ -226,7 +269,7 @@ def _check(study: Study, made: Openings, path: Path) -> None:
     wanted = [
         name
         for it in made.open_
-        for value in it.choices
+        for value in [it.default, *it.singles]
         for place in it.places(value)
         for name in place.in_
     ]
