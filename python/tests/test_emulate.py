@@ -22,6 +22,7 @@ import pytest
 from conftest import Cli
 from emulating import TINY, need_emulation
 from test_interruption import started, wait_for
+from test_no_room import NO_ROOM
 from tracepoints import Change, tracepoint
 
 import retx
@@ -218,6 +219,19 @@ def test_a_slow_reader_closes_the_window_of_the_kernel() -> None:
         # 90 kB less the last block, which need not be worked on.
         assert 1.4 < flow["finish_s"] < 1.8
     assert real.acks["window_bytes"].min() <= 1448
+
+
+def test_the_summary_is_printed_although_files_cannot_be_written(tmp_path: Path) -> None:
+    need_emulation()
+    (tmp_path / "tiny.toml").write_text(TINY)
+    words = ["emulate", "tiny.toml", "--pcap", "a.pcapng", "--out", "d"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "goodput" in done.stdout
+    assert done.stderr.startswith("error: a.pcapng: File too large; ")
+    assert [it.name for it in tmp_path.iterdir()] == ["tiny.toml"]
 
 
 GIVING_UP = """
