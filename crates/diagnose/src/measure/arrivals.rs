@@ -1,6 +1,7 @@
 //! Trace of a flow captured at the receiver's end: arrivals, and the holes between them.
 
 use super::copies::{Delivery, FlowTrace, SegmentCopy};
+use super::delay::transmission_ns;
 use crate::answer::Necessity;
 use crate::flow::packet_log::{CapturedData, Observed};
 use std::collections::BTreeMap;
@@ -28,6 +29,31 @@ pub fn trace_from_arrivals(observed: &Observed) -> FlowTrace {
     let mut trace = builder.trace;
     trace.compute_least_delay();
     trace
+}
+
+/// Spreads the transmission times of missing copies, which are those of the previous copy, evenly
+/// between that of the previous and that of the next copy. A sender that paces sends them so. A
+/// sender of bursts sends them at once, and most losses hit the last packets of a burst: each copy
+/// is therefore at most the time in which the bottleneck transmits it later than the one before.
+pub fn spread_missing(trace: &mut FlowTrace, rate_bit_s: f64) {
+    let mut next = 0;
+    while next < trace.copies.len() {
+        let start = next;
+        while trace.copies.get(next).is_some_and(|copy| copy.delay_ns.is_none()) {
+            next += 1;
+        }
+        if let (Some(before), Some(after)) = (start.checked_sub(1), trace.copies.get(next))
+            && let (Some(from), Some(to)) = (trace.copies[before].sent_ns, after.sent_ns)
+        {
+            let even_ns = (to - from).max(0) / (next - start + 1) as i64;
+            let mut sent_ns = from;
+            for copy in &mut trace.copies[start..next] {
+                sent_ns += even_ns.min(transmission_ns(copy.wire_bytes, Some(rate_bit_s)) as i64);
+                copy.sent_ns = Some(sent_ns);
+            }
+        }
+        next += 1;
+    }
 }
 
 /// Clock of an endpoint's timestamps.
@@ -74,8 +100,7 @@ impl Builder {
         let sent_ns =
             self.clock.zip(passed.timestamp_value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
-            // Most losses hit the last packets of a burst, so a missing packet gets the
-            // transmission time of the previous packet.
+            // `spread_missing` gives missing packets later times, once the rate is known.
             let before = self.trace.copies.last().and_then(|copy| copy.sent_ns);
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
@@ -142,5 +167,38 @@ impl Builder {
         });
         self.trace.copies.push(copy);
         self.last = Some(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIRE: u32 = 1_500;
+
+    fn copy(sent_ms: f64, is_missing: bool) -> SegmentCopy {
+        let sent_ns = (sent_ms * 1e6) as i64;
+        SegmentCopy {
+            sent_ns: Some(sent_ns),
+            time_ns: sent_ns,
+            start: 1,
+            wire_bytes: WIRE,
+            delay_ns: (!is_missing).then_some(1),
+            lost: Some(f64::from(u8::from(is_missing))),
+        }
+    }
+
+    /// Two copies are missing between copies that are 3 ms apart, and two before a pause.
+    #[test]
+    fn missing_copies_were_sent_one_after_another() {
+        let sent = [(0.0, false), (0.0, true), (0.0, true), (3.0, false), (3.0, true), (3.0, true)];
+        let copies = sent.into_iter().chain([(90.0, false), (90.0, true)]);
+        let copies = copies.map(|(sent_ms, is_missing)| copy(sent_ms, is_missing)).collect();
+        let mut trace = FlowTrace { copies, ..FlowTrace::default() };
+        // Transmission of a packet takes 2 ms.
+        spread_missing(&mut trace, 6e6);
+        let sent_ms: Vec<f64> =
+            trace.copies.iter().filter_map(|copy| Some(copy.sent_ns? as f64 / 1e6)).collect();
+        assert_eq!(sent_ms, [0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 90.0, 90.0]);
     }
 }

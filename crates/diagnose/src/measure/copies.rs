@@ -47,6 +47,11 @@ pub struct SegmentCopy {
     pub lost: Option<f64>,
 }
 
+/// True if the copy is more likely lost than not.
+pub fn is_lost(copy: &SegmentCopy) -> bool {
+    copy.lost.is_some_and(|lost| lost > 0.5)
+}
+
 /// Delivery of data: an acknowledgment, or an arrival.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {

@@ -5,7 +5,8 @@ use super::copies::{FlowTrace, OVERHEAD_BYTES, SegmentCopy};
 use crate::flow::packet_log::Observed;
 use serde::Serialize;
 
-/// Number of samples next to the minimum. Their spacing determines the error of the minimum.
+/// Number of samples next to the minimum. Their spacing determines the error of the minimum. Also
+/// the minimum number of delays of an empty queue, for only these to determine the minimum.
 const NEAREST: usize = 10;
 /// Upper 95 % bound of the difference between the smallest sample and the true minimum, as a
 /// multiple of the mean spacing of the samples. The difference has an exponential distribution if
@@ -43,6 +44,7 @@ pub fn measure_extra_delays(
     let relative = (high - low) / 2.0 / rate;
     let least_ns = trace.least_ns as f64;
     let mut found = ExtraDelays::default();
+    let mut of_empty_s = Vec::new();
     let (mut free_ns, mut busy_since_ns) = (f64::MIN, 0.0);
     for (copy, by_queue) in trace.copies.iter().zip(by_queue) {
         let Some(sent) = copy.sent_ns.map(|sent| sent as f64) else { continue };
@@ -62,9 +64,13 @@ pub fn measure_extra_delays(
         if error <= FOLLOWED * least_ns || error * CLEAR <= beyond - least_ns {
             found.times_s.push(copy.time_ns as f64 * 1e-9);
             found.delays_s.push(beyond * 1e-9);
+            of_empty_s.extend((waits == 0.0).then_some(beyond * 1e-9));
         }
     }
-    let least = found.delays_s.iter().copied().fold(f64::MAX, f64::min);
+    // The queue is reconstructed too long if packets that it dropped are taken to have been lost
+    // by the channel. The delays of packets that found it empty do not depend on this.
+    let reliable = if of_empty_s.len() < NEAREST { &found.delays_s } else { &of_empty_s };
+    let least = reliable.iter().copied().fold(f64::MAX, f64::min);
     let resolution_s = trace.resolution_ns as f64 * 1e-9;
     found.delays_s.iter_mut().for_each(|it| *it = (*it - least - resolution_s).max(0.0));
     found

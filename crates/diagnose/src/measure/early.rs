@@ -11,8 +11,8 @@
 //! packets of that time do not count either: the sender has reduced its window, so queues are
 //! short.
 
-use super::copies::FlowTrace;
-use super::queue::{is_lost, ln_at_least};
+use super::copies::{FlowTrace, is_lost};
+use super::queue::ln_at_least;
 
 /// Minimum number of losses for the test.
 const LOSSES_MIN: usize = 5;

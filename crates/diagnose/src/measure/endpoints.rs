@@ -203,15 +203,23 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
 /// Mean number of segments in flight, relative to the mean window of Reno or CUBIC.
 ///
 /// With p recoveries per segment, Reno has a mean window of √(1.5/p) segments (Mathis et al. 1997),
-/// and CUBIC one of 1.054·RTT^0.75/p^0.75 (RFC 9438 §5.1), if this is larger.
+/// and CUBIC one of 1.054·RTT^0.75/p^0.75 (RFC 9438 §5.1), if this is larger. If no delay shows the
+/// queues, the round trip is the shortest one, so the result is a lower bound.
 fn flight_excess(flow: &answer::Flow, trace: &FlowTrace) -> Option<f64> {
     let recoveries = flow.episodes.iter().filter(|it| it.kind == "fast_retransmit").count();
-    if flow.place != "sender" || recoveries < RECOVERIES_MIN {
+    if recoveries < RECOVERIES_MIN {
         return None;
     }
     let mut delays: Vec<i64> = trace.copies.iter().filter_map(|copy| copy.delay_ns).collect();
     delays.sort_unstable();
-    let round_trip_s = *delays.get(delays.len() / 2)? as f64 * 1e-9;
+    let median_ns = delays.get(delays.len() / 2).copied();
+    let round_trip_s = if flow.place == "sender" {
+        median_ns? as f64 * 1e-9
+    } else {
+        // The delays contain a part of the round trip only.
+        let beyond_ns = median_ns.map_or(0, |median| median - trace.least_ns);
+        flow.sender_loop_s? + flow.receiver_loop_s? + beyond_ns as f64 * 1e-9
+    };
     // Little's law: segments per second times the round trip.
     let segments_per_s = flow.goodput_bit_s / (8.0 * f64::from(trace.segment_bytes.max(1)));
     let mean = segments_per_s * round_trip_s;

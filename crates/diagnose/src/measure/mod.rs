@@ -14,6 +14,7 @@ mod rate;
 mod reverse;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::answer::{self, Answer};
 use crate::flow::packet_log::{Observed, WatchedFlows};
@@ -199,7 +200,10 @@ pub fn measure<R: Read>(
 
 fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
     if flow.place == "receiver" {
-        let trace = arrivals::trace_from_arrivals(observed);
+        let mut trace = arrivals::trace_from_arrivals(observed);
+        if let Some(rate) = rate::measure_rate(&trace).value {
+            arrivals::spread_missing(&mut trace, rate);
+        }
         return from_trace(flow, observed, [&trace; 2], None);
     }
     path_from_acks(flow, observed)

@@ -2,7 +2,7 @@
 //!
 //! The delay of a copy above the minimum delay, times the rate, is the queue length at the copy's
 //! arrival. Between such delays, the length changes by the bytes sent, and the bytes that the
-//! bottleneck has forwarded.
+//! bottleneck has forwarded (`waiting`).
 //!
 //! A drop-tail queue drops packets only at its limit. The loss rate of packets that arrived at a
 //! queue of nearly the greatest length is therefore compared with that of all other packets. If it
@@ -10,11 +10,11 @@
 //! tried, because measured lengths are noisy.
 
 use super::Estimate;
-use super::copies::{FlowTrace, SegmentCopy};
-use super::delay::transmission_ns;
+use super::copies::{FlowTrace, SegmentCopy, is_lost};
 use super::early::{self, EarlyDrops, Outcome};
+use super::waiting::{queued_bytes, round};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Thresholds from which on a queue counts as full, in segments relative to the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
@@ -31,11 +31,6 @@ const SIGNIFICANT: f64 = 0.01;
 /// lost, and if `RARER` times as many round trips have such losses.
 const LOST_AT_LIMIT: f64 = 0.25;
 const RARER: usize = 10;
-
-/// Maximum age of a shift, in round trips, with which it is preferred to one from delays of ACKs
-/// with SACK blocks. Linux holds such ACKs back for up to 1.1 ms (`tcp_comp_sack_delay_ns`, plus
-/// slack).
-const RECENT: i64 = 10;
 
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -141,70 +136,6 @@ fn most_unlikely(arrivals: &Arrivals, most: f64, wire: f64) -> Split {
     splits.fold(first, |best, it| if it.ln_chance < best.ln_chance { it } else { best })
 }
 
-/// Bytes on the wire that were queued when each copy arrived; none if unknown.
-///
-/// The queue computed from a single delay is noisy by a few segments. The queue computed as bytes
-/// sent minus bytes forwarded contains the error of the rate, and lacks other traffic. The second
-/// value is therefore shifted by the median difference between both values in the same round trip,
-/// without delays of ACKs with SACK blocks if there are recent ones of others.
-pub fn queued_bytes(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
-    let own = |copy: &SegmentCopy| transmission_ns(copy.wire_bytes, Some(rate_bit_s));
-    let sample = |copy: &SegmentCopy| Some(copy.delay_ns? as f64 - own(copy));
-    let Some(base) = trace.copies.iter().filter_map(sample).reduce(f64::min) else {
-        return vec![None; trace.copies.len()];
-    };
-    let per_ns = rate_bit_s / 8e9;
-    let sums = summed(trace, per_ns);
-    let median = |(round, mut values): (i64, Vec<f64>)| {
-        values.sort_by(f64::total_cmp);
-        (round, values[values.len() / 2])
-    };
-    let sacked: BTreeSet<usize> =
-        trace.deliveries.iter().filter(|it| !it.is_plain).map(|it| it.newest).collect();
-    let shifts = |with_sacked: bool| -> BTreeMap<i64, f64> {
-        let mut differences: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-        for (index, (copy, sum)) in trace.copies.iter().zip(&sums).enumerate() {
-            if !with_sacked && sacked.contains(&index) {
-                continue;
-            }
-            if let (Some(sent), Some(sample), Some(sum)) = (copy.sent_ns, sample(copy), sum) {
-                let difference = (sample - base) * per_ns - sum;
-                differences.entry(round(trace, sent)).or_default().push(difference);
-            }
-        }
-        differences.into_iter().map(median).collect()
-    };
-    let (exact, all) = (shifts(false), shifts(true));
-    let one = |(copy, sum): (&SegmentCopy, &Option<f64>)| {
-        let number = round(trace, copy.sent_ns?);
-        // If this round trip contains no delay, the shift of the last earlier round trip is used.
-        let recent = exact.range(number.saturating_sub(RECENT)..=number).next_back();
-        let (_, shift) = recent.or_else(|| all.range(..=number).next_back())?;
-        Some(((*sum)? + shift).max(0.0))
-    };
-    trace.copies.iter().zip(&sums).map(one).collect()
-}
-
-/// Bytes queued at the arrival of each copy, computed from the bytes sent before it and from those
-/// that the bottleneck has forwarded.
-fn summed(trace: &FlowTrace, per_ns: f64) -> Vec<Option<f64>> {
-    let (mut last, mut bytes) = (None, 0.0_f64);
-    let mut one = |copy: &SegmentCopy| {
-        let sent = copy.sent_ns?;
-        let passed = last.map_or(0.0, |last| (sent - last) as f64 * per_ns);
-        let now = (bytes - passed).max(0.0);
-        last = Some(sent);
-        bytes = now + if is_lost(copy) { 0.0 } else { f64::from(copy.wire_bytes) };
-        Some(now)
-    };
-    trace.copies.iter().map(&mut one).collect()
-}
-
-/// Number of minimum round trips before this time.
-fn round(trace: &FlowTrace, time_ns: i64) -> i64 {
-    time_ns / trace.least_ns.max(1)
-}
-
 /// Round trips in which the bottleneck, or a host, stood still.
 ///
 /// Delays are then longer than those of a full queue, which would otherwise seem to lose packets
@@ -229,24 +160,46 @@ fn interrupted_rounds(trace: &FlowTrace, waiting: &[Option<f64>]) -> BTreeSet<i6
     if is_rare && lost_packets >= LOST_AT_LIMIT * packets { longer } else { BTreeSet::new() }
 }
 
-/// True if the copy is more likely lost than not.
-pub fn is_lost(copy: &SegmentCopy) -> bool {
-    copy.lost.is_some_and(|lost| lost > 0.5)
+/// Queue, the probability for each lost copy that a full queue dropped it, and how unlikely it is
+/// that losses independent of the queue coincide with a full queue as often.
+struct Measured {
+    queue: Queue,
+    by_queue: Vec<f64>,
+    ln_chance: f64,
+    /// Length from which on packets were lost, if such a length is significant.
+    limit: Option<f64>,
 }
 
 /// Measures the queue, and gives each lost copy the probability that a full queue dropped it.
+///
+/// The queue is reconstructed twice if it has a limit. The first time, no lost packet is taken to
+/// have been transmitted. The second time, the limit is known, so a packet that was lost at a
+/// shorter queue was transmitted, and lost afterwards.
 pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
-    let none = |why: &str| {
-        let bytes = Estimate::unknown(why);
-        let (full, elsewhere) = ((0, 0), (0, 0));
-        let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
-        (queue, vec![0.0; trace.copies.len()])
+    let Some(rate) = rate_bit_s else {
+        let Measured { queue, by_queue, .. } = not_known(trace, "the rate is not known");
+        return (queue, by_queue);
     };
-    let Some(rate) = rate_bit_s else { return none("the rate is not known") };
-    let waiting = queued_bytes(trace, rate);
+    let first = measure_with(trace, rate, &queued_bytes(trace, rate, None));
+    let limit = first.limit;
+    let limited = limit.map(|_| measure_with(trace, rate, &queued_bytes(trace, rate, limit)));
+    let is_better = |it: &Measured| it.limit.is_some() && it.ln_chance < first.ln_chance;
+    let Measured { queue, by_queue, .. } = limited.filter(is_better).unwrap_or(first);
+    (queue, by_queue)
+}
+
+fn not_known(trace: &FlowTrace, why: &str) -> Measured {
+    let (full, elsewhere) = ((0, 0), (0, 0));
+    let bytes = Estimate::unknown(why);
+    let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
+    Measured { queue, by_queue: vec![0.0; trace.copies.len()], ln_chance: 0.0, limit: None }
+}
+
+/// Measures the queue whose length at each arrival is known.
+fn measure_with(trace: &FlowTrace, rate: f64, waiting: &[Option<f64>]) -> Measured {
     let wire = f64::from(trace.segment_wire_bytes);
-    let both = || trace.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
-    let interrupted = interrupted_rounds(trace, &waiting);
+    let both = || trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let interrupted = interrupted_rounds(trace, waiting);
     let is_sample = |copy: &SegmentCopy| {
         copy.delay_ns.is_some() && !interrupted.contains(&round(trace, copy.time_ns))
     };
@@ -255,29 +208,33 @@ pub fn measure_queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<
     samples.sort_by(|one, other| other.total_cmp(one));
     let supported = |most: &&[f64]| most[0] - most[SUPPORT.0 - 1] <= SUPPORT.1 * wire;
     let Some(most) = samples.windows(SUPPORT.0).find(supported).map(|most| most[0]) else {
-        return none("no round trip shows what waited");
+        return not_known(trace, "no round trip shows what waited");
     };
     let arrivals = Arrivals::sorted(both().map(|(copy, it)| (it, is_lost(copy))).collect());
     let split = most_unlikely(&arrivals, most, wire);
     let Split { full, elsewhere, ln_chance, .. } = split;
     let is_limit = full.0 > 0 && ln_chance <= SIGNIFICANT.ln();
-    let outcome = early::find_early_drops(trace, &waiting, (most, rate / 8e9));
+    let limit = is_limit.then(|| limit_bytes(trace, waiting, split.from));
+    let outcome = early::find_early_drops(trace, waiting, (most, rate / 8e9));
     if let Outcome::Early(found) = &outcome {
-        return early_drops(trace, found, (full, elsewhere));
+        let (queue, by_queue) = early_drops(trace, found, (full, elsewhere));
+        return Measured { queue, by_queue, ln_chance, limit };
     }
-    if !is_limit {
+    let Some(bytes) = limit else {
         let why = "it was never seen full: losses were no more frequent when most waited";
         // Delays that are not due to the queue may make `most` too large.
         let low = most_in_flight(trace).map_or(most, |in_flight| most.min(in_flight));
-        let bytes = Estimate { low: Some(low), ..Estimate::unknown(why) };
-        let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
-        return (queue, vec![0.0; trace.copies.len()]);
-    }
+        let mut measured = not_known(trace, why);
+        measured.queue.bytes.low = Some(low);
+        (measured.queue.full, measured.queue.elsewhere) = (full, elsewhere);
+        return measured;
+    };
     // If most losses occurred at a shorter queue, they are due to a channel only if they do not
     // depend on the length of the queue.
     let is_told = full.0 >= elsewhere.0 || matches!(outcome, Outcome::Independent);
     let kind = if is_told { Kind::TailDrop } else { Kind::Unknown };
-    full_queue(trace, &waiting, split, kind)
+    let (queue, by_queue) = full_queue(trace, waiting, split, (bytes, kind));
+    Measured { queue, by_queue, ln_chance, limit }
 }
 
 /// Maximum number of bytes on the wire that were in flight when a segment was sent; none if the
@@ -306,12 +263,9 @@ fn full_queue(
     trace: &FlowTrace,
     waiting: &[Option<f64>],
     Split { from, full, elsewhere, by_channel, .. }: Split,
-    kind: Kind,
+    (limit, kind): (f64, Kind),
 ) -> (Queue, Vec<f64>) {
     let wire = f64::from(trace.segment_wire_bytes);
-    // The packet in transmission does not belong to the queue, but the delay contains the rest of
-    // its transmission, on average half a packet.
-    let limit = median_at_loss(trace, waiting, from) - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
         "{} of {} packets were lost that came when so much waited, and {} of {} others",
@@ -324,6 +278,13 @@ fn full_queue(
     });
     let queue = Queue { bytes, packets: Some(value / wire), kind, full, elsewhere };
     (queue, of_queue.collect())
+}
+
+/// Limit of a queue that is full at lengths of at least `from`.
+fn limit_bytes(trace: &FlowTrace, waiting: &[Option<f64>], from: f64) -> f64 {
+    // The packet in transmission does not belong to the queue, but the delay contains the rest of
+    // its transmission, on average half a packet.
+    median_at_loss(trace, waiting, from) - f64::from(trace.segment_wire_bytes) / 2.0
 }
 
 /// Median length of the queue, among those of at least `from`, at the arrival of lost packets.

@@ -1,7 +1,7 @@
 //! Measurements of a drop-tail queue with known packets.
 
-use super::copies::{Delivery, FlowTrace, SegmentCopy};
-use super::{ack_path, queue, rate};
+use super::copies::{Delivery, FlowTrace, SegmentCopy, is_lost};
+use super::{Estimate, ack_path, delay, queue, rate};
 
 const WIRE: u32 = 1_538;
 /// Time to send a segment, at 12.304 Mbit/s.
@@ -16,7 +16,7 @@ fn all_drops_of_a_full_queue_are_its_own() {
     let rate = rate::measure_rate(&trace);
     let (queue, by_queue) = queue::measure_queue(&trace, rate.value);
     assert_eq!(queue.elsewhere.0, 0, "{queue:?}");
-    let lost = trace.copies.iter().filter(|copy| queue::is_lost(copy)).count() as f64;
+    let lost = trace.copies.iter().filter(|copy| is_lost(copy)).count() as f64;
     assert!(by_queue.iter().sum::<f64>() > 0.99 * lost, "{queue:?}");
 }
 
@@ -28,6 +28,16 @@ fn trace(
     limit: i64,
     lost_by_channel: impl Fn(i64) -> bool,
 ) -> FlowTrace {
+    let times = (0..bursts * segments).map(|number| number / segments * 200_000_000);
+    trace_of(times, limit, lost_by_channel)
+}
+
+/// Segments sent at these times.
+fn trace_of(
+    times_ns: impl Iterator<Item = i64>,
+    limit: i64,
+    lost_by_channel: impl Fn(i64) -> bool,
+) -> FlowTrace {
     let mut trace = FlowTrace {
         segment_wire_bytes: WIRE,
         header_wire_bytes: 90,
@@ -36,8 +46,7 @@ fn trace(
         ..FlowTrace::default()
     };
     let (mut free_ns, mut last) = (0, None);
-    for number in 0..bursts * segments {
-        let sent = number / segments * 200_000_000;
+    for (number, sent) in (0..).zip(times_ns) {
         let index = trace.copies.len();
         let waits_ns = (free_ns - sent).max(0);
         let is_full = waits_ns > limit * OWN_NS;
@@ -96,9 +105,51 @@ fn losses_at_the_limit_show_the_queue() {
     // Losses of the channel are distinguished from those of the queue.
     let of_channel = trace.copies.iter().zip(&by_queue).enumerate();
     let channel_losses =
-        of_channel.filter(|(_, (copy, by_queue))| queue::is_lost(copy) && **by_queue < 0.5);
+        of_channel.filter(|(_, (copy, by_queue))| is_lost(copy) && **by_queue < 0.5);
     assert!(channel_losses.clone().count() >= 5);
     assert!(channel_losses.into_iter().all(|(number, _)| number % 97 == 5));
+}
+
+/// Ten overflows of 0.3 s. While one lasts, the channel loses packets, too, and no acknowledgment
+/// shows the length of the queue.
+fn long_overflows() -> FlowTrace {
+    let times = (0..10_000).map(|number| number / 1_000 * 1_000_000_000 + number % 1_000 * 300_000);
+    let mut trace = trace_of(times, 30, |number| number % 29 == 5);
+    for copy in trace.copies.iter_mut().filter(|copy| copy.time_ns % 1_000_000_000 > 20_000_000) {
+        copy.delay_ns = None;
+    }
+    trace
+}
+
+#[test]
+fn a_long_overflow_with_losses_of_the_channel_stays_one() {
+    let trace = long_overflows();
+    let (found, by_queue) = queue::measure_queue(&trace, Some(12.304e6));
+    assert_eq!(found.kind, queue::Kind::TailDrop);
+    let lost = trace.copies.iter().filter(|copy| is_lost(copy)).count();
+    assert!(found.full.0 as f64 > 0.95 * lost as f64, "{lost} {found:?}");
+    assert!(by_queue.iter().sum::<f64>() > 0.85 * lost as f64, "{lost} {found:?}");
+}
+
+/// If all losses are taken for those of the channel, the reconstructed queue is far too long.
+#[test]
+fn a_queue_reconstructed_too_long_makes_no_extra_delays() {
+    let trace = trace(20, 60, 30, |_| false);
+    let rate = Estimate::known(12.304e6, (12.304e6, 12.304e6), String::new());
+    let by_queue = vec![0.0; trace.copies.len()];
+    let mut lone = trace.clone();
+    lone.copies.extend(trace.copies.iter().take(20).enumerate().map(|(number, copy)| {
+        let sent = 100_000_000_000 + number as i64 * 100_000_000;
+        SegmentCopy {
+            sent_ns: Some(sent),
+            time_ns: sent,
+            delay_ns: Some(BASE_NS + OWN_NS),
+            ..*copy
+        }
+    }));
+    let found = delay::measure_extra_delays(&lone, &rate, &by_queue);
+    let of_lone = &found.delays_s[found.delays_s.len() - 20..];
+    assert!(of_lone.iter().all(|delay| *delay < 1e-9), "{of_lone:?}");
 }
 
 #[test]

@@ -127,6 +127,6 @@ fn delays_of_sack_blocks_are_no_queue() {
         });
     }
     // The bottleneck sends one segment per millisecond.
-    let waiting = queued_bytes(&trace, 12.304e6);
+    let waiting = queued_bytes(&trace, 12.304e6, None);
     assert!(waiting.iter().flatten().all(|it| *it < 1.0), "{waiting:?}");
 }
