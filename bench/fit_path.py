@@ -207,9 +207,12 @@ def path_closure(count: int, first: int, variant: str) -> None:
             for name, limit in BOUNDS.items():
                 value, truth = found[name], true[name]
                 inside[name] = value is not None and abs(value / truth - 1) <= factor * limit
-                if name == "queue" and (not is_full or is_blind or variant in QUEUES):
-                    # The capture need not show the value: "not known" is right, too.
-                    inside[name] |= value is None
+                if name == "queue" and (not is_full or variant in QUEUES):
+                    # The capture cannot show the value, so that "not known" is the right answer.
+                    inside[name] = value is None
+                elif name == "queue" and is_blind and value is None:
+                    # Not every capture shows it.
+                    inside[name] = True
                 elif value is not None and row == end:
                     errors[end][name].append(abs(value / truth - 1))
                 right[row][name] += inside[name]
