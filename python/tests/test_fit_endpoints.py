@@ -54,12 +54,13 @@ def test_other_limits_are_no_first_ssthresh(tmp_path: Path, tcp: dict[str, Any],
     assert fitted(tmp_path, tcp, at).path["endpoints"]["first_ssthresh"] is None
 
 
-def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at", ["first@server", "last@client"])
+def test_a_sender_that_ignores_losses_is_simulated_as_one(tmp_path: Path, at: str) -> None:
     for name, control in (("linux_bbr", "bbr"), ("linux", "cubic")):
         file = tmp_path / f"{name}.pcapng"
         lossy = scenario(forward={"channel": {"model": "bernoulli", "p": 0.01}})
         lossy["flow"][0] |= {"tcp": name}
-        retx.run(lossy, pcap=file, pcap_at="first@server")
+        retx.run(lossy, pcap=file, pcap_at=at)
         fit = fit_capture(file)
         assert (fit.path["endpoints"]["congestion_control"] == "bbr") == (control == "bbr")
         found = reproduction(fit)

@@ -1,7 +1,7 @@
 //! Propagation delay: the minimum round trip minus the transmission times of its packets.
 
 use super::Estimate;
-use super::copies::{FlowTrace, OVERHEAD_BYTES, SegmentCopy};
+use super::copies::{FlowTrace, OVERHEAD_BYTES, SegmentCopy, is_lost};
 use crate::flow::packet_log::Observed;
 use serde::Serialize;
 
@@ -30,12 +30,15 @@ pub struct ExtraDelays {
 }
 
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
-/// was last empty. The error of the rate accumulates in the reconstructed queue. A delay
-/// is left out if this error may exceed `FOLLOWED`, and is not much smaller than the delay.
+/// was last empty. `limit` is the limit of a drop-tail queue in bytes: a lost packet was dropped if
+/// the queue was full. For other queues, `by_queue` contains the probability that the queue dropped
+/// the packet, given that it was lost. The error of the rate accumulates in the reconstructed
+/// queue. A delay is left out if this error may exceed `FOLLOWED`, and is not much smaller than the
+/// delay.
 pub fn measure_extra_delays(
     trace: &FlowTrace,
     rate_bit_s: &Estimate,
-    by_queue: &[f64],
+    (limit, by_queue): (Option<f64>, &[f64]),
 ) -> ExtraDelays {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
@@ -55,7 +58,11 @@ pub fn measure_extra_delays(
         let waits = free_ns - sent;
         // A packet that a full queue dropped was not transmitted; a packet that the channel lost
         // was transmitted.
-        if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
+        let is_dropped = match limit {
+            Some(limit) => is_lost(copy) && waits * rate / 8e9 >= limit,
+            None => copy.lost.unwrap_or(0.0) * by_queue >= 0.5,
+        };
+        if !is_dropped {
             free_ns += own;
         }
         let error = (sent - busy_since_ns) * relative;

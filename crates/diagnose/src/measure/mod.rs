@@ -170,7 +170,7 @@ fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     });
     Path {
         cross_bit_s: rate::measure_cross_traffic(trace, &rate_bit_s),
-        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, &by_queue),
+        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, (queue.limit(), &by_queue)),
         queue,
         rate_bit_s,
         reordered: ack_path::measure_reordering(trace),
@@ -233,7 +233,7 @@ fn from_trace(
     Path {
         cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
         round_trip_s: delay::measure_round_trip(observed, trace, [rate_bit_s.value, back_bit_s]),
-        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, &by_queue),
+        beyond_queue: delay::measure_extra_delays(trace, &rate_bit_s, (queue.limit(), &by_queue)),
         bursts: application::find_bursts(observed),
         queue,
         reordered: ack_path::measure_reordering(trace),

@@ -60,6 +60,13 @@ pub struct Queue {
     pub elsewhere: (u64, u64),
 }
 
+impl Queue {
+    /// Limit of a drop-tail queue, bytes.
+    pub fn limit(&self) -> Option<f64> {
+        self.bytes.value.filter(|_| self.kind == Kind::TailDrop)
+    }
+}
+
 /// Number of packets that arrived at a queue of at least a certain length, number of other packets,
 /// and number of losses among both.
 #[derive(Debug, Clone, Copy)]

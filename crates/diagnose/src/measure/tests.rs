@@ -147,7 +147,7 @@ fn a_queue_reconstructed_too_long_makes_no_extra_delays() {
             ..*copy
         }
     }));
-    let found = delay::measure_extra_delays(&lone, &rate, &by_queue);
+    let found = delay::measure_extra_delays(&lone, &rate, (None, &by_queue));
     let of_lone = &found.delays_s[found.delays_s.len() - 20..];
     assert!(of_lone.iter().all(|delay| *delay < 1e-9), "{of_lone:?}");
 }
