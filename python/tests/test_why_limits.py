@@ -373,6 +373,30 @@ def test_a_remedy_with_which_tcp_gives_up_is_no_fix() -> None:
     assert answer.content["fix"] != "max_rto"
 
 
+@pytest.mark.parametrize(
+    ("start", "few", "remedy", "sysctl"),
+    [
+        ("2 s", {"max_retransmissions": 5}, "max_retransmissions", "net.ipv4.tcp_retries2=15"),
+        ("0 s", {}, "max_syn_retransmissions", "net.ipv4.tcp_syn_retries=12"),
+    ],
+)
+def test_a_connection_that_tcp_gives_up_too_soon_is_kept(
+    start: str, few: dict[str, int], remedy: str, sysctl: str
+) -> None:
+    outage = {"model": "outage", "times": [{"start": start, "duration": "200 s"}]}
+    app = {"kind": "transfer", "bytes": 10_000_000}
+    made = scenario(duration="1 h", forward={"channel": outage}, flow={"app": app})
+    made["tcp"] = {"own": {"like": "linux", **few}}
+    made["flow"][0]["tcp"] = "own"
+    answer = retx.why(made, replications=1)
+    assert answer.content["fix"] == remedy
+    assert sysctl in answer.summary
+    # A connection that is not given up needs no more retransmissions.
+    made["tcp"]["own"] = {"like": "linux", "max_retransmissions": 60, "max_syn_retransmissions": 60}
+    names = {row["name"] for row in retx.why(made, replications=1).remedies}
+    assert remedy not in names
+
+
 def test_a_flow_that_ends_or_lasts_has_not_failed() -> None:
     assert situation(scenario(duration="2 s", warmup="1 s")).failed_at_s is None
     short = {"app": {"kind": "transfer", "bytes": 1000}}

@@ -22,6 +22,7 @@ FAMILIES = (
     "parallel",
     "queue_size",
     "spurious",
+    "giving_up",
     "timeout_bounds",
     "loss_detection",
     "delayed_ack",

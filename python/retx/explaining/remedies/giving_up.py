@@ -1,0 +1,60 @@
+"""Remedies for connections that TCP gives up: more retransmissions before that."""
+
+from __future__ import annotations
+
+from retx.explaining.remedy import Change, Remedy
+from retx.explaining.situation import Situation
+
+RETRIES = (15, 30, 60)
+"""Numbers of retransmissions that are tried: Linux's default, twice and four times as many."""
+SYN_RETRIES = (6, 12, 24)
+"""The same for the SYN."""
+LINEAR_SYNS = 4
+"""Linux sends so many SYNs before those that it counts (`tcp_syn_linear_timeouts`)."""
+
+
+def _retries(situation: Situation) -> list[Change]:
+    now = situation.tcp.get("max_retransmissions")
+    if situation.failed_at_s is None or now is None:
+        return []
+    return [
+        Change(
+            {f"{situation.tcp_key}.max_retransmissions": retries},
+            f"{retries} retransmissions before TCP gives up",
+            (
+                f"at the sender: sysctl -w net.ipv4.tcp_retries2={retries}",
+                "for one program: no TCP_USER_TIMEOUT, or a longer one",
+            ),
+            str(retries),
+        )
+        for retries in RETRIES
+        if retries > now
+    ][:1]
+
+
+def _syn_retries(situation: Situation) -> list[Change]:
+    tcp = situation.tcp
+    linear = LINEAR_SYNS if tcp["give_up"] == "linux" else 0
+    now = tcp.get("max_syn_retransmissions", tcp.get("max_retransmissions"))
+    if situation.failed_at_s is None or now is None:
+        return []
+    return [
+        Change(
+            {f"{situation.tcp_key}.max_syn_retransmissions": retries + linear},
+            f"{retries + linear} retransmissions of the SYN before TCP gives up",
+            (
+                f"at the side that connects: sysctl -w net.ipv4.tcp_syn_retries={retries}",
+                f"for one program: setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, {retries})",
+            ),
+            str(retries),
+        )
+        for retries in SYN_RETRIES
+        if retries + linear > now
+    ][:1]
+
+
+PRICE = "A dead path is noticed later."
+REMEDIES = (
+    Remedy("max_retransmissions", ("timeout",), _retries, PRICE, undoes=True),
+    Remedy("max_syn_retransmissions", ("handshake",), _syn_retries, PRICE, undoes=True),
+)
