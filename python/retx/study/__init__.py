@@ -8,31 +8,35 @@ imported on first use.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retx.plots.report import Figure, new_figure
-    from retx.study.estimates import (
-        Estimate,
-        Interval,
-        Values,
-        as_share,
-        changed,
-        estimate,
-        exact,
-        mean_quotient,
-        of_means,
-        scaled,
-    )
-    from retx.study.library import load
-    from retx.study.measured import Measured
-    from retx.study.page import plain
-    from retx.study.points import Points
-    from retx.study.reproduction import Report, reproduce
-    from retx.study.runs import Plan
-    from retx.study.tables import Cell, Column, Noted, Table
-    from retx.study.verdicts import Verdict
-    from retx.sweeps.derive import RunTables
+    from retx.plots.report import Figure as Figure
+    from retx.plots.report import new_figure as new_figure
+    from retx.study.estimates import Estimate as Estimate
+    from retx.study.estimates import Interval as Interval
+    from retx.study.estimates import Values as Values
+    from retx.study.estimates import as_share as as_share
+    from retx.study.estimates import changed as changed
+    from retx.study.estimates import estimate as estimate
+    from retx.study.estimates import exact as exact
+    from retx.study.estimates import mean_quotient as mean_quotient
+    from retx.study.estimates import of_means as of_means
+    from retx.study.estimates import scaled as scaled
+    from retx.study.library import load as load
+    from retx.study.measured import Measured as Measured
+    from retx.study.page import plain as plain
+    from retx.study.points import Points as Points
+    from retx.study.reproduction import Report as Report
+    from retx.study.reproduction import reproduce as reproduce
+    from retx.study.runs import Plan as Plan
+    from retx.study.shipped import describe as describe
+    from retx.study.tables import Cell as Cell
+    from retx.study.tables import Column as Column
+    from retx.study.tables import Noted as Noted
+    from retx.study.tables import Table as Table
+    from retx.study.verdicts import Verdict as Verdict
+    from retx.sweeps.derive import RunTables as RunTables
 
 _HOME = {
     "retx.plots.report": "Figure new_figure",
@@ -44,47 +48,12 @@ _HOME = {
     "retx.study.points": "Points",
     "retx.study.reproduction": "Report reproduce",
     "retx.study.runs": "Plan",
+    "retx.study.shipped": "describe",
     "retx.study.tables": "Cell Column Noted Table",
     "retx.study.verdicts": "Verdict",
     "retx.sweeps.derive": "RunTables",
 }
 """Names by their modules."""
-
-__all__ = [
-    "Cell",
-    "Column",
-    "Estimate",
-    "Figure",
-    "Interval",
-    "Measured",
-    "Noted",
-    "Plan",
-    "Points",
-    "Report",
-    "RunTables",
-    "Table",
-    "Values",
-    "Verdict",
-    "as_share",
-    "changed",
-    "describe",
-    "estimate",
-    "exact",
-    "load",
-    "mean_quotient",
-    "new_figure",
-    "of_means",
-    "plain",
-    "reproduce",
-    "scaled",
-]
-
-
-def describe() -> list[dict[str, Any]]:
-    """The studies that are included in retx, as shown by `retx list`."""
-    from retx.study.shipped import described
-
-    return described()
 
 
 def __getattr__(name: str) -> object:

@@ -15,7 +15,7 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in HOME.glob("*/study.toml"))
 
 
-def described() -> list[dict[str, Any]]:
+def describe() -> list[dict[str, Any]]:
     """Name, title and paper of each study, as shown by `retx list`."""
     heads = {name: read_head(HOME / name / "study.toml") for name in names()}
     return [
