@@ -16,10 +16,20 @@ from retx.study.calibration import PROMISING, Search
 from retx.study.claims import Row
 from retx.study.data import StudyError
 from retx.study.library import find
-from retx.study.openings import FILE, calibrating, digest, held_out, load_openings, read_frozen
+from retx.study.openings import (
+    FILE,
+    Budget,
+    Openings,
+    Searched,
+    calibrating,
+    digest,
+    held_out,
+    load_openings,
+    read_frozen,
+)
 from retx.study.page import environment
 from retx.study.runs import Known, RunsOnRequest
-from retx.study.set_up import SetUpChoice, at_set_up, parameters_of
+from retx.study.set_up import SetUpChoice, at_set_up
 from retx.study.shipped import names
 from retx.study.trials import (
     Trial,
@@ -258,8 +268,8 @@ def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
     own = {"link.cloud.queue.packets": 90, "duration": "9 s"}
     assert sizes.cases["1000"].set == {"flow.download.app.bytes": 1000} | own
     assert sizes.cases["3000"].set == {"flow.download.app.bytes": 3000, "seed": 3}
-    (to,) = parameters_of(openings, {"queue": "long"})
-    assert (to.default, to.value, to.bent) == ("short", "long", True)
+    choice = SetUpChoice("trial 1", openings, {"queue": "long"})
+    assert choice.sentence == "Set-up: trial 1, 1 of 1 open parameters bent (queue: long)."
 
 
 def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
@@ -302,7 +312,7 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     found = search_findings(TRIALS, TRIALS[0], (1, 3))
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
     assert found["missed"]["d"] == {"reached": False, "trial": 0}
-    choice = SetUpChoice("Set-up: base", [], found)
+    choice = frozen_with(found)
     assert reach(choice, "b") == (
         'It agrees in set-up 1 of the search, which loses <a href="#claim-a">a</a>.'
     )
@@ -316,6 +326,12 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
         '<a href="#table-a">Time, 1 %</a> with <a href="#claim-b">b</a>, <a href="#claim-c">c</a>.'
     )
     assert linked in said("show_search", named)
+
+
+def frozen_with(found: dict[str, Any]) -> SetUpChoice:
+    """A frozen set-up with the findings of its search."""
+    nothing = Budget(0, 0)
+    return SetUpChoice("base", Openings(Searched(nothing, nothing)), {}, found)
 
 
 def said(macro: str, given: object) -> str:
@@ -336,7 +352,7 @@ def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
     ]
     found = search_findings(trials, trials[0], (1, 3), {"d": 7.8})
     assert found["missed"]["d"] == {"reached": False, "trial": 2, "nearest": 8.0}
-    assert reach(SetUpChoice("Set-up: base", [], found), "d").endswith("; the nearest has 8.")
+    assert reach(frozen_with(found), "d").endswith("; the nearest has 8.")
 
 
 def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:

@@ -10,41 +10,37 @@ from typing import Any
 from retx.errors import UsageError
 from retx.study.claims import Row
 from retx.study.library import Study
-from retx.study.openings import (
-    FILE,
-    Openings,
-    Values,
-    calibrating,
-    load_openings,
-    read_frozen,
-)
+from retx.study.openings import FILE, Openings, Values, calibrating, load_openings, read_frozen
 from retx.study.runs import Plan
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """An open parameter with its value in the runs of a report."""
-
-    asks: str
-    default: Any
-    value: Any
-    source: str
-    bent: bool
 
 
 @dataclass(frozen=True)
 class SetUpChoice:
     """The set-up of all runs, and the results of the search for it."""
 
-    sentence: str
-    """Sentence that describes the set-up."""
-    parameters: list[Parameter]
+    name: str
+    """`default`, `base`, or its trial."""
+    openings: Openings
+    values: Values
     searched: dict[str, Any] = field(default_factory=dict)
     """Findings of the search in `base.toml`; empty if the set-up is not the base."""
     looked_at: frozenset[str] = frozenset()
     """Ids of the claims that the search uses."""
     names: dict[str, str] = field(default_factory=dict)
     """Texts for the claims that are rows of a table, by id."""
+
+    @property
+    def bent(self) -> list[str]:
+        """Names of the open parameters that are not at their default."""
+        return self.openings.bent(self.values)
+
+    @property
+    def sentence(self) -> str:
+        """Sentence that describes the set-up."""
+        said = f"Set-up: {self.name}, {len(self.bent)} of {len(self.values)} open parameters bent"
+        parameters = self.openings.parameters
+        shown = [f"{name}: {parameters[name].shown(self.values[name])}" for name in self.bent]
+        return said + (f" ({'; '.join(shown)})." if shown else ".")
 
     def links(self, claims: Iterable[str]) -> list[tuple[str, str]]:
         """Anchor in the report, and name, of each claim."""
@@ -62,39 +58,14 @@ class SetUpChoice:
         They say whether another set-up satisfies the claim, and what this loses.
         """
         kept = self.searched
-        held_out = kept.get("held_out", {}).get(claim)
-        missed = kept.get("missed", {}).get(claim)
         found: dict[str, Any]
-        if held_out is not None:
-            found = held_out | {"held_out": True}
-        elif missed is not None:
-            found = missed | {"trials": kept["trials"], "draws": kept["draws"]}
+        if claim in kept.get("held_out", {}):
+            found = kept["held_out"][claim] | {"held_out": True}
+        elif claim in kept.get("missed", {}):
+            found = kept["missed"][claim] | {"trials": kept["trials"], "draws": kept["draws"]}
         else:
             return {"agrees": True} if kept and claim in self.looked_at else {}
         return found | {"costs": self.links(found.get("costs", []))}
-
-
-def sentence_on(name: str, openings: Openings, values: Values) -> str:
-    """Sentence that describes a set-up, which is called `default`, `base`, or by its trial."""
-    bent = openings.bent(values)
-    listed = "; ".join(f"{it}: {openings.parameters[it].shown(values[it])}" for it in bent)
-    said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
-    return said + (f" ({listed})." if bent else ".")
-
-
-def parameters_of(openings: Openings, values: Values) -> list[Parameter]:
-    """The open parameters with their values in a set-up."""
-    bent = openings.bent(values)
-    return [
-        Parameter(
-            it.asks,
-            it.shown(it.default),
-            it.shown(values[name]),
-            it.source_of(values[name]),
-            name in bent,
-        )
-        for name, it in openings.parameters.items()
-    ]
 
 
 def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
@@ -137,11 +108,6 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
         for it in study.claims
         if isinstance(it, Row)
     }
-    choice = SetUpChoice(
-        sentence_on(name, openings, values),
-        parameters_of(openings, values),
-        searched,
-        frozenset(calibrating(study)),
-        labels,
-    )
+    looked_at = frozenset(calibrating(study))
+    choice = SetUpChoice(name, openings, values, searched, looked_at, labels)
     return replace(openings.applied(study, values), set_up_choice=choice)
