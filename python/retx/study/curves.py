@@ -18,9 +18,16 @@ import numpy as np
 
 from retx.study import thresholds as limits
 from retx.study.data import StudyError, Target
-from retx.study.estimates import Estimate, Interval, paired_difference, paired_ratio, widened
+from retx.study.estimates import (
+    Estimate,
+    Interval,
+    changed,
+    paired_difference,
+    paired_ratio,
+    widened,
+)
 from retx.study.points import Array, Points, Truths, estimated
-from retx.study.verdicts import Finding, Verdict
+from retx.study.verdicts import Finding, Verdict, by_interval
 
 
 def judge_curve(measured: Points, published: Mapping[str, Target]) -> Finding:
@@ -127,10 +134,7 @@ def _distance(curves: Array, published: Array, roundings: Array) -> Array:
 
 
 def judge_trend(
-    measured: Points,
-    claimed: str,
-    published: Mapping[str, Target],
-    change: Target | None,
+    measured: Points, claimed: str, published: Mapping[str, Target], change: Target | None
 ) -> Finding:
     """Judges whether the measured curve rises, falls or is level.
 
@@ -148,10 +152,7 @@ def judge_trend(
     if claimed == "level":
         bounds = (-limits.LEVEL, limits.LEVEL)
         miss = max(0.0, abs(shown.mean) / limits.LEVEL - 1)
-        if ends.low >= -limits.LEVEL and ends.high <= limits.LEVEL:
-            return Finding(Verdict.AGREES, shown, 0, bounds, unit="relative change")
-        outside = ends.low > limits.LEVEL or ends.high < -limits.LEVEL
-        verdict = Verdict.DIFFERS if outside else Verdict.UNSETTLED
+        verdict = by_interval(ends, Interval(*bounds))
         return Finding(verdict, shown, miss, bounds, unit="relative change")
     sign = 1.0 if claimed == "rises" else -1.0
     needed = limits.LEAST_EFFECT
@@ -190,7 +191,7 @@ def judge_order(measured: Points, claimed: str) -> Finding:
         raise StudyError(f"rule 'order': {claimed!r}: write `A > B, C` with cases of {known}")
     found = [(pair, _ratio(measured, *pair)) for pair in pairs]
     weakest, shown = min(found, key=lambda it: it[1].mean)
-    ends = [_corrected(it, len(pairs)) for _, it in found]
+    ends = [widened(it, it.bounds, len(pairs)) for _, it in found]
     said = f"weakest pair: {weakest[0]} over {weakest[1]}"
     if all(it.low > 1 for it in ends):
         return Finding(Verdict.AGREES, shown, 0, (1.0,), said, "times")
@@ -214,18 +215,5 @@ def _ratio(measured: Points, upper: str, lower: str) -> Estimate:
         difference = paired_difference(above, below)
         known = [abs(value) for value in (*above, *below) if value is not None]
         size = sum(known) / len(known) or 1.0
-        found = difference and _shifted(difference, size)
+        found = difference and changed(difference, lambda value: 1 + value / size)
     return found or Estimate(0.0, 0, Interval(-inf, inf))
-
-
-def _shifted(found: Estimate, size: float) -> Estimate:
-    ends = found.interval and Interval(
-        1 + found.interval.low / size, 1 + found.interval.high / size
-    )
-    return Estimate(1 + found.mean / size, found.n, ends)
-
-
-def _corrected(found: Estimate, tests: int) -> Interval:
-    if found.interval is None or found.n < 2:
-        return found.bounds
-    return widened(found, found.interval, tests)

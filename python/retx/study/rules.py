@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from retx.study import thresholds as limits
@@ -25,7 +26,7 @@ from retx.study.curves import judge_curve, judge_order, judge_trend
 from retx.study.data import StudyError, Target
 from retx.study.estimates import Estimate, Interval
 from retx.study.points import Points
-from retx.study.verdicts import Finding, Verdict
+from retx.study.verdicts import Finding, Verdict, by_interval
 
 Rule = Literal[
     "number", "at_least", "at_most", "direction", "order", "trend", "curve", "arithmetic",
@@ -57,10 +58,7 @@ class Criterion:
     claimed: str = ""
 
 
-def judge(
-    criterion: Criterion,
-    measured: Estimate | Points | None,
-) -> Finding:
+def judge(criterion: Criterion, measured: Estimate | Points | None) -> Finding:
     """The verdict on one claim.
 
     Args:
@@ -104,9 +102,9 @@ def _number(criterion: Criterion, target: Target, measured: Estimate) -> Finding
     if measured.single is None or criterion.published_is == "mean":
         # A tolerance set by the study cannot be wider than the general one.
         allowed = min(criterion.tolerance, slack) + target.rounding
-        within = Interval(target.value - allowed, target.value + allowed)
+        ends = (target.value - allowed, target.value + allowed)
         miss = max(0.0, abs(measured.mean - target.value) / allowed - 1) if allowed else short
-        return Finding(_by_interval(measured.bounds, within), measured, miss, _ends(within))
+        return Finding(by_interval(measured.bounds, Interval(*ends)), measured, miss, ends)
     miss = max(0.0, short / slack - 1) if slack else short
     printed = Interval(target.value - target.rounding, target.value + target.rounding)
     single = measured.single
@@ -119,34 +117,17 @@ def _number(criterion: Criterion, target: Target, measured: Estimate) -> Finding
         f"published run does not tell; our mean is more than {100 * limits.NUMBER:.0f} % away"
     )
     near = Interval(printed.low - slack, printed.high + slack)
-    if _by_interval(measured.bounds, near) is Verdict.DIFFERS:
+    if by_interval(measured.bounds, near) is Verdict.DIFFERS:
         said += ", and more runs would not change that"
     return Finding(Verdict.UNSETTLED, measured, miss, said=said)
 
 
-def _by_interval(found: Interval, within: Interval) -> Verdict:
-    """Verdict by the interval `found`: agrees if inside `within`, differs if outside of it.
-
-    If the two intervals overlap only in part, the verdict is *not settled*.
-    """
-    # Rounding errors of binary fractions must not count as differences.
-    least = 1e-9 * max(abs(within.low), abs(within.high))
-    if within.low - least <= found.low and found.high <= within.high + least:
-        return Verdict.AGREES
-    if found.high < within.low - least or found.low > within.high + least:
-        return Verdict.DIFFERS
-    return Verdict.UNSETTLED
-
-
 def _bound(target: Target, measured: Estimate, *, above: bool) -> Finding:
     bound = target.value - target.rounding if above else target.value + target.rounding
-    ends = measured.bounds
     miss = max(0.0, (bound - measured.mean) if above else (measured.mean - bound))
     miss /= limits.NUMBER * max(abs(bound), 1e-12) if bound else 1.0
-    if (ends.low >= bound) if above else (ends.high <= bound):
-        return Finding(Verdict.AGREES, measured, bounds=(bound,))
-    wrong = ends.high < bound if above else ends.low > bound
-    return Finding(Verdict.DIFFERS if wrong else Verdict.UNSETTLED, measured, miss, (bound,))
+    within = Interval(bound, inf) if above else Interval(-inf, bound)
+    return Finding(by_interval(measured.bounds, within), measured, miss, (bound,))
 
 
 def _direction(criterion: Criterion, measured: Estimate) -> Finding:
@@ -168,7 +149,3 @@ def _direction(criterion: Criterion, measured: Estimate) -> Finding:
         said = "the effect is settled, and smaller than the least that counts" if least > 0 else ""
         return Finding(Verdict.DIFFERS, measured, miss, bounds, said)
     return Finding(Verdict.UNSETTLED, measured, miss, bounds)
-
-
-def _ends(interval: Interval) -> tuple[float, float]:
-    return (interval.low, interval.high)

@@ -218,6 +218,20 @@ def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
     return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if known else None)
 
 
+def by_interval(found: Interval, within: Interval) -> Verdict:
+    """Verdict by the interval `found`: agrees if inside `within`, differs if outside of it.
+
+    If the two intervals overlap only in part, the verdict is *not settled*.
+    """
+    # Rounding errors of binary fractions must not count as differences.
+    least = 1e-9 * max(abs(end) for end in (within.low, within.high) if isfinite(end))
+    if within.low - least <= found.low and found.high <= within.high + least:
+        return Verdict.AGREES
+    if found.high < within.low - least or found.low > within.high + least:
+        return Verdict.DIFFERS
+    return Verdict.UNSETTLED
+
+
 def across(interval: Interval, bound: float) -> bool:
     """True if an interval contains a bound."""
     return interval.low < bound < interval.high
