@@ -75,6 +75,18 @@ class Published:
     series: dict[str, Series]
     numbers: dict[str, Number]
 
+    def value(self, name: str) -> float:
+        """A number as printed: `NUMBER`, or `SERIES/CASE`.
+
+        Raises:
+            StudyError: The paper has no such number.
+        """
+        series, _, case = name.partition("/")
+        try:
+            return self.series[series].values[case] if case else self.numbers[name].value
+        except KeyError:
+            raise StudyError(f"published.toml has no {name!r}") from None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:

@@ -227,7 +227,8 @@ class Measuring:
         if kind == "means":
             return self._of_means(what, scope)
         if kind == "paper":
-            numbers = [self.published(in_place(name, scope)) for name in what.places]
+            published = self.measured.study.published
+            numbers = [published.value(in_place(name, scope)) for name in what.places]
             given = dict(zip(what.letters, numbers, strict=True))
             return Estimate(arithmetic(what.is_, what.letters)(**given))
         series = [self._series(what, inner) for inner in self.lists.scopes(what.over, scope)]
@@ -252,21 +253,6 @@ class Measuring:
             code.function(function)
             return None
         return code.call(function, self.measured, *arguments)
-
-    def published(self, name: str) -> float:
-        """A number of the paper: `NUMBER`, or `SERIES/CASE`.
-
-        Raises:
-            StudyError: The paper has no such number.
-        """
-        published = self.measured.study.published
-        series, _, case = name.partition("/")
-        try:
-            return float(
-                published.series[series].values[case] if case else published.numbers[name].value
-            )
-        except KeyError:
-            raise StudyError(f"published.toml has no {name!r}") from None
 
     def _series(self, what: Measure, scope: Scope) -> list[Values]:
         """A quantity of each run at each place."""
