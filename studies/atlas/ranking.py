@@ -71,12 +71,7 @@ def logs_by_cell(flows: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[object,
         .sort("replication", maintain_order=True)
     )
     cells: dict[tuple[object, ...], Logs] = {}
-    parts = (
-        table.partition_by(*keys, "case", as_dict=True)
-        if keys
-        else {(case,): part for (case,), part in table.partition_by("case", as_dict=True).items()}
-    )
-    for (*cell, case), part in parts.items():
+    for (*cell, case), part in table.partition_by(*keys, "case", as_dict=True).items():
         cells.setdefault(tuple(cell), {})[str(case)] = part["log"].to_numpy()
     return cells
 
@@ -101,10 +96,7 @@ def _separated(differences: np.ndarray[tuple[int], np.dtype[np.float64]], tests:
 
 
 def ratio(
-    logs: Mapping[str, np.ndarray[tuple[int], np.dtype[np.float64]]],
-    a: str,
-    b: str,
-    tests: int = 1,
+    logs: Mapping[str, np.ndarray[tuple[int], np.dtype[np.float64]]], a: str, b: str, tests: int = 1
 ) -> Estimate:
     """Geometric mean of a over b, run by run; its interval is corrected for the number of tests."""
     differences = logs[a] - logs[b]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import groupby
 from math import exp
 
 import polars as pl
@@ -19,6 +20,10 @@ from .values import percent, rtt_ms, worth
 Row = tuple[dict[str, Cell], str]
 """Cells by the keys of the columns, and the command that repeats the runs."""
 
+NEEDLESS_PERCENT = 100 * pl.col("retransmissions_unnecessary").sum() / pl.col("segments_sent").sum()
+"""Needless retransmissions, of all transmissions."""
+IDLE_PERCENT = 100 * pl.col("idle_total_s").mean() / 60
+"""Share of the time in which the sender had data but was silent."""
 SETTINGS: dict[str, str] = {preset: it["setting"] for preset, it in LISTS["linux"].items()}
 """Value of `net.ipv4.tcp_congestion_control` for each preset."""
 
@@ -61,15 +66,8 @@ def _keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
 
 def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
     """Text of the wanted loss rates, in per cent; neighbours are joined to a range."""
-    parts: list[list[float]] = []
-    joined = False
-    for loss in rates:
-        if loss in wanted:
-            if not joined:
-                parts.append([])
-            parts[-1].append(loss)
-        joined = loss in wanted
-    ends = [[percent(part[0]), percent(part[-1])][: len(part)] for part in parts]
+    parts = [list(part) for is_wanted, part in groupby(rates, wanted.__contains__) if is_wanted]
+    ends = [dict.fromkeys([percent(part[0]), percent(part[-1])]) for part in parts]
     return ", ".join("\u00a0…\u00a0".join(pair) for pair in ends)
 
 
@@ -160,8 +158,8 @@ def algorithms(measured: Measured) -> Iterator[Row]:
             "rough": ratio(rough, name, DEFAULT),
             "worst": exp(worst),
             "front": f"{len(front)} of {len(found)}",
-            "needless": values.needless(measured, name),
-            "idle": values.idle(measured, name),
+            "needless": values.per_run(measured, name, NEEDLESS_PERCENT),
+            "idle": values.per_run(measured, name, IDLE_PERCENT),
             "keeps": _keeps(measured, name),
             "goodput": _mbit(place),
         }

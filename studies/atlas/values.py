@@ -60,13 +60,12 @@ def rtt_ms(delay: str) -> float:
 
 def delays(measured: Measured) -> dict[str, float]:
     """The delays of the grid with their round trips in ms, the shortest first."""
-    found = {str(delay): rtt_ms(str(delay)) for delay in measured.sweep("atlas").grid[DELAY]}
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+    return {delay: rtt_ms(delay) for delay in sorted(measured.axes("atlas")[DELAY], key=rtt_ms)}
 
 
 def losses(measured: Measured) -> list[float]:
     """The loss rates of the grid, the smallest first."""
-    return sorted(set(measured.sweep("atlas").grid[LOSS].to_list()))
+    return sorted(measured.axes("atlas")[LOSS])
 
 
 def queues(measured: Measured) -> dict[str, int]:
@@ -120,21 +119,9 @@ def worth(found: Leader) -> bool | None:
     return False if bounds.high <= WORTH else None
 
 
-def needless(measured: Measured, case: str) -> Estimate | None:
-    """Needless retransmissions in per cent of all transmissions, over all cells."""
+def per_run(measured: Measured, case: str, what: pl.Expr) -> Estimate | None:
+    """A number of an algorithm over all cells."""
     flows = downloads(measured).filter(pl.col("case") == case)
-    return _per_run(
-        flows, 100 * pl.col("retransmissions_unnecessary").sum() / pl.col("segments_sent").sum()
-    )
-
-
-def idle(measured: Measured, case: str) -> Estimate | None:
-    """Share of the time, in per cent, in which the sender had data but was silent."""
-    flows = downloads(measured).filter(pl.col("case") == case)
-    return _per_run(flows, 100 * pl.col("idle_total_s").mean() / 60)
-
-
-def _per_run(flows: pl.DataFrame, what: pl.Expr) -> Estimate | None:
     each = flows.group_by("replication", maintain_order=True).agg(what.alias("value"))
     return estimate(each["value"].to_list(), least=0.0)
 

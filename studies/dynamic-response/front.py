@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import permutations
+
+import numpy as np
+import polars as pl
 
 from retx.plots import style
 from retx.study import Cell, Measured
@@ -16,64 +18,54 @@ AGREES = 1.0
 """Score of a claim that agrees."""
 
 
-def _set_ups(measured: Measured) -> tuple[list[str], list[frozenset[str]]]:
-    """The claims, and those that agree in each admitted set-up, the largest number first."""
+def _agreement(measured: Measured) -> pl.DataFrame:
+    """Agreement of each claim (column) in each admitted set-up (row), the most claims first."""
+    table = pl.read_csv(measured.study.folder / FILE, infer_schema=False)
     own = {claim.id for claim in measured.study.claims}
-    found: dict[str, frozenset[str]] = {}
-    with (measured.study.folder / FILE).open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        names = reader.fieldnames or []
-        claims = [name for name in names if name in own]
-        for row in reader:
-            if not row["breaks"]:
-                set_up = repr([row[name] for name in names[5:] if name not in own])
-                agreeing = frozenset(name for name in claims if float(row[name]) >= AGREES)
-                found.setdefault(set_up, agreeing)
-    return claims, sorted(found.values(), key=len, reverse=True)
+    claims = [name for name in table.columns if name in own]
+    values = [name for name in table.columns[5:] if name not in own]
+    admitted = table.filter(pl.col("breaks").is_null())
+    set_ups = admitted.unique(values, keep="first", maintain_order=True)
+    agrees = set_ups.select(pl.col(claims).cast(pl.Float64) >= AGREES)
+    return agrees.sort(pl.sum_horizontal(claims), descending=True, maintain_order=True)
 
 
 def rows(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Each claim with those that exclude it, the most exclusive one first."""
-    claims, set_ups = _set_ups(measured)
-    times = {name: sum(name in agreeing for agreeing in set_ups) for name in claims}
-    apart: dict[str, list[str]] = {name: [] for name in claims}
-    for pair in combinations((name for name in claims if times[name]), 2):
-        if not any(agreeing.issuperset(pair) for agreeing in set_ups):
-            for one, other in (pair, pair[::-1]):
-                apart[one].append(other)
-    for name in sorted((it for it in apart if apart[it]), key=lambda it: -len(apart[it])):
+    agrees = _agreement(measured)
+    reached = [it.name for it in agrees if it.any()]
+    apart: dict[str, list[str]] = {name: [] for name in reached}
+    for one, other in permutations(reached, 2):
+        if not (agrees[one] & agrees[other]).any():
+            apart[one].append(other)
+    for name in sorted(filter(apart.get, apart), key=lambda it: -len(apart[it])):
         row: dict[str, Cell] = {"claim": name, "apart": ", ".join(apart[name])}
-        yield row | {"agrees": f"{times[name]} of {len(set_ups)}"}, ""
+        yield row | {"agrees": f"{agrees[name].sum()} of {agrees.height}"}, ""
 
 
 def most(measured: Measured) -> float:
     """Largest number of claims that agree in one set-up."""
-    return max(map(len, _set_ups(measured)[1]))
+    return float(_agreement(measured).sum_horizontal().to_numpy().max())
 
 
 def never(measured: Measured) -> float:
     """Number of claims that agree in no set-up."""
-    claims, set_ups = _set_ups(measured)
-    return len(set(claims).difference(*set_ups))
+    return sum(not it.any() for it in _agreement(measured))
 
 
 def figure(measured: Measured) -> style.Figure:
     """Claims against set-ups: filled where a claim agrees."""
-    names, set_ups = _set_ups(measured)
-    claims = sorted(names, key=lambda name: sum(name in agreeing for agreeing in set_ups))
+    agrees = _agreement(measured)
+    claims = sorted(agrees.columns, key=lambda name: agrees[name].sum())
     drawn = style.Figure(figsize=(5.2, 5.6), layout="constrained")
     axes = drawn.subplots()
-    for column, agreeing in enumerate(set_ups):
-        for row, name in enumerate(claims):
-            agrees = name in agreeing
-            axes.plot(
-                column + 1, row, "s" if agrees else ".", ms=7 if agrees else 2,
-                color=style.BLUE if agrees else style.GREY,
-            )  # fmt: skip
+    for agreeing, mark, size, colour in ((False, ".", 2, style.GREY), (True, "s", 7, style.BLUE)):
+        set_up, claim = np.nonzero(agrees.select(claims).to_numpy() == agreeing)
+        axes.plot(set_up + 1, claim, mark, ms=size, color=colour)
     places = {it.id: PLACE.search(it.source) for it in measured.study.claims}
     labels = [f"{name} ({it[1]} {it[2]})" if (it := places[name]) else name for name in claims]
     axes.set_yticks(range(len(claims)), labels, fontsize=7)
     axes.set_xlabel("set-up, from the most claims that agree to the fewest")
-    axes.set_xlim(0, len(set_ups) + 1)
+    axes.set_xlim(0, agrees.height + 1)
     axes.grid(visible=False)
     return drawn

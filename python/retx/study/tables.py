@@ -106,19 +106,17 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
         Column("single", "95 % of runs", series.unit),
         Column("verdict", "verdict"),
     ]
-    lines: list[dict[str, Cell]] = []
-    for row in judged:
-        case = row.claim.case
-        lines.append(
-            {
-                "case": row.case,
-                "published": series.values[case],
-                "compared": series.targets[case].value,
-                "measured": row.measured,
-                "single": row.measured and row.measured.single,
-                "verdict": Noted(row.shown, row.verdict.value) if row.shown else row.verdict,
-            }
-        )
+    lines: list[dict[str, Cell]] = [
+        {
+            "case": row.case,
+            "published": series.values[row.claim.case],
+            "compared": series.targets[row.claim.case].value,
+            "measured": row.measured,
+            "single": row.measured and row.measured.single,
+            "verdict": Noted(row.shown, row.verdict.value) if row.shown else row.verdict,
+        }
+        for row in judged
+    ]
     return Table(
         rows.id,
         f"{series.title} ({series.source})",
