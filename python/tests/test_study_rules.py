@@ -15,7 +15,7 @@ from retx.plots.report import Figure, new_figure
 from retx.study import Estimate, Interval, Points, Verdict, exact, load
 from retx.study.claims import Claim, Number
 from retx.study.data import Printed, StudyError, Target, rounded
-from retx.study.overview import overview, with_pictures
+from retx.study.overview import overview
 from retx.study.rules import Criterion, judge
 from retx.study.tables import Table
 from retx.study.verdicts import Finding, Judged, Tally
@@ -289,7 +289,7 @@ def test_a_place_has_the_first_picture_that_shows_it() -> None:
         for name, shows in (("one", ["figure 5c", "figure 7"]), ("two", ["figure 7"]))
     }
     table = Table("ours", "Numbers", [], shows=["table II"])
-    found = with_pictures(overview(line(AGREES, it) for it in names), pictures, {"ours": table})
+    found = overview((line(AGREES, it) for it in names), (), pictures.values(), [table])
     shown = {it.name: it.picture and it.picture.id for it in found}
     assert shown == {
         "figure 5c": "one",

@@ -46,26 +46,18 @@ def write_index(folder: Path, reports: Sequence[Report]) -> Path:
         OSError: The page cannot be written, or a foreign file is in its place.
     """
     check_index(folder)
-    text = (
-        environment()
-        .get_template("index.html")
-        .render(
-            entries=[_entry(folder, report) for report in reports],
-            verdicts=Verdict,
-            version=retx.__version__,
-            mark=MARK,
-        )
+
+    def link(report: Report) -> str:
+        return Path(os.path.relpath(report.page, folder.resolve())).as_posix()
+
+    page = environment().get_template("index.html")
+    text = page.render(
+        entries=[(report, link(report)) for report in reports],
+        verdicts=Verdict,
+        version=retx.__version__,
+        mark=MARK,
     )
     path = folder / NAME
     with new_file(path) as file:
         file.write_text(text, encoding="utf-8")
     return path
-
-
-def _entry(folder: Path, report: Report) -> dict[str, object]:
-    return {
-        "study": report.study,
-        "plan": report.plan,
-        "link": Path(os.path.relpath(report.page, folder.resolve())).as_posix(),
-        "tally": report.tally,
-    }

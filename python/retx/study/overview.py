@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from retx.plots.report import Figure
@@ -35,38 +35,20 @@ class Place:
     """The corresponding table, if there is no such figure."""
 
 
-def with_pictures(
-    places: Iterable[Place], figures: Mapping[str, Figure], tables: Mapping[str, Table]
+def overview(
+    everything: Iterable[Judged],
+    papers: Collection[str] = (),
+    figures: Collection[Figure] = (),
+    tables: Collection[Table] = (),
 ) -> list[Place]:
-    """Adds to each place our first figure, and our first table, that shows the place."""
-    drawn, listed = _first(figures), _first(tables)
-    return [
-        replace(
-            it,
-            picture=drawn.get(it.name) or drawn.get(_whole(it.name)),
-            table=listed.get(it.name) or listed.get(_whole(it.name)),
-        )
-        for it in places
-    ]
-
-
-def _first(ours: Mapping[str, T]) -> dict[str, T]:
-    """For each place: the first figure or table that shows it."""
-    return {name: it for it in reversed(list(ours.values())) for name in it.shows}
-
-
-def _whole(name: str) -> str:
-    """Name without the letter of a part: figure 5 for figure 5b."""
-    return name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
-
-
-def overview(everything: Iterable[Judged], papers: Collection[str] = ()) -> list[Place]:
     """The figures, tables and equations of a paper in their order, and its text.
 
     Args:
         everything: All verdicts.
         papers: Names of other studies. The source of a claim may begin with one of them; its place
             is then the paper of this study.
+        figures: Our figures.
+        tables: Our tables.
     """
     places: dict[str, list[Judged]] = {}
     for line in everything:
@@ -76,9 +58,17 @@ def overview(everything: Iterable[Judged], papers: Collection[str] = ()) -> list
         name = paper if paper in papers else f"{found[1].lower()} {found[2]}" if found else TEXT
         places.setdefault(name, []).append(line)
     return [
-        Place(name, _status(name, places[name]), Tally.of(places[name]))
-        for name in sorted(places, key=_rank)
+        Place(
+            name, _status(name, lines), Tally.of(lines), _first(figures, name), _first(tables, name)
+        )
+        for name, lines in sorted(places.items(), key=lambda place: _rank(place[0]))
     ]
+
+
+def _first(ours: Iterable[T], name: str) -> T | None:
+    """Our first figure or table that shows a place; for figure 5b also one that shows figure 5."""
+    whole = name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
+    return next((it for wanted in (name, whole) for it in ours if wanted in it.shows), None)
 
 
 def _rank(name: str) -> tuple[int, int, str]:

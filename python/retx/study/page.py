@@ -20,7 +20,7 @@ from retx.study.chance import chance_of
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, Interval
 from retx.study.measured import Measured
-from retx.study.overview import overview, with_pictures
+from retx.study.overview import overview
 from retx.study.points import Points
 from retx.study.shipped import names
 from retx.study.tables import Column, Noted, Table
@@ -103,16 +103,13 @@ class Writer:
         Raises:
             StudyError: A text is no template, or a name or filter in it is unknown.
         """
-        self._check_page(known)
-        for where, template in texts:
-            check(self._environment, template, where, {"v": known["v"]})
-
-    def _check_page(self, known: Names) -> None:
         page = self._measured.study.folder / BODY
         if not page.is_file():
             raise StudyError(f"{page}: a study needs this file")
         names = dict.fromkeys(PAGE_NAMES) | dict(known)
         check(self._environment, page.read_text(encoding="utf-8"), str(page), names)
+        for where, template in texts:
+            check(self._environment, template, where, {"v": known["v"]})
 
     def text(self, template: str, where: str) -> str:
         """A short text of the study, as HTML.
@@ -146,13 +143,12 @@ class Writer:
             ],
             "tally": report.tally,
             "held_out": Tally.of(line for line in everything if line.claim.use == "held out"),
-            "places": with_pictures(overview(everything, names()), figures, report.tables),
+            "places": overview(everything, names(), figures.values(), report.tables.values()),
             "verdicts": Verdict,
             "chance": chance_of(everything),
             "versions": _versions(),
         }
         page = str(study.folder / BODY)
-        self._check_page({name: given[name] for name in ("tables", "rows", "figures")})
         return rendered(
             lambda: self._environment.get_template(BODY).render(**given), page, file=page
         )
