@@ -177,7 +177,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 @pytest.fixture(scope="module")
 def values(measured: Measured) -> dict[str, Found]:
-    return measured.study.declared.computed(measured)
+    return measured.values
 
 
 def series(measured: Measured, case: str, p: float) -> list[float]:
@@ -272,7 +272,7 @@ def test_only_the_named_values_are_computed(
             self.named("rate_low")
 
     monkeypatch.setattr(Measuring, "found", found)
-    assert measured.study.declared.computed(measured, ["least"]) == {"least": None}
+    assert replace(measured).value("least") is None
     assert asked == ["lowest", "mean"]
 
 
@@ -284,7 +284,7 @@ def test_tables_of_the_runs_are_prepared_once(measured: Measured) -> None:
 def test_tables_have_a_row_for_each_combination(
     measured: Measured, values: dict[str, Found]
 ) -> None:
-    rates, ordered, effects = filled_tables(measured, values)
+    rates, ordered, effects = filled_tables(measured)
     assert [column.label for column in rates.columns][3:5] == [
         "at 0.01",
         "at a tenth",
@@ -334,7 +334,7 @@ def test_an_error_names_file_and_value(
     folder = write(tmp_path / "study", values=f"[[values]]\n{text}\n", tables="")
     found = replace(measured, study=load(str(folder)))
     with pytest.raises(StudyError) as error:
-        found.study.declared.computed(found)
+        _ = found.values
     assert f"{folder}/values.toml: " in str(error.value)
     assert ": a: " in str(error.value) or ": b: " in str(error.value)
     assert said in str(error.value)
@@ -450,13 +450,13 @@ def test_wrong_quantities_are_refused_before_any_run(tmp_path: Path, text: str, 
     ],
 )
 def test_a_wrong_cell_names_its_table(
-    measured: Measured, values: dict[str, Found], tmp_path: Path, cell: str, said: str
+    measured: Measured, tmp_path: Path, cell: str, said: str
 ) -> None:
     columns = f'columns = [{{ key = "k", label = "", is = {{ {cell} }} }}]'
     table = f'[[table]]\nid = "wrong"\ntitle = ""\nrows.p = [1]\n{columns}'
     study = load(str(write(tmp_path / "study", tables=table)))
     with pytest.raises(StudyError) as error:
-        list(filled_tables(replace(measured, study=study), values))
+        list(filled_tables(replace(measured, study=study)))
     assert "tables.toml: wrong: " in str(error.value)
     assert said in str(error.value)
 
@@ -599,16 +599,15 @@ def by_python(
 
 def test_functions_compute_values(measured: Measured, tmp_path: Path) -> None:
     found = by_python(measured, tmp_path)
-    computed = found.study.declared.computed(found)
+    computed = found.values
     assert computed["own_low"] == Estimate(2 * 0.015)
     assert computed["own_high"] == Estimate(2 * 0.15)
     assert computed["calculated_high"] == Estimate(1.2)
     assert computed["nothing"] is None
-    assert found.study.declared.computed(found, ["nothing"]) == {"nothing": None}
 
 
 def test_functions_compute_rows_and_cells(measured: Measured, tmp_path: Path) -> None:
-    reno, cubic, cells = filled_tables(by_python(measured, tmp_path), {})
+    reno, cubic, cells = filled_tables(by_python(measured, tmp_path))
     assert (reno.id, reno.title, cubic.id) == ("rows_reno", "Rates of reno", "rows_cubic")
     rates = [fmean(series(measured, "cubic", p)) for p in (0.01, 0.1)]
     assert [row["rate"] for row in cubic.rows] == pytest.approx(rates)
@@ -632,7 +631,7 @@ def test_a_wrong_function_names_file_and_value(
     values = f'[[values]]\nis.a = {{ python = "{function}" }}\n'
     found = by_python(measured, tmp_path, values, "")
     with pytest.raises(StudyError) as error:
-        found.study.declared.computed(found)
+        _ = found.values
     assert str(error.value) == f"{found.study.folder}/values.toml: a: {said}"
 
 
@@ -640,10 +639,10 @@ def test_a_failing_function_is_named_with_its_file(measured: Measured, tmp_path:
     values = '[[values]]\nis.a = { python = "own.number" }\n'
     found = by_python(measured, tmp_path, values, "")
     with pytest.raises(retx.UserCodeError, match=r"own\.py: number: ValueError"):
-        found.study.declared.computed(found)
+        _ = found.values
 
 
 def test_a_row_has_only_declared_columns(measured: Measured, tmp_path: Path) -> None:
     tables = TABLES_BY_PYTHON.replace('{ key = "rate", ', '{ key = "rates", ')
     with pytest.raises(StudyError, match=r"own\.rows: no column 'rate'; did you mean 'rates'"):
-        list(filled_tables(by_python(measured, tmp_path, BY_PYTHON, tables), {}))
+        list(filled_tables(by_python(measured, tmp_path, BY_PYTHON, tables)))

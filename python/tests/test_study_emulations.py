@@ -20,14 +20,14 @@ from retx.study.emulated import Emulator
 TIME = "flow.download.response_time_s"
 
 
-def one_case(emulations: int | None = 2) -> Measured:
+def one_case(home: Path, emulations: int | None = 2) -> Measured:
     """The testbed of high-ber without loss, by itself."""
     study = load("high-ber")
     whole = study.experiments["kernel"]
     app = {"kind": "transfer", "bytes": 200_000}
     one = replace(whole, cases={"0": whole.cases["0"]}, quick={"flow.download.app": app})
     study = replace(study, experiments={"kernel": one})
-    return Measured(study, Plan("quick", replications=2, emulations=emulations))
+    return Measured(study, Plan("quick", replications=2, emulations=emulations), home)
 
 
 def test_emulations_stand_beside_simulations_and_are_kept(
@@ -41,8 +41,8 @@ def test_emulations_stand_beside_simulations_and_are_kept(
             control, scenario, code, replace(plan, lateness_bound_s=60.0)
         ),
     )
-    measured = one_case()
-    measured.run_all(tmp_path / "runs")
+    measured = one_case(tmp_path)
+    measured.run_all()
     found = measured.at("kernel/0").emulated()
     simulated = measured.at("kernel/0").mean()
     assert found is not None
@@ -62,13 +62,13 @@ def test_emulations_stand_beside_simulations_and_are_kept(
         raise EmulationRefusedError("there is nothing to emulate with")
 
     monkeypatch.setattr("retx.study.emulated.emulate_each", refuse)
-    again = one_case()
-    again.run_all(tmp_path / "runs")
+    again = one_case(tmp_path)
+    again.run_all()
     assert again.at("kernel/0").emulated() == found
     assert "busy, with up to 3.5 processes for each core" in again.emulations("kernel")
     # A third is not there.
-    more = one_case(3)
-    more.run_all(tmp_path / "runs")
+    more = one_case(tmp_path, 3)
+    more.run_all()
     assert more.at("kernel/0").emulated() is None
     assert more.emulations("kernel") == "Not emulated here: there is nothing to emulate with."
 
@@ -80,15 +80,15 @@ def test_what_was_late_is_left_out_and_said(
         "retx.study.emulated.emulate_each",
         lambda *_: [Emulated(None, ["too late"] * 3), Emulated(None, ["too late"] * 3)],
     )
-    measured = one_case()
-    measured.run_all(tmp_path / "runs")
+    measured = one_case(tmp_path)
+    measured.run_all()
     assert measured.at("kernel/0").emulated() is None
     assert measured.emulations("kernel").endswith("Late each time, and left out: 2.")
     (kept,) = (tmp_path / "emulations").iterdir()
     assert [run["summary"] for run in json.loads(kept.read_text())["runs"]] == [None, None]
     kept.write_text("{")
     with pytest.raises(StudyError, match="delete it"):
-        one_case().run_all(tmp_path / "runs")
+        one_case(tmp_path).run_all()
 
 
 def test_an_interrupted_study_cancels_its_emulations() -> None:
@@ -105,8 +105,8 @@ def test_an_interrupted_study_cancels_its_emulations() -> None:
 
 
 def test_none_are_asked_for(tmp_path: Path) -> None:
-    measured = one_case(0)
-    measured.run_all(tmp_path / "runs")
+    measured = one_case(tmp_path, 0)
+    measured.run_all()
     assert measured.at("kernel/0").emulated() is None
     assert measured.emulations("kernel") == "Not emulated here: left out by --emulations 0."
     assert not (tmp_path / "emulations").exists()

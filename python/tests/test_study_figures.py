@@ -84,7 +84,7 @@ def figures(
     measured: Measured, values: dict[str, Found], tmp_path_factory: pytest.TempPathFactory
 ) -> list[Figure]:
     folder = write(tmp_path_factory.mktemp("figures") / "study", figures=FIGURES)
-    return list(drawn_figures(replace(measured, study=load(str(folder))), values))
+    return list(drawn_figures(replace(measured, study=load(str(folder)))))
 
 
 def panels(figure: Figure) -> list[Any]:
@@ -154,11 +154,11 @@ def figure_of(draw: str) -> str:
     ],
 )
 def test_a_wrong_drawing_names_its_figure(
-    measured: Measured, values: dict[str, Found], tmp_path: Path, draw: str, said: str
+    measured: Measured, tmp_path: Path, draw: str, said: str
 ) -> None:
     folder = write(tmp_path / "study", figures=figure_of(draw))
     with pytest.raises(StudyError) as error:
-        list(check_figures(replace(measured, study=load(str(folder))), values))
+        list(check_figures(replace(measured, study=load(str(folder)))))
     assert str(error.value).startswith(f"{folder}/figures.toml: f")
     assert said in str(error.value)
 
@@ -172,8 +172,8 @@ def test_a_wrong_drawing_names_its_figure(
     ],
 )
 def test_what_matplotlib_refuses_is_an_error_of_the_file(
-    measured: Measured, values: dict[str, Found], tmp_path: Path, draw: str, said: str
+    measured: Measured, tmp_path: Path, draw: str, said: str
 ) -> None:
     folder = write(tmp_path / "study", figures=figure_of(draw))
     with pytest.raises(StudyError, match=f"figures.toml: f: ({said}): "):
-        list(drawn_figures(replace(measured, study=load(str(folder))), values))
+        list(drawn_figures(replace(measured, study=load(str(folder)))))

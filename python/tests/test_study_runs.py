@@ -36,9 +36,9 @@ def study(tmp_path: Path) -> Path:
     return write_study(tmp_path / "small")
 
 
-def measured_of(study: Path, plan: Plan = QUICK, out: Path | None = None) -> Measured:
+def measured_of(study: Path, plan: Plan = QUICK) -> Measured:
     measured = Measured(load(str(study)), plan)
-    measured.run_all(out)
+    measured.run_all()
     return measured
 
 

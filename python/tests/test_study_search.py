@@ -68,36 +68,36 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def found(folder: Path, form: str, out: Path | None, seed: int = 1) -> retx.tuning.result.Tuning:
-    measured = Measured(load(str(folder)), Plan(form, seed=seed))
-    measured.run_all(out, progress=False)
+def found(folder: Path, form: str, home: Path | None, seed: int = 1) -> retx.tuning.result.Tuning:
+    measured = Measured(load(str(folder)), Plan(form, seed=seed), home)
+    measured.run_all(progress=False)
     tuning = measured.search("window")
     assert tuning is not None
     return tuning
 
 
 def test_the_full_form_goes_on_with_the_quick_one(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "report" / "runs"
-    quick = found(folder, "quick", out)
+    home = tmp_path / "report"
+    quick = found(folder, "quick", home)
     assert quick.trials.height == 3
-    full = found(folder, "full", out)
+    full = found(folder, "full", home)
     assert full.trials.height == 5
     assert full.trials.head(3).equals(quick.trials)
     # The result equals that of a search that is not stored.
     assert full.trials.equals(found(folder, "full", None).trials)
-    assert len(list((out.parent / SEARCHES).glob("window-*.db"))) == 1
+    assert len(list((home / SEARCHES).glob("window-*.db"))) == 1
 
 
 def test_another_scenario_or_seed_is_another_search(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "report" / "runs"
-    first = found(folder, "quick", out)
+    home = tmp_path / "report"
+    first = found(folder, "quick", home)
     (folder / "air.toml").write_text(SCENARIO.replace("0.02", "0.1"))
-    second = found(folder, "quick", out)
+    second = found(folder, "quick", home)
     assert second.trials["goodput"].to_list() != first.trials["goodput"].to_list()
-    other = found(folder, "quick", out, seed=2)
+    other = found(folder, "quick", home, seed=2)
     assert other.trials["goodput"].to_list() != second.trials["goodput"].to_list()
     # A search that cannot be continued is replaced.
-    assert len(list((out.parent / SEARCHES).glob("window-*.db"))) == 1
+    assert len(list((home / SEARCHES).glob("window-*.db"))) == 1
 
 
 def test_the_printed_command_makes_the_same_search(folder: Path, tmp_path: Path) -> None:

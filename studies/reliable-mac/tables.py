@@ -18,15 +18,14 @@ TOLERANCES = {
 
 def front(measured: Measured) -> Iterator[tuple[dict[str, Cell], str]]:
     """Published numbers on delays, then the readings, which are marked where they reach them."""
-    numbers, declared = measured.study.published.numbers, measured.study.declared
+    numbers, lists = measured.study.published.numbers, measured.study.declared.lists
     published = {key: numbers[name].value for key, (name, _) in TOLERANCES.items()}
     head: dict[str, Cell] = {"case": "published"}
     yield head | {key: f"{value:g}" for key, value in published.items()}, ""
-    for reading in declared.lists.items("readings"):
+    for reading in lists.items("readings"):
         row: dict[str, Cell] = {"case": reading.label}
-        found = declared.computed(measured, [f"read_{reading.key}_{key}" for key in TOLERANCES])
         for key, (_, tolerance) in TOLERANCES.items():
-            value = found[f"read_{reading.key}_{key}"]
+            value = measured.value(f"read_{reading.key}_{key}")
             assert isinstance(value, Estimate)
             held = abs(value.mean - published[key]) <= tolerance
             row[key] = f"{'✓ ' if held else ''}{value.mean:.3g}"

@@ -53,13 +53,12 @@ def short(measured: Measured, order: str, which: str) -> float:
         order: Order of the packets behind a delayed one.
         which: `all`, `below` or `above`.
     """
-    declared = measured.study.declared
-    names = [
-        f"short_{delay}_{share}_{order}"
+    values = [
+        measured.value(f"short_{delay}_{share}_{order}")
         for delay in ("0_5", "1")
         for share in (1, 3, 10, 20, 30, 50)
     ]
-    found = [it for it in declared.computed(measured, names).values() if isinstance(it, Estimate)]
+    found = [it for it in values if isinstance(it, Estimate)]
     if which == "all":
         return len(found)
     return sum(it.bounds.high < 1 if which == "below" else it.bounds.low > 1 for it in found)

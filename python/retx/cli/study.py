@@ -125,15 +125,15 @@ def command(
     with Emulator() as emulator:
         # All studies are read before the first is run, so that an invalid file is reported at once.
         # All emulations begin now, and end while the first studies are simulated.
-        all_begun = []
+        begun = {}
         for study in [load(one) for one in (names() if every else [name])]:
             home = place if out and not every else place / study.name
-            all_begun.append(begin(at_set_up(study, set_up, plan, home), plan, home, emulator))
-        for begun in all_begun:
+            begun[home] = begin(at_set_up(study, set_up, plan, home), plan, home, emulator)
+        for home, measured in begun.items():
             try:
-                reports.append(finish(begun))
+                reports.append(finish(measured))
             except KeyboardInterrupt:
-                print_resume_hint(begun.folder / RUNS)
+                print_resume_hint(home.resolve() / RUNS)
                 raise
             print_report(reports[-1])
     if every:

@@ -24,13 +24,16 @@ from retx.files.regular import read_regular
 from retx.scenarios.source import toml_value
 from retx.study import declared, derived
 from retx.study.claims import Row
+from retx.study.estimates import Estimate
 from retx.study.judging import findings
 from retx.study.library import Study
 from retx.study.measured import Measured
+from retx.study.measures import Found
 from retx.study.openings import (
     BASE,
     TRIALS,
     Budget,
+    Fact,
     Openings,
     Values,
     calibrating,
@@ -39,19 +42,8 @@ from retx.study.openings import (
     load_openings,
     targets,
 )
-from retx.study.points import Points
 from retx.study.runs import Known, Plan, RunsOnRequest
-from retx.study.trials import (
-    Trial,
-    best,
-    by_bends,
-    conflicts,
-    costs,
-    leave_one_out,
-    missed_claims,
-    out_of_reach,
-    search_findings,
-)
+from retx.study.trials import Trial, best, by_bends, leave_one_out, missed_claims, search_findings
 
 FRONT = "front.csv"
 FRONT_HEAD = "trial,kind,agree,bends,breaks,"
@@ -139,17 +131,17 @@ class Search:
 
     def _proposals(self, done: list[Trial]) -> Iterator[tuple[str, Values]]:
         """Proposed set-ups in their order; `done` grows while they are judged."""
+        from scipy.stats.qmc import LatinHypercube
+
         default = self.openings.default
         yield "default", default
         for _, values in self.openings.changes(default):
             yield "single", values
         budget: Budget = getattr(self.openings.search, self.form)
-        for shares in _latin_hypercube(budget.space, len(default), self.seed):
-            parameters = self.openings.parameters.items()
-            yield (
-                "space",
-                {name: it.at(share) for (name, it), share in zip(parameters, shares, strict=True)},
-            )
+        parameters = self.openings.parameters.items()
+        for shares in LatinHypercube(len(default), rng=self.seed).random(budget.space).tolist():
+            pairs = zip(parameters, shares, strict=True)
+            yield "space", {name: it.at(share) for (name, it), share in pairs}
         for number in range(budget.guided):
             yield "guided", self._proposed(done, number)
         for _ in range(budget.climb):
@@ -235,7 +227,6 @@ class Search:
         planned = Measured(replace(study, searches={}), plan)
         runs = RunsOnRequest(planned.whole, self._known, self.threads)
         measured = planned.from_runs(runs)
-        computed = measured.study.declared.computed(measured, [it.measured for it in facts])
         found = findings(measured, claims, searched)
         return Trial(
             number,
@@ -244,31 +235,35 @@ class Search:
             tuple(self.openings.bent(values)),
             {name: it.score for name, it in found.items()},
             {name: it.mean for name, it in found.items()},
-            tuple(it.name for it in facts if not _holds(it, computed)),
+            tuple(it.name for it in facts if not _holds(it, measured.value(it.measured))),
             draws,
         )
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
         """Sentences on the results of the search."""
-        base, default = best(trials), trials[0]
-        left, of = self._left_out(trials)
+        base = best(trials)
+        found = self._findings(trials, base)
+        left, of = found["left_out"]
+        front = ", ".join(f"{len(it.bent)}: {len(it.agreeing)}" for it in by_bends(trials))
         said = [
             f"{len(trials)} trials. Best set-up: trial {base.number}, "
             f"{len(base.bent)} of {len(base.values)} open parameters bent"
             f"{' (' + ', '.join(base.bent) + ')' if base.bent else ''}.",
-            f"Calibrating claims that agree: {len(default.agreeing)} → {len(base.agreeing)} of "
-            f"{len(base.scores)}; with each figure left out of the choice {left} of {of}.",
+            f"Calibrating claims that agree: {found['agree_at_default']} → {found['agree']} of "
+            f"{found['of']}; with each figure left out of the choice {left} of {of}.",
+            f"Most claims by number of bends: {front}.",
         ]
-        front = ", ".join(f"{len(it.bent)}: {len(it.agreeing)}" for it in by_bends(trials))
-        said.append(f"Most claims by number of bends: {front}.")
-        for name, trial in out_of_reach(trials, targets(self.study)).items():
-            said.append(f"Out of reach: {name}; nearest in trial {trial.number}.")
-        for name, (_, lost) in costs(trials, base).items():
-            said.append(f"{name} can be had, and costs {', '.join(sorted(lost)) or 'a bend'}.")
-        pairs = conflicts(trials)
-        if pairs:
-            said.append("Not together: " + "; ".join(f"{a} or {b}" for a, b in pairs[:10]) + ".")
-        return said
+        for name, it in found["missed"].items():
+            if it["reached"]:
+                said.append(f"{name} can be had, and costs {', '.join(it['costs']) or 'a bend'}.")
+            else:
+                said.append(f"Out of reach: {name}; nearest in trial {it['trial']}.")
+        pairs = "; ".join(" or ".join(pair) for pair in found["not_together"])
+        return [*said, f"Not together: {pairs}."] if pairs else said
+
+    def _findings(self, trials: Sequence[Trial], base: Trial) -> dict[str, Any]:
+        """Results of the search with a set-up to be frozen, as stored in `base.toml`."""
+        return search_findings(trials, base, self._left_out(trials), targets(self.study))
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
         """Number of claims that agree if the base is chosen without the claim's figure or table.
@@ -324,7 +319,7 @@ class Search:
                 )
         reasons = self._held_out(trial.values, progress)
         path = self.study.folder / BASE
-        found = search_findings(trials, trial, self._left_out(trials), targets(self.study))
+        found = self._findings(trials, trial)
         missed = found.pop("missed")
         own = {"trial": trial.number, "digest": digest(self.study), "bent": list(trial.bent)}
         lines = [
@@ -382,17 +377,5 @@ def _untried(values: Iterable[Values], done: Sequence[Trial]) -> list[Values]:
     return [it for key, it in {repr(it): it for it in values}.items() if key not in tried]
 
 
-def _holds(fact: Any, computed: dict[str, Any]) -> bool:  # noqa: ANN401
-    found = computed.get(fact.measured)
-    if found is None or isinstance(found, Points):
-        return False
-    return bool(fact.between[0] <= found.mean <= fact.between[1])
-
-
-def _latin_hypercube(count: int, dimensions: int, seed: int) -> list[list[float]]:
-    from scipy.stats.qmc import LatinHypercube
-
-    if not count:
-        return []
-    found: list[list[float]] = LatinHypercube(dimensions, rng=seed).random(count).tolist()
-    return found
+def _holds(fact: Fact, found: Found) -> bool:
+    return isinstance(found, Estimate) and fact.between[0] <= found.mean <= fact.between[1]

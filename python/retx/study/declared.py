@@ -14,17 +14,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from retx.study.data import StudyError, located, look_up, read_file
+from retx.study.data import StudyError, located, read_file
 from retx.study.items import Lists, Scope, in_name
-from retx.study.measures import Found, Measure, Measuring
-
-if TYPE_CHECKING:
-    from retx.study.measured import Measured
+from retx.study.measures import Measure
 
 FILE = "values.toml"
 
@@ -58,33 +55,6 @@ class Declared:
     def __bool__(self) -> bool:
         return bool(self.values)
 
-    def computed(self, measured: Measured, names: Iterable[str] | None = None) -> dict[str, Found]:
-        """Values by name: those that are named, or all.
-
-        Raises:
-            StudyError: A place, a quantity or a value does not exist.
-        """
-        found: dict[str, Found] = {}
-        begun: set[str] = set()
-
-        def named(name: str) -> Found:
-            if name in found:
-                return found[name]
-            own = look_up("value", name, self.values, listed=False)
-            if name in begun:
-                raise StudyError(f"{name!r} is computed from itself")
-            begun.add(name)
-            try:
-                found[name] = measuring.found(*own)
-            except StudyError as error:
-                if str(error).startswith(str(self.path)):
-                    raise
-                raise StudyError(f"{self.path}: {name}: {error}") from None
-            return found[name]
-
-        measuring = Measuring(measured, self.lists, named)
-        return {name: named(name) for name in (self.values if names is None else names)}
-
 
 def declared(folder: Path, experiments: Mapping[str, Any]) -> Declared:
     """The values of a study; none without the file.
@@ -97,21 +67,12 @@ def declared(folder: Path, experiments: Mapping[str, Any]) -> Declared:
     lists = Lists(file.list_, experiments)
     values: dict[str, tuple[Measure, Scope]] = {}
     for number, block in enumerate(file.values):
-        where = f"{path}: values[{number}]"
-        for name, made in _expanded(block, lists, where):
-            if name in values:
-                raise StudyError(f"{where}: {name} is there twice")
-            values[name] = made
+        with located(f"{path}: values[{number}]"):
+            for template, measure in block.is_.items():
+                made = measure.by_default(block.of)
+                for scope in lists.scopes(block.over):
+                    name = in_name(template, scope)
+                    if name in values:
+                        raise StudyError(f"{name} is there twice")
+                    values[name] = (made, scope)
     return Declared(path, lists, values)
-
-
-def _expanded(
-    block: Block, lists: Lists, where: str
-) -> Iterator[tuple[str, tuple[Measure, Scope]]]:
-    for template, measure in block.is_.items():
-        with located(where):
-            made = measure.by_default(block.of)
-            scopes = list(lists.scopes(block.over))
-            names = [in_name(template, scope) for scope in scopes]
-        for name, scope in zip(names, scopes, strict=True):
-            yield name, (made, scope)

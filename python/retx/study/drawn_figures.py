@@ -21,7 +21,7 @@ from retx.study.data import StudyError, look_up
 from retx.study.declared_figures import FILE, Axis, DeclaredFigure, Draw, Panel
 from retx.study.estimates import Estimate, Interval
 from retx.study.items import Item, Lists, Scope, in_name, in_place, in_text
-from retx.study.measures import Found, Measuring
+from retx.study.measures import Measuring
 from retx.study.points import Array
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Look = dict[str, Any]
 """Arguments of matplotlib."""
 
 
-def drawn_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[Figure]:
+def drawn_figures(measured: Measured) -> Iterator[Figure]:
     """The declared figures of a study.
 
     Raises:
@@ -49,10 +49,9 @@ def drawn_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[F
         for figure in study.figures.figure:
             with _said(f"{study.folder / FILE}: {figure.id}"):
                 for scope in study.declared.lists.scopes(figure.over):
-                    measuring = Measuring.of(measured, values)
-                    drawing = _Drawing(measuring, study.figures.look, figure.columns)
+                    drawing = _Drawing(measured.measuring, study.figures.look, figure.columns)
                     if figure.python:
-                        made = measuring.returned(figure.python, figure.with_, scope)
+                        made = measured.measuring.returned(figure.python, figure.with_, scope)
                     else:
                         made = drawing.figure(figure, scope)
                     if made is not None:
@@ -75,11 +74,11 @@ def _said(where: str) -> Iterator[None]:
         raise StudyError(f"{where}: {type(error).__name__}: {said}") from error
 
 
-def check_figures(measured: Measured, values: Mapping[str, Found]) -> Iterator[str]:
+def check_figures(measured: Measured) -> Iterator[str]:
     """Looks up the names of all figures without drawing them; returns the ids of the figures."""
     study = measured.study
     for figure in study.figures.figure:
-        drawing = _Drawing(Measuring.of(measured, values), study.figures.look)
+        drawing = _Drawing(measured.measuring, study.figures.look)
         with _said(f"{study.folder / FILE}: {figure.id}"):
             if figure.python:
                 study.code.function(figure.python)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 
 from retx._native import Control, EmulationRefusedError
@@ -43,7 +42,7 @@ IDLE_LOAD = 1.0
 
 
 @dataclass(frozen=True)
-class Found:
+class Emulations:
     """Results of the emulations of a point."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +74,7 @@ class Found:
         return found
 
 
-Outcome = dict[tuple[str, str], Found]
+Outcome = dict[tuple[str, str], Emulations]
 """Emulations by experiment and case."""
 
 
@@ -87,7 +86,7 @@ class Emulator:
     """
 
     def __init__(self) -> None:
-        self._places = BoundedSemaphore(AT_ONCE)
+        self._pool = ThreadPoolExecutor(AT_ONCE)
         self._tasks: list[Background[Outcome]] = []
 
     def __enter__(self) -> Emulator:
@@ -96,13 +95,10 @@ class Emulator:
     def __exit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
+        self._pool.shutdown()
 
-    def begin(self, measured: Measured, out: Path | None) -> Callable[[], Outcome]:
+    def begin(self, measured: Measured) -> Callable[[], Outcome]:
         """Begins the missing emulations of a study. Returns a function that waits for them.
-
-        Args:
-            measured: The study, with the plan of its runs.
-            out: Directory of the results.
 
         That function raises:
             OSError: The results cannot be stored.
@@ -117,14 +113,14 @@ class Emulator:
             for case in experiment.cases
         }
 
-        def work(control: Control) -> Outcome:
-            def one(where: tuple[str, str]) -> Found:
-                with self._places:
-                    kept = out / f"{cases[where]}.json" if out else None
-                    return _case(measured, *where, kept, control)
+        out = measured.directory(EMULATIONS)
 
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                return dict(zip(cases, all_done(pool, one, list(cases)), strict=True))
+        def work(control: Control) -> Outcome:
+            def one(where: tuple[str, str]) -> Emulations:
+                kept = out / f"{cases[where]}.json" if out else None
+                return _case(measured, *where, kept, control)
+
+            return dict(zip(cases, all_done(self._pool, one, list(cases)), strict=True))
 
         task = Background(work)
         self._tasks.append(task)
@@ -142,7 +138,7 @@ class Emulator:
 
 def _case(
     measured: Measured, experiment: str, case: str, kept: Path | None, control: Control
-) -> Found:
+) -> Emulations:
     what, seed = measured.study.experiments[experiment], measured.plan.seed
     count = measured.plan.emulations_of(what)
     runs = _read(kept)[:count]
@@ -155,9 +151,9 @@ def _case(
         try:
             runs += [_kept(one) for one in emulate_each(control, scenario, code, plan)]
         except EmulationRefusedError as error:
-            return Found(refused=str(error))
+            return Emulations(refused=str(error))
         _keep(kept, {"experiment": experiment, "case": case, "runs": runs})
-    return Found(
+    return Emulations(
         [run["summary"] for run in runs if run["summary"]],
         left_out=sum(run["summary"] is None for run in runs),
         repeated=sum(bool(run["faults"]) for run in runs),
@@ -194,14 +190,15 @@ def _keep(kept: Path | None, what: dict[str, Any]) -> None:
         file.write_text(json.dumps(what) + "\n", encoding="utf-8")
 
 
-def account(found: Mapping[str, Found]) -> str:
+def account(found: Mapping[str, Emulations]) -> str:
     """Note for a table: how the emulations of an experiment, given by case, were made."""
-    refusals = {one.refused for one in found.values() if one.refused}
-    summaries = [summary for one in found.values() for summary in one.summaries]
-    return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])
+    refusals = dict.fromkeys(one.refused for one in found.values() if one.refused)
+    not_done = [f"Not emulated here: {why}." for why in refusals]
+    return " ".join([*_done(list(found.values())), *not_done])
 
 
-def _done(found: list[Found], summaries: list[dict[str, Any]]) -> Iterator[str]:
+def _done(found: list[Emulations]) -> Iterator[str]:
+    summaries = [summary for one in found for summary in one.summaries]
     if not summaries and not any(one.left_out for one in found):
         return
     accounts = [summary["emulation"] for summary in summaries]
@@ -221,10 +218,6 @@ def _done(found: list[Found], summaries: list[dict[str, Any]]) -> Iterator[str]:
         yield f"Late, and repeated with the same draws: {repeated}."
     if left_out := sum(one.left_out for one in found):
         yield f"Late each time, and left out: {left_out}."
-
-
-def _not_done(why: str) -> str:
-    return f"Not emulated here: {why}."
 
 
 def _say(what: str) -> None:

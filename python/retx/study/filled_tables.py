@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from retx.study.data import StudyError, located, look_up, unknown
@@ -16,7 +16,7 @@ from retx.study.declared_tables import (
 )
 from retx.study.estimates import Estimate
 from retx.study.items import Scope, in_name, in_place, in_text
-from retx.study.measures import Found, Measuring, Places, listed
+from retx.study.measures import Measuring, Places, listed
 from retx.study.page import plain
 from retx.study.points import Points
 from retx.study.tables import Cell, Column, Table
@@ -25,17 +25,13 @@ if TYPE_CHECKING:
     from retx.study.measured import Measured
 
 
-def filled_tables(measured: Measured, values: Mapping[str, Found]) -> Iterator[Table]:
+def filled_tables(measured: Measured) -> Iterator[Table]:
     """The declared tables of a study with their cells.
-
-    Args:
-        measured: Results of the runs.
-        values: Named values.
 
     Raises:
         StudyError: A place, a quantity or a name does not exist.
     """
-    measuring = Measuring.of(measured, values)
+    measuring = measured.measuring
     for table in measured.study.tables:
         with located(f"{measured.study.folder / FILE}: {table.id}"):
             made = [_filled(table, it, measuring) for it in measuring.lists.scopes(table.over)]

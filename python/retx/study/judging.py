@@ -7,11 +7,11 @@ the channel agree with those of the paper.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from retx.study.claims import Claim, Row, Rows
 from retx.study.data import Target
-from retx.study.estimates import Estimate, Values, estimate
+from retx.study.estimates import Estimate, estimate
 from retx.study.measured import Measured
 from retx.study.measures import Found
 from retx.study.places import Place
@@ -20,11 +20,11 @@ from retx.study.thresholds import NUMBER
 from retx.study.verdicts import Finding
 
 
-def measured_value(measured: Measured, claim: Claim, values: Mapping[str, Found]) -> Found:
-    """Value that a claim is judged by, from named values or the runs of a row's case."""
+def measured_value(measured: Measured, claim: Claim) -> Found:
+    """Value that a claim is judged by: a named value, or that of the runs of a row's case."""
     if isinstance(claim, Row):
         return row_estimate(measured, claim.rows, claim.case)
-    return values.get(claim.measured)
+    return measured.value(claim.measured) if claim.measured else None
 
 
 def findings(
@@ -37,14 +37,12 @@ def findings(
         wanted: Ids of the claims.
         needed: Ids of those that differ if they have no measured value; others are omitted then.
     """
-    study = measured.study
-    claims = [it for it in study.claims if it.id in wanted]
-    computed = study.declared.computed(measured, [it.measured for it in claims if it.measured])
     found: dict[str, Finding] = {}
-    for it in claims:
-        value = measured_value(measured, it, computed)
-        if isinstance(it, Row) or it.id in needed or value is not None:
-            found[it.id] = judge(study.criterion(it), value)
+    for it in measured.study.claims:
+        if it.id in wanted:
+            value = measured_value(measured, it)
+            if isinstance(it, Row) or it.id in needed or value is not None:
+                found[it.id] = judge(measured.study.criterion(it), value)
     return found
 
 
@@ -62,11 +60,12 @@ def alike(measured: Measured, rows: Rows, case: str) -> list[bool]:
     A number is the paper's if it is within the 25 % that also apply to means, after rounding.
     """
     study, place = measured.study, Place(measured, rows.experiment, case)
-    conditions: list[tuple[Values, Target]] = []
-    for other in study.rows:
-        target = study.published.series[other.published].targets.get(case)
-        if other.id in rows.given and target:
-            conditions.append((place.values(other.quantity), target))
+    conditions = [
+        (place.values(other.quantity), target)
+        for other in study.rows
+        if other.id in rows.given
+        and (target := study.published.series[other.published].targets.get(case))
+    ]
     count = len(place.values(rows.quantity))
     return [
         all(_near(values[run], target) for values, target in conditions) for run in range(count)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import retx
 from retx.running.progress import Progress
 from retx.study.data import look_up
-from retx.study.emulated import EMULATIONS, LEFT_OUT, Emulator, Found, Outcome, account
+from retx.study.emulated import LEFT_OUT, Emulations, Emulator, Outcome, account
 from retx.study.library import Study
+from retx.study.measures import Found, Measuring
 from retx.study.places import Place, place
-from retx.study.runs import Plan, Runs, Whole
+from retx.study.runs import RUNS, Plan, Runs, Whole
 from retx.study.searches import SEARCHES
 from retx.sweeps.running import run_study
 
@@ -32,6 +33,8 @@ class Measured:
 
     study: Study
     plan: Plan
+    home: Path | None = None
+    """Directory of the report, in which results are stored; stored ones are not computed again."""
     shown: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
     """Single runs, made again for figures."""
     _runs: Runs | None = None
@@ -44,36 +47,25 @@ class Measured:
     def __post_init__(self) -> None:
         self.study = self.study.in_form(self.plan.form)
 
-    def begin_emulations(self, emulator: Emulator, out: Path | None = None) -> None:
-        """Begins the emulations, for which `run_all` waits.
+    def begin_emulations(self, emulator: Emulator) -> None:
+        """Begins the emulations, for which `run_all` waits."""
+        self._emulating = emulator.begin(self)
+
+    def run_all(self, progress: Progress = None) -> None:
+        """Runs all cases of all experiments in one queue, beside the emulations.
 
         Args:
-            emulator: Makes the emulations.
-            out: As for `run_all`.
-        """
-        kept = None if out is None else out.parent / EMULATIONS
-        self._emulating = emulator.begin(self, kept)
-
-    def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
-        """Runs all cases of all experiments in one queue, beside the emulations; then the searches.
-
-        Args:
-            out: Directory in which results are stored; stored runs are not repeated.
             progress: As for `retx.sweep`.
         """
         with Emulator() as emulator:
-            if self._emulating is None:
-                self.begin_emulations(emulator, out)
-            read = run_study(self.whole.prepared, out, self.plan.threads, progress)
+            emulating = self._emulating or emulator.begin(self)
+            read = run_study(self.whole.prepared, self.directory(RUNS), self.plan.threads, progress)
             self._runs = Runs(self.whole, read)
-            assert self._emulating is not None, "they have begun"
-            self.emulated = self._emulating()
-            self._emulating = None
-        beside = None if out is None else out.parent / SEARCHES
-        for name, search in self.study.searches.items():
-            self._searches[name] = search.found(
-                self.study.folder, self.plan.form, self.plan.seed, beside
-            )
+            self.emulated = emulating()
+
+    def directory(self, name: str) -> Path | None:
+        """A directory next to the report; None without a report."""
+        return self.home and self.home / name
 
     @cached_property
     def whole(self) -> Whole:
@@ -84,14 +76,32 @@ class Measured:
         """Copy of this object with results of other runs."""
         return replace(self, shown={}, _runs=runs)
 
+    @cached_property
+    def measuring(self) -> Measuring:
+        """Computes the measures of the study."""
+        return Measuring(self)
+
+    def value(self, name: str) -> Found:
+        """A named value of `values.toml`, computed when it is first asked for."""
+        return self.measuring.named(name)
+
+    @property
+    def values(self) -> dict[str, Found]:
+        """All named values."""
+        return {name: self.value(name) for name in self.study.declared.values}
+
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None if Optuna is not installed."""
-        look_up("search", name, self.study.searches)
+        search = look_up("search", name, self.study.searches)
+        if name not in self._searches:
+            self._searches[name] = search.found(
+                self.study.folder, self.plan, self.directory(SEARCHES)
+            )
         return self._searches[name]
 
     def search_command(self, name: str) -> str:
         """Command that repeats a search, in the report's directory."""
-        return self.study.searches[name].command(self.plan.form, self.plan.seed)
+        return self.study.searches[name].command(self.plan)
 
     @property
     def runs(self) -> Runs:
@@ -122,5 +132,5 @@ class Measured:
     def emulations(self, experiment: str) -> str:
         """Note for a table: how an experiment's emulations were made, or why there are none."""
         cases = look_up("experiment", experiment, self.study.experiments).cases
-        none = Found(refused=LEFT_OUT)
+        none = Emulations(refused=LEFT_OUT)
         return account({case: self.emulated.get((experiment, case), none) for case in cases})

@@ -171,21 +171,40 @@ def listed(places: Places) -> list[str]:
 
 @dataclass(frozen=True)
 class Measuring:
-    """Computes measures from the runs of a study."""
+    """Computes measures from the runs of a study, and its named values when they are asked for."""
 
     measured: Measured
-    lists: Lists
-    named: Callable[[str], Found]
-    """Value by its name."""
+    _known: dict[str, Found] = field(default_factory=dict)
+    _begun: list[str] = field(default_factory=list)
+    """Names of the values that are being computed, each of which needs the next one."""
 
-    @classmethod
-    def of(cls, measured: Measured, values: Mapping[str, Found]) -> Measuring:
-        """Computes measures next to named values that are known."""
+    @property
+    def lists(self) -> Lists:
+        """The lists of the study."""
+        return self.measured.study.declared.lists
 
-        def named(name: str) -> Found:
-            return look_up("value", name, values, listed=False)
+    def named(self, name: str) -> Found:
+        """A named value.
 
-        return cls(measured, measured.study.declared.lists, named)
+        Raises:
+            StudyError: There is no such value, or a place or a quantity of it does not exist.
+        """
+        declared = self.measured.study.declared
+        own = look_up("value", name, declared.values, listed=False)
+        if name in self._begun:
+            raise StudyError(f"{name!r} is computed from itself")
+        if name not in self._known:
+            self._begun.append(name)
+            try:
+                self._known[name] = self.found(*own)
+            except StudyError as error:
+                # An error in a value that this one needs names its own place.
+                if str(error).startswith(str(declared.path)):
+                    raise
+                raise StudyError(f"{declared.path}: {name}: {error}") from None
+            finally:
+                self._begun.pop()
+        return self._known[name]
 
     def found(self, what: Measure, scope: Scope) -> Found:
         """The result of a measure.

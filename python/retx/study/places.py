@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import retx
 from retx.scenarios.source import toml_value
 from retx.study.data import StudyError, located, look_up, unknown
-from retx.study.emulated import Found
+from retx.study.emulated import Emulations
 from retx.study.estimates import Estimate, Values, estimate
 from retx.study.items import matches
 
@@ -71,7 +71,7 @@ class Place:
 
     def emulated(self, quantity: str = "") -> Estimate | None:
         """Mean and intervals of a quantity of a flow in the emulations; None if there is none."""
-        found = self.measured.emulated.get((self.experiment, self.case), Found())
+        found = self.measured.emulated.get((self.experiment, self.case), Emulations())
         values = found.values(quantity or self._what.quantity)
         return estimate(values, least=0.0, ranked=self._what.ranked)
 

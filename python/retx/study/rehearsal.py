@@ -103,15 +103,15 @@ def check_names(measured: Measured) -> None:
             at = dict(zip(plan.grid.keys, plan.grid.points[0], strict=True))
             case = at.pop(CASE)
             Place(rehearsed, name, case, at).values()
-    values = study.declared.computed(rehearsed)
-    tables = list(filled_tables(rehearsed, values))
+    values = rehearsed.values
+    tables = list(filled_tables(rehearsed))
     for claim in study.claims:
         with located(f"{study.folder / 'claims.toml'}: {claim.id}"):
-            measured_value(rehearsed, claim, values)
             _check_claim(study, claim, values)
+            measured_value(rehearsed, claim)
             if claim.experiment:
                 whole.point(claim.experiment, claim.case, claim.at)
-    figures = list(check_figures(rehearsed, values))
+    figures = list(check_figures(rehearsed))
     ids = [table.id for table in tables] + [row.id for row in study.rows]
     Writer(rehearsed, {}).check(
         {

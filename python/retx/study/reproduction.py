@@ -21,13 +21,12 @@ from retx.study.filled_tables import filled_tables
 from retx.study.judging import measured_value
 from retx.study.library import Study
 from retx.study.measured import Measured
-from retx.study.measures import Found
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
 from retx.study.places import Place
 from retx.study.rehearsal import check_names
 from retx.study.rules import judge
-from retx.study.runs import RUNS, Plan
+from retx.study.runs import Plan
 from retx.study.tables import Table, comparison, write_csv
 from retx.study.verdicts import Finding, Judged, Tally, Verdict
 
@@ -60,16 +59,7 @@ class Report:
         return self.folder / "report.html"
 
 
-@dataclass(frozen=True)
-class Begun:
-    """Reproduction of a study whose emulations have begun."""
-
-    study: Study
-    measured: Measured
-    folder: Path
-
-
-def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Begun:
+def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Measured:
     """Checks the directory of a report, and begins the emulations of a study.
 
     Args:
@@ -84,10 +74,10 @@ def begin(study: Study, plan: Plan, folder: Path, emulator: Emulator) -> Begun:
     """
     folder = folder.resolve()
     check_ours(folder)
-    measured = Measured(study, plan)
+    measured = Measured(study, plan, folder)
     check_names(measured)
-    measured.begin_emulations(emulator, folder / RUNS)
-    return Begun(study, measured, folder)
+    measured.begin_emulations(emulator)
+    return measured
 
 
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
@@ -110,22 +100,21 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
         return finish(begin(study, plan, folder, emulator))
 
 
-def finish(begun: Begun) -> Report:
+def finish(measured: Measured) -> Report:
     """As `reproduce`, after `begin`."""
-    measured, folder = begun.measured, begun.folder
-    study, plan = begun.study, measured.plan
-    measured.run_all(folder / RUNS)
+    study, plan, folder = measured.study, measured.plan, measured.home
+    assert folder, "`begin` has set it"
+    measured.run_all()
     with report_directory(folder) as directory:
-        values = measured.study.declared.computed(measured)
-        tables = {it.id: it for it in filled_tables(measured, values)}
-        figures = {it.id: it for it in drawn_figures(measured, values)}
-        known = {name: it for name, it in values.items() if it is not None}
+        tables = {it.id: it for it in filled_tables(measured)}
+        figures = {it.id: it for it in drawn_figures(measured)}
+        known = {name: it for name, it in measured.values.items() if it is not None}
         writer = Writer(measured, known)
         rows: dict[str, list[Judged]] = {it.id: [] for it in study.rows}
         claims: list[Judged] = []
         for claim in study.claims:
             lines = rows[claim.rows.id] if isinstance(claim, Row) else claims
-            lines.append(_judged(claim, measured, values, writer))
+            lines.append(_judged(claim, measured, writer))
         of_rows = {it.id: comparison(it, rows[it.id], measured) for it in study.rows}
         report = Report(study, plan, folder, of_rows | tables, rows, claims)
         page = writer.page(report, drawn(figures, plan.threads))
@@ -133,12 +122,12 @@ def finish(begun: Begun) -> Report:
     return report
 
 
-def _judged(claim: Claim, measured: Measured, values: dict[str, Found], writer: Writer) -> Judged:
+def _judged(claim: Claim, measured: Measured, writer: Writer) -> Judged:
     """A claim with its verdict and the reasons for it."""
     study, criterion = measured.study, measured.study.criterion(claim)
     here = f"{study.folder / 'claims.toml'}: {claim.id}"
     with located(here):
-        finding = judge(criterion, measured_value(measured, claim, values))
+        finding = judge(criterion, measured_value(measured, claim))
     row = isinstance(claim, Row)
     return Judged(
         claim,

@@ -17,6 +17,7 @@ from retx.scenarios.source import toml_value
 from retx.tuning.space import Choice, Range, parsed
 
 if TYPE_CHECKING:
+    from retx.study.runs import Plan
     from retx.tuning.result import Tuning
 
 SEARCHES = "searches"
@@ -49,13 +50,12 @@ class Search:
         """
         return dict(parsed(f"{key}={values}") for key, values in self.vary.items())
 
-    def found(self, folder: Path, form: str, seed: int, out: Path | None) -> Tuning | None:
+    def found(self, folder: Path, plan: Plan, out: Path | None) -> Tuning | None:
         """Runs a search, or continues an earlier one; None if Optuna is not installed.
 
         Args:
             folder: Directory of the study.
-            form: `quick` or `full`.
-            seed: Seed of the runs.
+            plan: Form and seed of the runs.
             out: Directory in which searches are stored.
 
         Raises:
@@ -69,10 +69,10 @@ class Search:
             self.space(),
             maximise=self.maximise,
             minimise=self.minimise,
-            trials=self.trials[form],
+            trials=self.trials[plan.form],
             replications=self.replications,
-            overrides=self.set | {"seed": seed},
-            storage=None if out is None else self._file(folder, seed, out),
+            overrides=self.set | {"seed": plan.seed},
+            storage=None if out is None else self._file(folder, plan.seed, out),
         )
 
     def _file(self, folder: Path, seed: int, out: Path) -> Path:
@@ -93,7 +93,7 @@ class Search:
                 path.unlink()
         return own
 
-    def command(self, form: str, seed: int) -> str:
+    def command(self, plan: Plan) -> str:
         """Command that repeats the search, in the report's directory."""
         words = ["retx", "tune", f"scenarios/{self.scenario}"]
         for key, values in self.vary.items():
@@ -102,7 +102,7 @@ class Search:
             words += ["--maximise", name]
         for name in self.minimise:
             words += ["--minimise", name]
-        for key, value in (self.set | {"seed": seed}).items():
+        for key, value in (self.set | {"seed": plan.seed}).items():
             words += ["--set", f"{key}={toml_value(value)}"]
-        words += ["--trials", str(self.trials[form]), "--replications", str(self.replications)]
+        words += ["--trials", str(self.trials[plan.form]), "--replications", str(self.replications)]
         return shlex.join(words)
