@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +38,7 @@ from retx.study.data import (
     read_file,
     read_toml,
     rounded,
+    unknown,
 )
 from retx.study.declared import Declared, declared
 from retx.study.declared_figures import FILE as FIGURES
@@ -252,10 +252,7 @@ def find(name: str) -> Path:
         return folder
     if folder.is_dir() and ("/" in name or name == "."):
         raise UsageError(f"{name}: not a study: study.toml is missing")
-    close = get_close_matches(name, names(), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    there = ", ".join(names()) or "none"
-    raise UsageError(f"no study {name!r}{hint} (there are {there}; or name a study's folder)")
+    raise UsageError(f"{unknown('study', name, names())}; or name a study's folder")
 
 
 def load(name: str) -> Study:
