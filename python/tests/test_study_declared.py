@@ -67,6 +67,10 @@ is.each_all = { runs = BOTH, is = "mean(a) - sum(b)", over = { p = "losses" } }
 is.in_grid = { runs = "surface/reno @ p=0.1, delay={d}", is = "sum(a)", over = IN_GRID }
 is.least = { lowest = "rate_{p}", over = { p = "losses" } }
 is.most = { highest = "rate_{p}", over = { p = "losses" } }
+is.some = { count = "each_{p}", over = { p = "losses" }, where = "x > 0" }
+is.surely = { count = "each_{p}", over = { p = "losses" }, where = "low > 0" }
+is.spread = { values = "rate_{p}", over = { p = "losses" }, is = "max(a) / min(a)" }
+is.apart = { values = ["rate_low", "rate_high"], is = "a - b" }
 is.dropped = { mean = "surface/reno @ p=0.1, delay=50 ms", of = "dropped", share = true }
 is.printed = { paper = ["printed/reno", "twice"], is = "a * b" }
 is.again = { value = "least", scale = 2 }
@@ -222,9 +226,16 @@ def test_results_change_and_combine(measured: Measured, values: dict[str, Found]
     assert mean_of(values["squared"]) == pytest.approx(fmean(high) ** 2)
     assert values["exactly"] == Estimate(fmean(high))
     assert values["printed"] == Estimate(21.0)
+    means = [fmean(low), fmean(high)]
     assert mean_of(values["least"]) == min(fmean(low), fmean(high))
     assert mean_of(values["again"]) == pytest.approx(2 * min(fmean(low), fmean(high)))
     assert mean_of(values["most"]) == max(fmean(low), fmean(high))
+    gains = [values["each_low"], values["each_high"]]
+    assert values["some"] == Estimate(sum(mean_of(it) > 0 for it in gains))
+    lows = [it.bounds.low for it in gains if isinstance(it, Estimate)]
+    assert values["surely"] == Estimate(sum(low > 0 for low in lows))
+    assert mean_of(values["spread"]) == pytest.approx(max(means) / min(means))
+    assert values["apart"] == Estimate(means[0] - means[1])
     cubic = sum(fmean(series(measured, "cubic", p)) for p in (0.01, 0.1))
     assert mean_of(values["all"]) == pytest.approx(cubic / (fmean(low) + fmean(high)))
     pairs = [series(measured, case, p) for p in (0.01, 0.1) for case in ("cubic", "reno")]
@@ -319,6 +330,7 @@ def test_tables_have_a_row_for_each_combination(
         ('is.a = { paper = ["printed/vegas"], is = "a" }', "published.toml has no 'printed/vegas'"),
         ('is.a = { lowest = "b" }\nis.b = { highest = "a" }', "'a' is computed from itself"),
         (f'is.a = {{ curve = "{AT}", x = [1] }}\nis.b = {{ lowest = "a" }}', "'a' is a curve"),
+        ('is.a = { count = "b", where = "x > 0" }', "no value 'b'"),
         (f'is.a = {{ runs = ["{AT}"], is = "log(-a)" }}', "'log(-a)' with a = "),
         (f'is.a = {{ runs = ["{AT}"], is = "(-a) ** 0.5" }}', "with a = "),
         (f'is.a = {{ mean = "{AT}", then = "x / 0" }}', "division"),
@@ -347,6 +359,9 @@ def test_an_error_names_file_and_value(
         ('is.a = { meen = "x/y" }', "needed; found meen"),
         ('is.a = { runs = ["x/y"] }', "`runs` needs `is`"),
         ('is.a = { curve = "x/y" }', "`curve` needs `x`"),
+        ('is.a = { count = "b" }', "`count` needs `where`"),
+        ('is.a = { count = "b", where = "y > 0" }', "no 'y' here (there are x, low, high)"),
+        ('is.a = { values = "b", is = "a + b" }', "no 'b' here (there are a)"),
         ('is.a = { mean = "x/y", is = "a" }', "a.is: unknown key with `mean`"),
         ('is.a = { mean = "x/y", over = {} }', "a.over: unknown key with `mean`"),
         ('is.a = { curve = "x/y", x = [1], scale = 2 }', "a.scale: unknown key with `curve`"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from retx.plots import style
-from retx.study import Measured, new_figure
+from retx.study import Estimate, Measured, new_figure
 
-from .tables import reached
 from .values import round_trips
 
 
@@ -29,15 +28,16 @@ def front(measured: Measured) -> style.Figure:
     drawn, axes = new_figure(height=3.6)
     cases = measured.study.experiments["joint"].cases
     for number, (case, what) in enumerate(cases.items()):
-        it = reached(measured, case)
+        kinds = ("significant", "level", "order")
+        significant, level, order = (_number(measured, f"joint_{kind}_{case}") for kind in kinds)
         # Set-ups with equal numbers are drawn next to each other.
-        x = it.level + 0.06 * (number % 5 - 2)
+        x = level + 0.06 * (number % 5 - 2)
         colour = style.COLOURS[number % len(style.COLOURS)]
         mark = style.MARKS[number % len(style.MARKS)]
-        label = f"{what.label} ({it.significant} of 9)"
+        label = f"{what.label} ({significant:g} of 9)"
         again = number >= len(style.MARKS)
         inside = "none" if again else colour
-        axes.plot(x, it.order, mark, color=colour, mfc=inside, ms=8, label=label, alpha=0.8)
+        axes.plot(x, order, mark, color=colour, mfc=inside, ms=8, label=label, alpha=0.8)
     axes.set_xlim(-0.5, 9.5)
     axes.set_ylim(-0.5, 6.5)
     axes.set_xlabel("“levels off beyond 53 ticks” holds, of 9")
@@ -45,3 +45,9 @@ def front(measured: Measured) -> style.Figure:
     drawn.set_size_inches(6.2, 5.6)
     drawn.legend(loc="outside lower left", fontsize=8)
     return drawn
+
+
+def _number(measured: Measured, name: str) -> float:
+    found = measured.value(name)
+    assert isinstance(found, Estimate)
+    return found.mean

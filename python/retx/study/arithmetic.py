@@ -25,14 +25,14 @@ ALLOWED = (
 
 
 @cache
-def arithmetic(text: str, names: str) -> Callable[..., float]:
+def arithmetic(text: str, names: str | tuple[str, ...]) -> Callable[..., float]:
     """Function of the numbers that an expression names, which are given as keyword arguments.
 
     The function raises `ZeroDivisionError`, and `StudyError` if the result is no number.
 
     Args:
         text: The expression.
-        names: The names that it may contain, one letter each.
+        names: The names that it may contain; a text has one letter for each.
 
     Raises:
         StudyError: The text is not arithmetic.
@@ -64,7 +64,7 @@ def arithmetic(text: str, names: str) -> Callable[..., float]:
     return evaluate
 
 
-def _check(node: ast.AST, names: str) -> None:
+def _check(node: ast.AST, names: str | tuple[str, ...]) -> None:
     """Refuses a node that is not arithmetic; integers become floats, whose powers are bounded."""
     known = (*FUNCTIONS, *CONSTANTS, *names)
     called = isinstance(node, ast.Call) and (

@@ -12,13 +12,16 @@
     value = "gain_5"                                 a named value
     python = "values.spread", with = ["{ber}"]       a function of a Python file of the study
     lowest = "gain_{ber}", over = { ber = "rates" }  of named values; or `highest`, `furthest`
+    count = "gain_{ber}", where = "low > 1"          number of those that fulfil a condition
+    values = ["gain_5", "gain_6"], is = "a / b"      expression of the means of named values
 
 `of` is the quantity, or a list with one for each place; by default that of the experiment. With
-`over`, the names in the expression of `means`, `runs`, `least` or `most` are lists, and a `ratio`
-is the geometric mean of all. A function of Python receives the results of the runs (`Measured`)
-and the texts `with`; it returns an estimate, points, a number, or None without runs. A number may
-be changed: `scale` changes its unit, `then` is a monotone function (`100 * (x - 1)`), `share =
-true` limits its interval to 0 … 1, and `exact = true` drops the intervals.
+`over`, the names in the expression of `means`, `runs`, `least`, `most` or `values` are lists, and a
+`ratio` is the geometric mean of all. The condition of a `count` has the names `x` for the mean, and
+`low` and `high` for the ends of the interval. A function of Python receives the results of the runs
+(`Measured`) and the texts `with`; it returns an estimate, points, a number, or None without runs. A
+number may be changed: `scale` changes its unit, `then` is a monotone function (`100 * (x - 1)`),
+`share = true` limits its interval to 0 … 1, and `exact = true` drops the intervals.
 """
 
 from __future__ import annotations
@@ -72,10 +75,14 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "value": NUMBER,
     "python": ("with", *NUMBER),
     **dict.fromkeys(PICKS, ("over", *NUMBER)),
+    "count": ("where", "over", *NUMBER),
+    "values": ("is", "over", *NUMBER),
 }
 """The kinds of measures, and the keys that belong to each."""
-NEEDED = ("is", "x")
+NEEDED = ("is", "x", "where")
 """Keys without a default, where they belong to the kind."""
+CONDITION = ("x", "low", "high")
+"""Names in a condition of a number: its mean, and the ends of its interval."""
 COUNTS = {"ratio": (2,), "difference": (2,), "curve": (1, 2)}
 """Possible numbers of places; other lists have as many as there are letters."""
 
@@ -100,11 +107,14 @@ class Measure:
     lowest: str = ""
     highest: str = ""
     furthest: str = ""
+    count: str = ""
+    values: Places = ""
     of: Places = ""
     over: dict[str, Any] = field(default_factory=dict)
     x: str | list[Any] | dict[str, Any] = ""
     geometric: bool = False
     is_: str = ""
+    where: str = ""
     then: str = ""
     scale: float = 1.0
     share: bool = False
@@ -120,6 +130,8 @@ class Measure:
             raise StudyError(f"of: one quantity is needed, or {len(places)}; found {len(self.of)}")
         if self.is_:
             arithmetic(self.is_, self.letters)
+        if self.where:
+            arithmetic(self.where, CONDITION)
         if self.then:
             arithmetic(self.then, "x")
 
@@ -230,8 +242,8 @@ class Measuring:
 
     def _of_kind(self, what: Measure, scope: Scope) -> Found:
         kind = what.kind
-        if kind in PICKS:
-            return self._picked(what, PICKS[kind], scope)
+        if kind in (*PICKS, "count", "values"):
+            return self._of_named(what, scope)
         if kind == "number":
             return Estimate(arithmetic(in_place(what.number, scope), "")())
         if kind == "value":
@@ -292,15 +304,22 @@ class Measuring:
             runs[inner["x"].key] = quotients(above, *below) if below else above
         return Points(runs, what.geometric)
 
-    def _picked(self, what: Measure, size: Picked, scope: Scope) -> Estimate | None:
-        (template,) = what.places
-        among = []
-        for inner in self.lists.scopes(what.over, scope):
-            found = self.named(in_name(template, inner))
-            if isinstance(found, Points):
-                raise StudyError(f"{in_name(template, inner)!r} is a curve, not a number")
-            among.append(found)
-        return max((it for it in among if it is not None), key=size, default=None)
+    def _of_named(self, what: Measure, scope: Scope) -> Estimate | None:
+        scopes = self.lists.scopes(what.over, scope)
+        names = [in_name(place, inner) for inner in scopes for place in what.places]
+        found = {name: self.named(name) for name in names}
+        for name, it in found.items():
+            if isinstance(it, Points):
+                raise StudyError(f"{name!r} is a curve, not a number")
+        among = [it for it in map(found.get, names) if isinstance(it, Estimate)]
+        if what.kind in PICKS:
+            return max(among, key=PICKS[what.kind], default=None)
+        if what.kind == "count":
+            holds = arithmetic(what.where, CONDITION)
+            ends = [(it.mean, it.bounds.low, it.bounds.high) for it in among]
+            return Estimate(sum(holds(x=mean, low=low, high=high) for mean, low, high in ends))
+        means = [it.mean for it in among]
+        return Estimate(_expression(what)(*means)) if len(means) == len(names) else None
 
 
 def _number(found: object, function: str) -> Found:
