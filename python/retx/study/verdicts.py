@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -134,8 +135,8 @@ class Judged:
 class Tally:
     """Numbers of verdicts."""
 
-    verdicts: dict[Verdict, int]
-    shown: dict[str, int]
+    verdicts: Counter[Verdict]
+    shown: Counter[str]
     """Number of claims that are shown but not counted, by reason."""
     ours: int
     """Number of counted claims whose bound was set by the study."""
@@ -143,17 +144,13 @@ class Tally:
     @classmethod
     def of(cls, everything: Iterable[Judged]) -> Tally:
         """Counts the verdicts of a report."""
-        found: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
-        shown: dict[str, int] = {}
-        ours = 0
-        for line in everything:
-            if line.shown:
-                kind = line.shown.partition(" of ")[0]
-                shown[kind] = shown.get(kind, 0) + 1
-            else:
-                found[line.verdict] += 1
-                ours += line.claim.ours and line.counted
-        return cls(found, shown, ours)
+        lines = list(everything)
+        judged = [line for line in lines if not line.shown]
+        return cls(
+            Counter(line.verdict for line in judged),
+            Counter(line.shown.partition(" of ")[0] for line in lines if line.shown),
+            sum(line.claim.ours for line in judged if line.counted),
+        )
 
     def __getitem__(self, kind: Verdict) -> int:
         """Number of counted claims with this verdict."""
