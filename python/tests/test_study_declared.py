@@ -120,6 +120,7 @@ columns = [
     { key = "rate", label = "rate", is = { mean = "surface/{case} @ p={p}, delay=50 ms" } },
     { key = "at_{q}", label = "at {q}", over.q = "losses", asks = "1", is.value = "gain_{q}" },
     { key = "printed", label = "printed", is = { published = "printed/{case}" } },
+    { key = "fast", label = "fast", words = ["no", "yes"], is = { number = "{p} < 0.05" } },
 ]
 
 [[table]]
@@ -309,6 +310,7 @@ def test_tables_have_a_row_for_each_combination(
     assert first["rate"] == values["rate_low"]
     assert first["at_high"] == values["gain_high"]
     assert (first["printed"], rates.rows[3]["printed"]) == (10.5, None)
+    assert [row["fast"] for row in rates.rows[1:3]] == ["yes", "no"]
     assert "channel.p=0.01" in rates.commands[1]
     sizes = [mean_of(row["rate"]) for row in ordered.rows]  # type: ignore[arg-type]
     assert sizes == sorted(sizes, reverse=True)
@@ -450,6 +452,14 @@ def test_wrong_columns_are_refused_before_any_run(tmp_path: Path, columns: str, 
 )
 def test_wrong_quantities_are_refused_before_any_run(tmp_path: Path, text: str, said: str) -> None:
     refused(tmp_path, said, quantities=text)
+
+
+def test_a_number_without_a_word_names_its_table(measured: Measured, tmp_path: Path) -> None:
+    column = '{ key = "k", label = "", words = ["no", "yes"], is.number = "1 + {p}" }'
+    table = f'[[table]]\nid = "wrong"\ntitle = ""\nrows.p = [1]\ncolumns = [{column}]'
+    study = load(str(write(tmp_path / "study", tables=table)))
+    with pytest.raises(StudyError, match=r"tables.toml: wrong: 2 has none of the `words`"):
+        list(filled_tables(replace(measured, study=study)))
 
 
 @pytest.mark.parametrize(

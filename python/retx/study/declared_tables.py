@@ -19,10 +19,11 @@ A cell is a text or one of these tables:
     { python = "FILE.FUNCTION", with = ["TEXT"] }, a function that returns a cell
 
 A place that is compared with itself has an empty cell. A column with `over` repeats over lists.
-`asks` is its cell in a first row, which is labelled `head`. A table of `effects = "EXPERIMENT"`
-compares its cases with its reference. Instead of `rows`, a table may have `python =
-"FILE.FUNCTION"`, a function that yields each row, a dictionary of cells by the keys of the columns,
-with the command that repeats it. A table with `over` is several tables.
+With `words = ["no", "yes"]` it has these texts in place of 0 and 1. `asks` is its cell in a first
+row, which is labelled `head`. A table of `effects = "EXPERIMENT"` compares its cases with its
+reference. Instead of `rows`, a table may have `python = "FILE.FUNCTION"`, a function that yields
+each row, a dictionary of cells by the keys of the columns, with the command that repeats it. A
+table with `over` is several tables.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ class DeclaredColumn:
     right: bool = False
     over: dict[str, Any] = field(default_factory=dict)
     asks: str = ""
+    words: list[str] = field(default_factory=list)
+    """Texts in place of the numbers 0, 1, …"""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from retx.study.data import StudyError, located, look_up, unknown
 from retx.study.declared_tables import (
     FILE,
-    AnyCell,
+    DeclaredColumn,
     DeclaredTable,
     PublishedCell,
     PythonCell,
@@ -64,10 +64,7 @@ def _filled(table: DeclaredTable, outer: Scope, measuring: Measuring) -> Table:
     else:
         lines = [
             (
-                {
-                    key: _cell(it.is_, table.of, {**scope, **own}, measuring)
-                    for key, it, own in columns
-                },
+                {key: _cell(it, table.of, {**scope, **own}, measuring) for key, it, own in columns},
                 _command(table.command, scope, measuring.measured),
             )
             for scope in measuring.lists.scopes(table.rows, outer)
@@ -95,7 +92,8 @@ def _returned(
     return lines
 
 
-def _cell(what: AnyCell | None, of: Places, scope: Scope, measuring: Measuring) -> Cell:
+def _cell(column: DeclaredColumn, of: Places, scope: Scope, measuring: Measuring) -> Cell:
+    what = column.is_
     if what is None or isinstance(what, str):
         return in_text(what or "", scope)
     if isinstance(what, PythonCell):
@@ -121,7 +119,11 @@ def _cell(what: AnyCell | None, of: Places, scope: Scope, measuring: Measuring) 
     measured = measuring.found(what.by_default(of), scope)
     if isinstance(measured, Points):
         raise StudyError("a cell is a number, not a curve")
-    return measured
+    if measured is None or not column.words:
+        return measured
+    if measured.mean not in range(len(column.words)):
+        raise StudyError(f"{measured.mean:g} has none of the `words`")
+    return column.words[int(measured.mean)]
 
 
 def _size(cell: Cell) -> float:
