@@ -4,16 +4,20 @@
 //! (Linux commit 051ba67447de, "tcp: force a PSH flag on TSO packets"). In slow start an
 //! acknowledgment of one segment releases two. Single segments one after the other, each released
 //! by the acknowledgment of one segment, show that slow start is over; pairs show that it goes on.
-//! A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
+//! Acknowledgments within a millisecond may release one burst together (`tcp_tso_should_defer`), so
+//! that the size of the burst tells nothing. A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
 //! Queues do not hide this.
 
 /// Number of single segments in a row that show the end of slow start. The number is a convention:
 /// single segments also occur where a pair does not fit into a window.
 const SINGLES_MIN: u32 = 3;
-/// Number of acknowledgments of one segment in a row, and of segments sent after the expected end
-/// of slow start, from which on pairs show that slow start goes on (conventions).
+/// Number of acknowledgments of one segment in a row, and of segments sent after them and after the
+/// expected end of slow start, from which on pairs show that slow start goes on (conventions).
 const ACKS_MIN: u32 = 8;
 const SEGMENTS_MIN: u32 = 16;
+/// Longest time since its last segment for which Linux defers the next one until it can send a
+/// larger burst (`tcp_tso_should_defer`).
+const DEFERRED_NS: i64 = 1_000_000;
 
 /// Bursts of a sender that marks their ends.
 #[derive(Debug, Default)]
@@ -25,7 +29,9 @@ pub struct BurstSizes {
     singles: u32,
     /// Number of pairs in a row.
     pairs: u32,
-    /// Number of acknowledgments of one segment in a row.
+    /// Time of the last acknowledgment.
+    ack_ns: i64,
+    /// Number of acknowledgments of one segment in a row, each of which released its own burst.
     single_acks: u32,
     /// True once single segments have shown that slow start is over.
     is_over: bool,
@@ -40,7 +46,7 @@ pub struct BurstSizes {
 struct ExpectedEnd {
     /// Position from which on data were sent after it.
     position: i64,
-    /// Number of segments sent after it.
+    /// Number of segments sent after it, and after acknowledgments of one segment.
     segments: u32,
     /// Bytes that were acknowledged since.
     acked: i64,
@@ -61,9 +67,11 @@ pub enum SlowStart {
 }
 
 impl BurstSizes {
-    /// Handles an acknowledgment of `acked` bytes, in segments of `segment` bytes.
-    pub fn on_ack(&mut self, acked: i64, segment: i64) {
-        let is_single = acked <= segment;
+    /// Handles an acknowledgment of `acked` bytes, in segments of `segment` bytes, that reaches the
+    /// sender at this time.
+    pub fn on_ack(&mut self, time_ns: i64, acked: i64, segment: i64) {
+        let since_ns = time_ns - std::mem::replace(&mut self.ack_ns, time_ns);
+        let is_single = acked <= segment && since_ns > DEFERRED_NS;
         self.single_acks = if is_single { self.single_acks.saturating_add(1) } else { 0 };
         if let Some(expected) = &mut self.expected {
             expected.acked += acked;
@@ -105,9 +113,10 @@ impl BurstSizes {
         let Some(expected) = self.expected.as_mut().filter(|it| start >= it.position) else {
             return SlowStart::Unknown;
         };
-        expected.segments += 1;
+        // An acknowledgment of two segments releases a pair in any case.
+        expected.segments = if self.single_acks < ACKS_MIN { 0 } else { expected.segments + 1 };
         let acked = expected.acked;
-        if expected.segments < SEGMENTS_MIN || self.single_acks < ACKS_MIN {
+        if expected.segments < SEGMENTS_MIN {
             return SlowStart::Unknown;
         }
         (self.expected, self.is_refuted) = (None, true);
@@ -127,11 +136,11 @@ mod tests {
     fn single_segments_end_slow_start_and_pairs_do_not() {
         let mut sizes = BurstSizes::default();
         for number in 0..20 {
-            sizes.on_ack(1_000, 1_000);
+            sizes.on_ack(number * 2_000_000, 1_000, 1_000);
             assert_eq!(segment(&mut sizes, number, number % 2 == 1), SlowStart::Unknown);
         }
         assert!(sizes.expect_end(20_000));
-        sizes.on_ack(1_000, 1_000);
+        sizes.on_ack(50_000_000, 1_000, 1_000);
         let evidence: Vec<_> =
             (20..40).map(|number| segment(&mut sizes, number, number % 2 == 1)).collect();
         assert_eq!(evidence[15], SlowStart::GoesOn(1_000));
@@ -145,6 +154,25 @@ mod tests {
         // Every second segment has been lost.
         for number in (48..60).step_by(2) {
             assert_eq!(segment(&mut sizes, number, false), SlowStart::Unknown);
+        }
+    }
+
+    /// Acknowledgments release pairs after the end of slow start, too, if each covers two segments,
+    /// or if Linux defers the first segment until the second may follow.
+    #[test]
+    fn pairs_that_acknowledgments_release_together_tell_nothing() {
+        for (apart_ns, acked) in [(2_000_000, 2_000), (900_000, 1_000)] {
+            let mut sizes = BurstSizes::default();
+            assert!(sizes.expect_end(0));
+            for number in 0..40 {
+                sizes.on_ack(number * apart_ns, acked, 1_000);
+                assert_eq!(segment(&mut sizes, number, number % 2 == 1), SlowStart::Unknown);
+            }
+            // Single acknowledgments show something only from the segments that they release on.
+            for number in 40..40 + i64::from(ACKS_MIN) {
+                sizes.on_ack(number * 2_000_000, 1_000, 1_000);
+            }
+            assert_eq!(segment(&mut sizes, 40, false), SlowStart::Unknown);
         }
     }
 }

@@ -17,6 +17,7 @@ mod evidence;
 mod finish;
 mod growing_window;
 mod growth;
+mod hystart;
 mod life;
 mod limit;
 mod lost_tail;

@@ -16,6 +16,7 @@
 use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
 use super::growing_window::GrowingWindow;
+use super::hystart::{Hystart, SampledAck};
 use super::paced_sender::PacedSender;
 use super::sender::{Ack, State};
 use crate::packet::{ControlBits, Packet};
@@ -27,19 +28,6 @@ const LARGE_INITIAL: i64 = 10;
 const IDLE: f64 = 1.5;
 /// A sender that sends nothing for RTT/`LATE` although its window permits it has another limit.
 const LATE: i64 = 8;
-/// HyStart in Linux: number of RTT samples in a round, and limits of the tolerated rise of the RTT.
-const SAMPLES: u32 = 8;
-const RISE_NS: [i64; 2] = [4_000_000, 16_000_000];
-/// Smallest window at which Linux's HyStart ends slow start, in segments.
-const HYSTART_MIN: i64 = 16;
-
-/// Round of HyStart.
-#[derive(Debug, Default)]
-struct Round {
-    end: i64,
-    samples: u32,
-    least_ns: i64,
-}
 
 /// Sender that is clocked by its acknowledgments.
 #[derive(Debug, Default)]
@@ -51,7 +39,7 @@ pub struct SelfClock {
     has_begun: bool,
     /// Time at which data last arrived without waiting, later than permitted.
     late_ns: Option<i64>,
-    round: Round,
+    hystart: Hystart,
     bursts: BurstSizes,
     /// True if the sizes of bursts show that the sender paces.
     is_paced: bool,
@@ -197,19 +185,25 @@ impl SelfClock {
 
     /// Handles an acknowledgment that reaches the sender, which has sent everything before `end`.
     fn on_ack(&mut self, ack: &Ack, end: i64, segment: i64, least_ns: i64) {
-        self.bursts.on_ack((ack.ack - self.window.una).max(0), segment);
+        let acked = (ack.ack - self.window.una).max(0);
+        self.bursts.on_ack(ack.effective_ns, acked, segment);
+        self.end_slow_start(ack, end, segment, least_ns);
         self.window.on_ack(ack, segment);
         self.paced.on_ack(ack.effective_ns, self.window.una, end, least_ns);
-        let round = &mut self.round;
-        if ack.ack >= round.end {
-            *round = Round { end, samples: 0, least_ns: i64::MAX };
-        }
+    }
+
+    /// Ends slow start if HyStart does so at this acknowledgment, before the window grows by it.
+    fn end_slow_start(&mut self, ack: &Ack, sent_to: i64, segment: i64, least_ns: i64) {
         let Some(rtt_ns) = ack.rtt_ns.filter(|_| self.window.adds_all) else { return };
-        (round.samples, round.least_ns) = (round.samples + 1, round.least_ns.min(rtt_ns));
-        let allowed_ns = least_ns + (least_ns / 8).clamp(RISE_NS[0], RISE_NS[1]);
-        let is_large = self.window.bytes >= HYSTART_MIN * segment;
-        let is_expected = round.samples == SAMPLES && is_large && round.least_ns >= allowed_ns;
-        if is_expected && self.window.ssthresh.is_none() && self.bursts.expect_end(end) {
+        let is_over = self.hystart.on_ack(&SampledAck {
+            time_ns: ack.effective_ns,
+            una: ack.ack,
+            sent_to,
+            rtt_ns,
+            least_ns,
+            window: self.window.bytes / segment.max(1),
+        });
+        if is_over && self.window.ssthresh.is_none() && self.bursts.expect_end(sent_to) {
             self.window.ssthresh = Some(self.window.bytes);
         }
     }
@@ -365,6 +359,24 @@ mod tests {
         assert!(largest_error(10, 2, MS) <= 1);
     }
 
+    /// Acknowledgments of a segment each, 1 ms apart, without a queue.
+    #[test]
+    fn a_train_of_acknowledgments_ends_slow_start() {
+        let mut clock = SelfClock::default();
+        clock.window = GrowingWindow {
+            una: 1,
+            bytes: 20 * SEGMENT,
+            adds_all: true,
+            ..GrowingWindow::default()
+        };
+        for number in 1..40 {
+            let it = Ack { rtt_ns: Some(RTT_NS), ..ack(number * MS, number) };
+            clock.on_ack(&it, 1 + 60 * SEGMENT, SEGMENT, RTT_NS);
+        }
+        // The 22nd acknowledgment comes more than half a round trip after the first.
+        assert_eq!(clock.window.ssthresh, Some(41 * SEGMENT));
+    }
+
     #[test]
     fn a_sender_without_hystart_halves_its_window() {
         let mut clock = SelfClock::default();
@@ -372,8 +384,8 @@ mod tests {
         clock.on_loss(20 * SEGMENT, SEGMENT, false);
         assert_eq!(clock.window.bytes, 14 * SEGMENT);
         assert!(clock.bursts.expect_end(0));
-        for number in 0..20 {
-            clock.bursts.on_ack(SEGMENT, SEGMENT);
+        for number in 0..30 {
+            clock.bursts.on_ack(number * 2 * MS, SEGMENT, SEGMENT);
             clock.bursts.on_segment(number * SEGMENT, (number + 1) * SEGMENT, number % 2 == 1);
         }
         clock.on_loss(20 * SEGMENT, SEGMENT, false);
