@@ -5,7 +5,8 @@
 //! acknowledgment of one segment releases two. Single segments one after the other, each released
 //! by the acknowledgment of one segment, show that slow start is over; pairs show that it goes on.
 //! Acknowledgments within a millisecond may release one burst together (`tcp_tso_should_defer`), so
-//! that the size of the burst tells nothing. A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
+//! that the size of the burst tells nothing. Only single segments, each released by the
+//! acknowledgment of one, mean a window that does not grow, as BBR's. A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
 //! Queues do not hide this.
 
 /// Number of single segments in a row that show the end of slow start. The number is a convention:
@@ -33,6 +34,10 @@ pub struct BurstSizes {
     ack_ns: i64,
     /// Number of acknowledgments of one segment in a row, each of which released its own burst.
     single_acks: u32,
+    /// Number of acknowledgments of several segments in a row.
+    wide_acks: u32,
+    /// Number of single segments in a row that followed enough such acknowledgments.
+    spread: u32,
     /// True once single segments have shown that slow start is over.
     is_over: bool,
     /// The expected end of slow start, if it is neither confirmed nor refuted.
@@ -59,8 +64,10 @@ pub enum SlowStart {
     Unknown,
     /// Slow start is over, but this number of segments in a row were sent in pairs.
     Pairs(u32),
-    /// Single segments show that it is over.
-    Over,
+    /// This number of single segments in a row shows that it is over.
+    Over(u32),
+    /// Single segments although acknowledgments cover several: they have not released them.
+    Spread,
     /// Pairs show that it goes on, after the expected end, since which so many bytes were
     /// acknowledged.
     GoesOn(i64),
@@ -71,7 +78,9 @@ impl BurstSizes {
     /// sender at this time.
     pub fn on_ack(&mut self, time_ns: i64, acked: i64, segment: i64) {
         let since_ns = time_ns - std::mem::replace(&mut self.ack_ns, time_ns);
-        let is_single = acked <= segment && since_ns > DEFERRED_NS;
+        let is_wide = acked > segment;
+        self.wide_acks = if is_wide { self.wide_acks.saturating_add(1) } else { 0 };
+        let is_single = !is_wide && since_ns > DEFERRED_NS;
         self.single_acks = if is_single { self.single_acks.saturating_add(1) } else { 0 };
         if let Some(expected) = &mut self.expected {
             expected.acked += acked;
@@ -99,13 +108,18 @@ impl BurstSizes {
         // A full queue loses the second segment of each pair, which then looks like a single one.
         let is_next = std::mem::replace(&mut self.end, end) == start;
         self.singles = if is_single && is_next { self.singles.saturating_add(1) } else { 0 };
+        let is_spread = self.singles > 0 && self.wide_acks >= ACKS_MIN;
+        self.spread = if is_spread { self.spread + 1 } else { 0 };
+        if self.spread >= ACKS_MIN {
+            return SlowStart::Spread;
+        }
         if is_pushed || is_single || !is_next {
             let is_pair = is_pushed && was_open && is_next;
             self.pairs = if is_pair { self.pairs.saturating_add(1) } else { 0 };
         }
         if self.singles >= SINGLES_MIN {
             (self.expected, self.is_over) = (None, true);
-            return SlowStart::Over;
+            return SlowStart::Over(self.singles);
         }
         if self.is_over && self.pairs > 0 && self.single_acks >= ACKS_MIN {
             return SlowStart::Pairs(2 * self.pairs);
@@ -146,7 +160,7 @@ mod tests {
         assert_eq!(evidence[15], SlowStart::GoesOn(1_000));
         assert!(!sizes.expect_end(50_000));
         let evidence: Vec<_> = (40..44).map(|number| segment(&mut sizes, number, false)).collect();
-        assert_eq!(evidence[3], SlowStart::Over);
+        assert_eq!(evidence[3], SlowStart::Over(3));
         sizes.single_acks = ACKS_MIN;
         assert_eq!(segment(&mut sizes, 44, true), SlowStart::Pairs(2));
         segment(&mut sizes, 45, false);
@@ -174,5 +188,17 @@ mod tests {
             }
             assert_eq!(segment(&mut sizes, 40, false), SlowStart::Unknown);
         }
+    }
+
+    /// An unpaced sender answers an acknowledgment of two segments with two or more.
+    #[test]
+    fn single_segments_after_acknowledgments_of_two_are_paced() {
+        let mut sizes = BurstSizes::default();
+        let mut evidence = (0..20).map(|number| {
+            sizes.on_ack(number * 2_000_000, 2_000, 1_000);
+            segment(&mut sizes, number, false)
+        });
+        // After the eighth acknowledgment, the eighth segment.
+        assert_eq!(evidence.position(|it| it == SlowStart::Spread), Some(14));
     }
 }

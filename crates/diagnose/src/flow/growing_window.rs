@@ -3,7 +3,7 @@
 use super::sender::Ack;
 
 /// Number of acknowledged segments for which Linux's CUBIC adds one, before the first loss.
-const CUBIC_FIRST: i64 = 20;
+pub const CUBIC_FIRST: i64 = 20;
 
 /// Congestion window that grows with acknowledgments.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,9 +3,9 @@
 //! has measured.
 //!
 //! *Rule.* In startup the sender doubles its rate in each round trip, at 2/ln 2 times the measured
-//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips.
-//! The inverse gain then drains the queue, until the data in flight are those of one round trip.
-//! From then on the rate is the measured bandwidth.
+//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips. The
+//! inverse gain then drains the queue, until no more data are in flight than those of one round trip
+//! and an allowance for bursts (`bbr_inflight`). From then on the rate is the measured bandwidth.
 //!
 //! *Where we differ.* Later phases that probe for more bandwidth or for a shorter round trip are
 //! left out: they change the queue by at most a quarter of the bandwidth-delay product.
@@ -46,7 +46,7 @@ pub struct PacedSender {
 impl PacedSender {
     /// Handles an acknowledgment that reaches the sender at `time_ns`: everything before `una` is
     /// acknowledged, and everything before `end` has been sent.
-    pub fn on_ack(&mut self, time_ns: i64, una: i64, end: i64, rtt_ns: i64) {
+    pub fn on_ack(&mut self, time_ns: i64, (una, end): (i64, i64), segment: i64, rtt_ns: i64) {
         if una > self.round_end {
             let (from_ns, from) = std::mem::replace(&mut self.round_start, (time_ns, una));
             self.round_end = end;
@@ -54,7 +54,8 @@ impl PacedSender {
                 self.on_round((una - from) as f64 / (time_ns - from_ns) as f64);
             }
         }
-        if self.phase == Phase::Drain && (end - una) as f64 <= self.bandwidth * rtt_ns as f64 {
+        let enough = (self.bandwidth * rtt_ns as f64) as i64 + BUDGET * segment;
+        if self.phase == Phase::Drain && end - una <= enough {
             self.phase = Phase::Cruise;
         }
     }
@@ -101,7 +102,7 @@ mod tests {
         let mut paced = PacedSender::default();
         for number in 1..=acks {
             let una = number * SEGMENT;
-            paced.on_ack(number * MS, una, una + 40 * SEGMENT, 20 * MS);
+            paced.on_ack(number * MS, (una, una + 40 * SEGMENT), SEGMENT, 20 * MS);
         }
         paced
     }
@@ -115,7 +116,9 @@ mod tests {
         assert_eq!(startup.largest_window(SEGMENT, 20 * MS), Some(63_699));
         assert_eq!(after(170).interval_ns(SEGMENT), 2_885_000);
         let mut cruise = after(170);
-        cruise.on_ack(171 * MS, 171 * SEGMENT, 191 * SEGMENT, 20 * MS);
+        cruise.on_ack(171 * MS, (171 * SEGMENT, 198 * SEGMENT), SEGMENT, 20 * MS);
+        assert_eq!(cruise.interval_ns(SEGMENT), 2_885_000);
+        cruise.on_ack(172 * MS, (172 * SEGMENT, 198 * SEGMENT), SEGMENT, 20 * MS);
         assert_eq!(cruise.interval_ns(SEGMENT), 1_000_000);
         assert_eq!(cruise.largest_window(SEGMENT, 20 * MS), Some(46_000));
     }

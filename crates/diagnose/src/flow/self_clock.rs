@@ -15,7 +15,7 @@
 
 use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
-use super::growing_window::GrowingWindow;
+use super::growing_window::{CUBIC_FIRST, GrowingWindow};
 use super::hystart::{Hystart, SampledAck};
 use super::paced_sender::PacedSender;
 use super::sender::{Ack, State};
@@ -26,6 +26,9 @@ const LARGE_INITIAL: i64 = 10;
 /// Data did not wait if the gap before them exceeds the transmission time of a segment by this
 /// factor.
 const IDLE: f64 = 1.5;
+/// A window is constant if it has not grown for this number of segments: half as many again as
+/// CUBIC's needs to grow.
+const CONSTANT: i64 = CUBIC_FIRST * 3 / 2;
 /// A sender that sends nothing for RTT/`LATE` although its window permits it has another limit.
 const LATE: i64 = 8;
 
@@ -157,7 +160,11 @@ impl SelfClock {
             SlowStart::Pairs(number) => {
                 self.is_paced |= i64::from(number) * it.segment >= window.bytes;
             }
-            SlowStart::Over if !is_peer_limit => _ = window.ssthresh.get_or_insert(window.bytes),
+            SlowStart::Over(number) if !is_peer_limit => {
+                window.ssthresh.get_or_insert(window.bytes);
+                self.is_paced |= i64::from(number) >= CONSTANT;
+            }
+            SlowStart::Spread => self.is_paced = true,
             SlowStart::GoesOn(acked) => {
                 (window.ssthresh, window.bytes) = (None, window.bytes + acked);
             }
@@ -189,7 +196,8 @@ impl SelfClock {
         self.bursts.on_ack(ack.effective_ns, acked, segment);
         self.end_slow_start(ack, end, segment, least_ns);
         self.window.on_ack(ack, segment);
-        self.paced.on_ack(ack.effective_ns, self.window.una, end, least_ns);
+        let sent = (self.window.una, end);
+        self.paced.on_ack(ack.effective_ns, sent, segment, least_ns);
     }
 
     /// Ends slow start if HyStart does so at this acknowledgment, before the window grows by it.
@@ -375,6 +383,19 @@ mod tests {
         }
         // The 22nd acknowledgment comes more than half a round trip after the first.
         assert_eq!(clock.window.ssthresh, Some(41 * SEGMENT));
+    }
+
+    /// Single segments, each released by the acknowledgment of one.
+    #[test]
+    fn a_window_that_does_not_grow_shows_pacing() {
+        let mut clock = SelfClock::default();
+        (clock.window.adds_all, clock.window.bytes) = (true, 100 * SEGMENT);
+        for number in 0..32 {
+            let it = Arrival { is_pushed: Some(false), ..arrival(number * MS, number, MS) };
+            clock.note_burst(&it);
+            // CUBIC grows its window after 20.
+            assert_eq!(clock.is_paced, number >= 30, "{number}");
+        }
     }
 
     #[test]
