@@ -109,3 +109,23 @@ fn a_tail_loss_probe_is_recognised_although_the_silence_before_it_is_hidden() {
     let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [Kind::TailLossProbe]);
 }
+
+/// Segments 20 and 22 are lost, and a queue delays the retransmission of the first one by 0.7 s.
+/// Nothing arrives for 0.5 s before that of the second one, so it has not waited in the queue.
+#[test]
+fn a_retransmission_after_a_silence_has_not_waited_in_a_queue() {
+    let mut script = open(20);
+    let mut arrive = |number: u32, ack: u32| {
+        let ms = script.frames.len() as u64 * 5 + 60;
+        script.data(ms, number);
+        script.ack(ms, ack);
+    };
+    (0..20).for_each(|number| arrive(number, number + 1));
+    (21..100).filter(|number| *number != 22).for_each(|number| arrive(number, 20));
+    arrive(20, 22);
+    (100..150).for_each(|number| arrive(number, 22));
+    script.data(2_090, 22);
+    script.ack(2_090, 150);
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Fast, Kind::Timeout]);
+}

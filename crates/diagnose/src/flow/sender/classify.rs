@@ -7,10 +7,12 @@ impl Sender {
     /// Determines kind and confidence, and changes the state if the retransmission begins an
     /// episode.
     pub(super) fn classify(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
-        let queue_ns = if attempt.is_time_unknown { self.queue_ns } else { 0 };
-        let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
-        let is_quiet = silence > self.quiet_ns(srtt, attempt.is_time_unknown);
+        // After a silence of a round trip, no queue before the capture can have delayed this one.
+        let may_queue = attempt.is_time_unknown && self.rtt_min_ns.is_none_or(|ns| silence < ns);
+        let queue_ns = if may_queue { self.queue_ns } else { 0 };
+        let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
+        let is_quiet = silence > self.quiet_ns(srtt, may_queue);
         let rto = (self.estimator.rto_ns() + queue_ns).saturating_mul(1 << self.timeouts.min(16));
         let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
         let since_timer = attempt.time_ns - self.timer_ns;
