@@ -15,11 +15,14 @@ pub struct BusyPeriod {
     last_ns: Option<i64>,
     /// Latest time at which the next data can arrive without a gap before them.
     until_ns: i64,
+    /// Position after the last retransmission that has arrived.
+    pub resent_to: i64,
 }
 
 impl BusyPeriod {
-    /// Handles the arrival of data whose transmission takes `length_ns`. If data just before them
-    /// have not arrived, the transmission of the missing data took `missing_ns`.
+    /// Handles the arrival of data whose transmission takes `length_ns`. If data just before them,
+    /// or their retransmissions, have not arrived, the transmission of the missing data took
+    /// `missing_ns`.
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
         let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
         if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {

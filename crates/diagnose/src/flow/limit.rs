@@ -234,13 +234,16 @@ impl Direction {
             self.path.on_arrived(now.time_ns, bytes, rtt);
         }
         if let Some(rate) = self.path.rate() {
-            let missing = (start - self.scoreboard.end).max(0);
+            let run = self.busy_period.get_or_insert_default();
+            let missing = if start >= self.scoreboard.end {
+                start - self.scoreboard.end
+            } else {
+                // Retransmissions of the data that are still missing have been lost.
+                let before = std::mem::replace(&mut run.resent_to, start + bytes);
+                self.scoreboard.missing(before, start)
+            };
             let ns = |bytes: i64| bytes as f64 / rate * 1e9;
-            self.busy_period.get_or_insert_default().on_arrived(
-                now.time_ns,
-                ns(bytes),
-                ns(missing),
-            );
+            run.on_arrived(now.time_ns, ns(bytes), ns(missing));
         }
     }
 

@@ -162,6 +162,12 @@ impl Scoreboard {
         self.spans.front()
     }
 
+    /// Bytes from `start` to `end` that are missing in the capture.
+    pub fn missing(&self, start: i64, end: i64) -> i64 {
+        let holes = self.range(start, end.max(start)).filter(|span| span.copies == 0);
+        holes.map(|span| span.end.min(end) - span.start.max(start)).sum()
+    }
+
     /// True if data before the end are missing in the capture.
     pub fn has_hole(&self) -> bool {
         self.spans.iter().any(|span| span.copies == 0)

@@ -1,5 +1,6 @@
 //! Captures far from the sender, where the times of sending are uncertain.
 
+use crate::needless::ack_with_block;
 use crate::script::Script;
 use retx_diagnose::answer::Kind;
 
@@ -128,4 +129,34 @@ fn a_retransmission_after_a_silence_has_not_waited_in_a_queue() {
     script.ack(2_090, 150);
     let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [Kind::Fast, Kind::Timeout]);
+}
+
+/// Segments 20, 22, 24 and 26 are lost, then the retransmission of 22. All others arrive back to
+/// back, so that the bottleneck is busy until the end.
+#[test]
+fn a_lost_retransmission_does_not_end_the_busy_period_of_the_bottleneck() {
+    let mut script = open(20);
+    let mut ms = 55;
+    let mut arrive = |number: u32, ack: u32, sacked: [u32; 2]| {
+        // The lost retransmission comes before segment 24.
+        ms += if number == 24 { 10 } else { 5 };
+        script.data(ms, number);
+        match sacked {
+            [_, 0] => script.ack(ms, ack),
+            _ => ack_with_block(&mut script, ms, ack, sacked),
+        }
+    };
+    (0..20).for_each(|number| arrive(number, number + 1, [0, 0]));
+    for number in (21..60).filter(|number| ![22, 24, 26].contains(number)) {
+        arrive(number, 20, [number, number + 1]);
+    }
+    arrive(20, 22, [27, 60]);
+    arrive(24, 22, [23, 26]);
+    arrive(26, 22, [23, 60]);
+    (60..68).for_each(|number| arrive(number, 22, [23, number + 1]));
+    arrive(22, 68, [0, 0]);
+    let of = script.flow().limited_by;
+    let recovery_s = of.recovery.congestion + of.recovery.wireless + of.recovery.unknown;
+    // The gap itself is no longer than two segments take.
+    assert!(recovery_s < 0.015, "{of:?}");
 }
