@@ -8,9 +8,9 @@ from retx.explaining.situation import Situation
 RETRIES = (15, 30, 60)
 """Numbers of retransmissions that are tried: Linux's default, twice and four times as many."""
 SYN_RETRIES = (6, 12, 24)
-"""The same for the SYN."""
+"""Numbers of retransmissions of the SYN that are tried: Linux's default and multiples of it."""
 LINEAR_SYNS = 4
-"""Linux sends so many SYNs before those that it counts (`tcp_syn_linear_timeouts`)."""
+"""Number of SYNs that Linux sends before those that it counts (`tcp_syn_linear_timeouts`)."""
 
 
 def _retries(situation: Situation) -> list[Change]:
