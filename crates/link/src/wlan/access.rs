@@ -1,6 +1,7 @@
 //! Access to the medium: backoff and interframe spaces of IEEE 802.11-1999 §9.2.5.
 
 use super::Cell;
+use super::parameters::Parameters;
 use super::station::{Access, Activity, Radio};
 use retx_units::{Duration, Time};
 
@@ -42,13 +43,7 @@ impl Cell {
             }
             Access::Backoff(slots) => {
                 let passed = self.slots_passed(now, index);
-                let left = slots.saturating_sub(passed);
-                let radio = &mut self.radios[index];
-                radio.access = if left == 0 && !radio.has_packet {
-                    Access::Free
-                } else {
-                    Access::Backoff(left)
-                };
+                self.radios[index].suspend_backoff(slots, passed);
             }
         }
         if self.radios[index].activity == Activity::Contending {
@@ -81,27 +76,42 @@ impl Cell {
     #[inline]
     pub(super) fn schedule_transmission(&mut self, now: Time, index: usize) {
         let radio = &self.radios[index];
-        if radio.activity != Activity::Contending {
-            return;
+        if radio.activity == Activity::Contending {
+            self.dues[index] = if radio.is_occupied() {
+                Time::NEVER
+            } else {
+                radio.transmission_start(now, &self.parameters)
+            };
         }
-        let due = if !radio.has_packet || radio.is_occupied() {
-            Time::NEVER
-        } else {
-            let start = self.slots_start(index);
-            match radio.access {
-                Access::Backoff(slots) => start + self.parameters.slot * u64::from(slots),
-                Access::Fresh | Access::Free => start.max(now),
-            }
-        };
-        self.dues[index] = due;
     }
 
     /// Time from which idle slots reduce a station's backoff.
     #[inline]
     fn slots_start(&self, index: usize) -> Time {
-        let Radio { idle_since, not_before, eifs, .. } = self.radios[index];
-        let nav = self.radios[index].reserved_until();
-        let parameters = &self.parameters;
+        self.radios[index].slots_start(&self.parameters)
+    }
+}
+
+impl Radio {
+    /// Time at which a contending station transmits if the medium is idle and stays so;
+    /// [`Time::NEVER`] without a packet.
+    #[inline]
+    pub fn transmission_start(&self, now: Time, parameters: &Parameters) -> Time {
+        if !self.has_packet {
+            return Time::NEVER;
+        }
+        let start = self.slots_start(parameters);
+        match self.access {
+            Access::Backoff(slots) => start + parameters.slot * u64::from(slots),
+            Access::Fresh | Access::Free => start.max(now),
+        }
+    }
+
+    /// Time from which idle slots reduce the backoff.
+    #[inline]
+    pub fn slots_start(&self, parameters: &Parameters) -> Time {
+        let Self { idle_since, not_before, eifs, .. } = *self;
+        let nav = self.reserved_until();
         let space = if eifs { parameters.eifs } else { parameters.difs };
         // §9.2.3.4: EIFS disregards the virtual carrier sense.
         let physical = idle_since + space;
@@ -111,6 +121,6 @@ impl Cell {
 }
 
 /// Number of whole slots in `passed`.
-fn whole_slots(passed: Duration, slot: Duration) -> u32 {
+pub(super) fn whole_slots(passed: Duration, slot: Duration) -> u32 {
     u32::try_from(passed.as_nanos() / slot.as_nanos()).unwrap_or(u32::MAX)
 }

@@ -117,6 +117,7 @@ impl Cell {
     /// Applies the channel between sender and receiver to a frame. This is done once per frame,
     /// even if the frame has collided. Returns `None` if the channel loses the frame, otherwise the
     /// delay that the channel adds before the packet leaves the cell.
+    #[inline]
     pub(super) fn fate(
         &mut self,
         now: Time,
@@ -131,6 +132,16 @@ impl Cell {
         if self.channels.are_perfect() {
             return Some(Duration::ZERO);
         }
+        self.fate_by_channel(now, station, frame)
+    }
+
+    #[inline(never)]
+    fn fate_by_channel(
+        &mut self,
+        now: Time,
+        station: u16,
+        frame: &Transmission,
+    ) -> Option<Duration> {
         let seen = match frame.kind {
             Kind::Data => {
                 let frame = self.head(station).frame;

@@ -15,6 +15,7 @@
 //! the same order. A test compares random cells with and without this path.
 
 use super::Cell;
+use super::access::whole_slots;
 use super::exchange::{Kind, Transmission};
 use super::station::{Access, Activity, NOBODY};
 use retx_units::{Duration, Time};
@@ -90,7 +91,13 @@ impl Cell {
                 return;
             }
         }
-        let Some(station) = starting else { return };
+        if let Some(station) = starting {
+            self.plan_start(start, station);
+        }
+    }
+
+    /// Plans the exchange that a station begins at `start`, if its data frame needs no RTS.
+    fn plan_start(&mut self, start: Time, station: u16) {
         if let Some(end) = self.undisturbed_end(start, self.head(station).frame.bytes) {
             self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
             self.next = end;
@@ -131,8 +138,33 @@ impl Cell {
 
     fn start_exchange(&mut self, now: Time, station: u16) {
         self.begin_transmission(now, station);
-        self.notify_start(now, station);
+        self.notify_start_of_exchange(now, station);
         self.exchange = Some(Exchange { station, progress: Progress::Sending });
+    }
+
+    /// Has the effects of [`Self::notify_start`] if all stations hear each other and the medium was
+    /// idle: then each station begins to receive the frame.
+    fn notify_start_of_exchange(&mut self, now: Time, station: u16) {
+        // The idle slots of most stations begin at the same time, so that their number is computed
+        // once.
+        let mut known = (Time::NEVER, 0);
+        let Self { radios, dues, senders, parameters, .. } = self;
+        for (index, (radio, due)) in radios.iter_mut().zip(dues).enumerate() {
+            if index == usize::from(station) {
+                continue;
+            }
+            if let Access::Backoff(slots) = radio.access {
+                let start = radio.slots_start(parameters);
+                if known.0 != start {
+                    known = (start, whole_slots(now.since(start), parameters.slot));
+                }
+                radio.suspend_backoff(slots, known.1);
+            } else if radio.access == Access::Fresh {
+                radio.access = Access::Backoff(senders[index].draw_backoff());
+            }
+            *due = Time::NEVER;
+            radio.begin_reception(now, station);
+        }
     }
 
     /// Handles the event of an exchange: the end of its data frame, or that of its ACK if the next
@@ -177,25 +209,29 @@ impl Cell {
         self.next = ack.end;
         let Some(waiting) = self.senders[usize::from(station)].line.next() else { return };
         let waiting = waiting.map(|packet| packet.frame.bytes);
-        let (mut least, mut bytes) = (u32::MAX, None);
+        // The station whose backoff ends first; `NOBODY` if there are several.
+        let (mut least, mut first) = (u32::MAX, NOBODY);
         for (index, radio) in (0..).zip(&self.radios) {
-            let (slots, size) = match radio.access {
+            let slots = match radio.access {
                 _ if radio.nav() > ack.end => return,
-                _ if index == station => (ack.backoff, waiting),
-                _ if !radio.has_packet => continue,
-                Access::Backoff(slots) => (slots, Some(self.head(index).frame.bytes)),
+                _ if index == station && waiting.is_some() => ack.backoff,
+                _ if index == station || !radio.has_packet => continue,
+                Access::Backoff(slots) => slots,
                 Access::Free | Access::Fresh => return,
             };
-            let Some(size) = size else { continue };
-            if slots < least {
-                (least, bytes) = (slots, Some(size));
-            } else if slots == least {
-                bytes = None;
+            if slots <= least {
+                first = if slots < least { index } else { NOBODY };
+                least = slots;
             }
         }
         self.next = Time::NEVER;
         if least < u32::MAX {
             let start = ack.end + self.parameters.difs + self.parameters.slot * u64::from(least);
+            let bytes = match first {
+                NOBODY => None,
+                _ if first == station => waiting,
+                _ => Some(self.head(first).frame.bytes),
+            };
             let end = bytes.and_then(|bytes| self.undisturbed_end(start, bytes));
             self.next = end.unwrap_or(start);
         }
@@ -204,30 +240,32 @@ impl Cell {
     /// Handles the end of the ACK. All stations have heard both frames.
     fn end_exchange(&mut self, station: u16, ack: &Acknowledgment) {
         let now = ack.end;
-        let frame = self.on_air[usize::from(station)];
+        let to = self.on_air[usize::from(station)].to;
         self.busy.total += now.since(ack.start);
-        for (index, radio) in (0..).zip(&mut self.radios) {
-            radio.sensed = 0;
-            radio.noise = 0;
-            radio.receiving_from = NOBODY;
-            radio.eifs = false;
-            radio.activity = Activity::Contending;
-            radio.idle_since = now;
+        self.senders[usize::from(to)].counters.airtime.ack += self.times.ack;
+        self.finish_and_back_off(now, station, ack.backoff);
+        // The station whose backoff ends first; `NOBODY` if there are several.
+        let (mut next, mut first) = (Time::NEVER, NOBODY);
+        let Self { radios, dues, parameters, .. } = self;
+        for (index, (radio, due)) in (0..).zip(radios.iter_mut().zip(dues)) {
+            radio.be_idle_since(now);
             if index == station {
                 radio.confirm_nav(ack.start);
-            } else if index != frame.to {
+            } else if index != to {
                 // The reservation by the data frame ends with the ACK at the latest.
                 radio.update_nav(now, Time::NEVER);
             }
+            *due = radio.transmission_start(now, parameters);
+            if *due <= next {
+                first = if *due < next { index } else { NOBODY };
+                next = *due;
+            }
         }
-        self.senders[usize::from(frame.to)].counters.airtime.ack += self.times.ack;
-        self.finish_and_back_off(now, station, ack.backoff);
-        self.next = Time::NEVER;
-        for index in 0..self.radios.len() {
-            self.schedule_transmission(now, index);
-            self.next = self.next.min(self.dues[index]);
+        self.next = next;
+        self.exchange = None;
+        if first != NOBODY && next != Time::NEVER {
+            self.plan_start(next, first);
         }
-        self.plan_exchange();
     }
 
     /// Airtime of a current ACK up to `now`.

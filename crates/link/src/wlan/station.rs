@@ -112,6 +112,35 @@ impl Radio {
         self.nav_timeout = Time::NEVER;
     }
 
+    /// Suspends a backoff of this number of slots, after `passed` idle slots.
+    #[inline]
+    pub fn suspend_backoff(&mut self, slots: u32, passed: u32) {
+        let left = slots.saturating_sub(passed);
+        let is_over = left == 0 && !self.has_packet;
+        self.access = if is_over { Access::Free } else { Access::Backoff(left) };
+    }
+
+    /// Begins to receive the only frame on the air.
+    #[inline]
+    pub fn begin_reception(&mut self, now: Time, from: u16) {
+        self.sensed = 1;
+        self.noise = 1;
+        self.receiving_from = from;
+        self.intact = true;
+        self.confirm_nav(now);
+    }
+
+    /// Notes that the medium is idle from `now` on, after undamaged frames.
+    #[inline]
+    pub fn be_idle_since(&mut self, now: Time) {
+        self.sensed = 0;
+        self.noise = 0;
+        self.receiving_from = NOBODY;
+        self.eifs = false;
+        self.activity = Activity::Contending;
+        self.idle_since = now;
+    }
+
     /// True if the medium is busy by physical carrier sense, or because the station itself
     /// transmits.
     #[inline]
