@@ -340,10 +340,11 @@ impl Transmitter {
     /// the size before that one, otherwise computed.
     #[inline(never)]
     fn update_known_times(&mut self, bytes: u32) -> Option<Duration> {
-        let rate = self.rate()?;
         // Two sizes suffice for most links: full-sized segments, and a last segment or ACKs.
         std::mem::swap(&mut self.known, &mut self.known_before);
         if self.known.bytes != bytes {
+            // The rate is in another cache line, which is read only here.
+            let rate = self.rate()?;
             let duration = rate.transmission_time(bytes + self.overhead);
             // A time above four seconds does not fit into the cache, and is too rare to matter.
             let Ok(nanoseconds) = u32::try_from(duration.as_nanos()) else {
