@@ -71,6 +71,8 @@ pub struct Engine<'a> {
     pub(crate) stages: Vec<PlacedStage>,
     /// Time and target of the last event of a stage or UDP flow; at one time, the last target.
     last_turn: (Time, Target),
+    /// Stage whose event is being handled.
+    waking_stage: Option<u32>,
     tcps: Vec<SharedConfig>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
@@ -220,6 +222,7 @@ impl<'a> Engine<'a> {
             pipes,
             stages: layout::create_stages(plan, key, uses_fast_paths),
             last_turn: (Time::ZERO, 0),
+            waking_stage: None,
             unfinished: finite_flows(&flows, &datagrams),
             over: false,
             tcps: prepared(plan, options),

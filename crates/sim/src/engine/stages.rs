@@ -14,6 +14,7 @@ impl Engine<'_> {
     /// Handles the wake-up of a stage.
     pub(super) fn handle_stage_wakeup(&mut self, index: u32) {
         self.note_turn(Owner::Stage(index));
+        self.waking_stage = Some(index);
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
         self.execute_relay_actions(index);
@@ -31,6 +32,7 @@ impl Engine<'_> {
                 other => self.handle_departure(first + u32::from(port.entry), &other),
             }
         }
+        self.waking_stage = None;
         self.rearm_stage(index);
     }
 
@@ -69,7 +71,11 @@ impl Engine<'_> {
             NextHop::Port(index) => self.ports[index as usize],
             other => unreachable!("{other:?} is no stage"),
         };
-        self.update_stage(port.stage);
+        // A stage that is handling its event is up to date, and is scheduled when that ends.
+        let is_waking = self.waking_stage == Some(port.stage);
+        if !is_waking {
+            self.update_stage(port.stage);
+        }
         let PlacedStage { stage, first_place: first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.on_entered(self.now, place, id, &mut self.packets);
@@ -80,6 +86,7 @@ impl Engine<'_> {
         let packet = self.packets.get(id);
         let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
         match stage.handle_packet(self.now, port, &Packet { id, frame, ecn_capable }) {
+            Entry::Accepted if is_waking => {}
             Entry::Accepted => self.rearm_stage(port.stage),
             Entry::AcceptedTwice => unreachable!("only pipes copy"),
             Entry::QueueFull => self.drop(id, &PacketDrop::by_queue(self.now, place)),
