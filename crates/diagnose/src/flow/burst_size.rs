@@ -6,14 +6,15 @@
 //! by the acknowledgment of one segment, show that slow start is over; pairs show that it goes on.
 //! Acknowledgments within a millisecond may release one burst together (`tcp_tso_should_defer`), so
 //! that the size of the burst tells nothing. Only single segments, each released by the
-//! acknowledgment of one, mean a window that does not grow, as BBR's. A whole window of pairs after its end is not released by acknowledgments: BBR paces pairs.
-//! Queues do not hide this.
+//! acknowledgment of one, mean a window that does not grow, as BBR's. A whole window of pairs after
+//! its end is not released by acknowledgments: BBR paces pairs. Queues do not hide this.
 
 /// Number of single segments in a row that show the end of slow start. The number is a convention:
 /// single segments also occur where a pair does not fit into a window.
 const SINGLES_MIN: u32 = 3;
-/// Number of acknowledgments of one segment in a row, and of segments sent after them and after the
-/// expected end of slow start, from which on pairs show that slow start goes on (conventions).
+/// Number of acknowledgments of one segment in a row, and of segments sent since their first and
+/// after the expected end of slow start, from which on pairs show that slow start goes on
+/// (conventions).
 const ACKS_MIN: u32 = 8;
 const SEGMENTS_MIN: u32 = 16;
 /// Longest time since its last segment for which Linux defers the next one until it can send a
@@ -64,7 +65,7 @@ pub enum SlowStart {
     Unknown,
     /// Slow start is over, but this number of segments in a row were sent in pairs.
     Pairs(u32),
-    /// This number of single segments in a row shows that it is over.
+    /// Single segments, this number in a row, show that it is over.
     Over(u32),
     /// Single segments although acknowledgments cover several: they have not released them.
     Spread,
@@ -128,9 +129,9 @@ impl BurstSizes {
             return SlowStart::Unknown;
         };
         // An acknowledgment of two segments releases a pair in any case.
-        expected.segments = if self.single_acks < ACKS_MIN { 0 } else { expected.segments + 1 };
+        expected.segments = if self.single_acks == 0 { 0 } else { expected.segments + 1 };
         let acked = expected.acked;
-        if expected.segments < SEGMENTS_MIN {
+        if expected.segments < SEGMENTS_MIN || self.single_acks < ACKS_MIN {
             return SlowStart::Unknown;
         }
         (self.expected, self.is_refuted) = (None, true);

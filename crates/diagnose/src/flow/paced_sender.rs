@@ -3,9 +3,10 @@
 //! has measured.
 //!
 //! *Rule.* In startup the sender doubles its rate in each round trip, at 2/ln 2 times the measured
-//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips. The
-//! inverse gain then drains the queue, until no more data are in flight than those of one round trip
-//! and an allowance for bursts (`bbr_inflight`). From then on the rate is the measured bandwidth.
+//! bandwidth, until the bandwidth has grown by less than a quarter in each of three round trips.
+//! The inverse gain then drains the queue, until no more data are in flight than those of one round
+//! trip and an allowance for bursts (`bbr_inflight`). From then on the rate is the measured
+//! bandwidth.
 //!
 //! *Where we differ.* Later phases that probe for more bandwidth or for a shorter round trip are
 //! left out: they change the queue by at most a quarter of the bandwidth-delay product.

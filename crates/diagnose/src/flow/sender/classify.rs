@@ -8,8 +8,7 @@ impl Sender {
     /// episode.
     pub(super) fn classify(&mut self, attempt: &UnclassifiedRetransmission) -> (Kind, f64) {
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
-        // After a silence of a round trip, no queue before the capture can have delayed this one.
-        let may_queue = attempt.is_time_unknown && self.rtt_min_ns.is_none_or(|ns| silence < ns);
+        let may_queue = attempt.is_time_unknown && self.may_have_queued(silence);
         let queue_ns = if may_queue { self.queue_ns } else { 0 };
         let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
         let is_quiet = silence > self.quiet_ns(srtt, may_queue);
@@ -60,8 +59,7 @@ impl Sender {
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
-        // If the sender has undone the timeout, a SACK block has caused this retransmission, not
-        // the timeout.
+        // If the sender has undone the timeout, a SACK block has caused this retransmission.
         let is_undone =
             self.may_undo && self.last_timeout_was_needless && self.sacked_to >= attempt.end;
         match self.state {
@@ -77,6 +75,12 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// True unless the silence before a retransmission shows that no queue before the capture has
+    /// delayed it: such a queue is empty after a round trip without packets.
+    fn may_have_queued(&self, silence_ns: i64) -> bool {
+        self.rtt_min_ns.is_none_or(|least_ns| silence_ns < least_ns)
     }
 
     /// Shortest silence after which a timer may have caused a retransmission.
