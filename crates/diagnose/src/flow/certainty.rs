@@ -68,7 +68,7 @@ impl View<'_> {
             ("sender", _) => [0.99, 0.94],
             ("middle", _) => [0.95, 0.86],
             ("receiver", true) => [0.94, 0.83],
-            _ => [0.78, 0.63],
+            _ => [0.81, 0.63],
         };
         if has_trouble { troubled } else { usual }
     }
