@@ -170,14 +170,26 @@ impl ExceptionalCopies {
     pub fn has_fully_dropped_byte(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
         let earlier = |copy: &SegmentCopy| copy.number < before;
-        let mut drops = self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy));
-        if drops.next().is_none() {
+        let drops = || self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy));
+        let again = || self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
+        // In the usual case each copy covers the whole range, so that all its bytes have the same
+        // number of copies.
+        let is_whole = |copy: &SegmentCopy| copy.from <= from && to <= copy.to;
+        let (mut dropped, mut sent, mut all_whole) = (0, 1, true);
+        for item in drops() {
+            dropped += 1;
+            all_whole &= is_whole(&item.copy);
+        }
+        if dropped == 0 {
             return false;
         }
-        let mut again = self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
-        if drops.next().is_none() && again.next().is_none() {
-            // There is one drop and no retransmission, so the original was dropped.
-            return true;
+        for item in again() {
+            sent += 1;
+            all_whole &= is_whole(&item.copy);
+        }
+        if all_whole {
+            assert!(dropped <= sent, "more copies dropped than sent");
+            return dropped == sent;
         }
         // Along the range, the number of copies that were not dropped changes only where a
         // retransmission or a dropped copy begins or ends. Summing up these changes yields the
@@ -187,12 +199,8 @@ impl ExceptionalCopies {
             edges.push((copy.from.max(from), weight));
             edges.push((copy.to.min(to), -weight));
         };
-        for item in self.dropped.overlapping(from, to).filter(|item| earlier(&item.copy)) {
-            span(&item.copy, -1);
-        }
-        for item in self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy)) {
-            span(&item.copy, 1);
-        }
+        drops().for_each(|item| span(&item.copy, -1));
+        again().for_each(|item| span(&item.copy, 1));
         edges.sort_unstable_by_key(|(position, _)| *position);
         // Each byte has one original.
         let mut alive = 1;
