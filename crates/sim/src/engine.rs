@@ -8,6 +8,7 @@
 use crate::agenda::Agenda;
 use crate::datagram::DatagramFlow;
 use crate::drop::PacketDrop;
+use crate::endpoint::Endpoint;
 use crate::event_queue::{MAX_TARGETS, Target};
 use crate::flow::Flow;
 use crate::options::{Options, RunError};
@@ -306,15 +307,24 @@ impl<'a> Engine<'a> {
 
     /// Handles an event that has been taken.
     #[inline(always)]
-    fn handle_event(&mut self, (time, target): (Time, Target)) {
+    fn handle_event(&mut self, event: (Time, Target)) {
+        if let Some((id, to)) = self.begin_event(event) {
+            self.deliver(id, to);
+        }
+    }
+
+    /// Handles an event that has been taken, except for the delivery of a packet that reaches its
+    /// destination, which is returned.
+    #[inline(always)]
+    fn begin_event(&mut self, (time, target): (Time, Target)) -> Option<(u32, Endpoint)> {
         self.now = time;
-        let arrived = match self.owners.owner(target) {
+        match self.owners.owner(target) {
             Owner::Lane(lane) => self.handle_lane_wakeup(lane),
             Owner::Pipe(index) if self.wakes_pipes_fast => self.handle_pipe_wakeup_fast(index),
-            owner => return self.handle_owner_wakeup(owner),
-        };
-        if let Some((id, to)) = arrived {
-            self.deliver(id, to);
+            owner => {
+                self.handle_owner_wakeup(owner);
+                None
+            }
         }
     }
 
