@@ -237,12 +237,6 @@ impl Flow {
         earlier.then_some(time)
     }
 
-    /// True if a wake-up of `side` now only opens the pacing gate: see
-    /// [`Connection::only_opens_gate`].
-    pub fn only_opens_gate(&self, now: Time, side: Side) -> bool {
-        self.phase == Phase::Open && self.ends[side as usize].only_opens_gate(now)
-    }
-
     /// Handles a wake-up of `side`, which may be spurious.
     pub fn handle_timeout(&mut self, now: Time, side: Side, context: &mut Context<'_>) {
         self.woken[side as usize] = Time::NEVER;

@@ -94,7 +94,7 @@ impl Recorder {
     }
 
     /// Records that a packet enters a pipe or another stage at this place.
-    #[inline(never)]
+    #[inline]
     pub fn on_entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
         if let Some(capture) = &mut self.capture {
             capture.on_entered(now, place, id, packets);

@@ -114,7 +114,7 @@ impl Timers {
         Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Lazy::NONE };
 
     /// Earliest deadline.
-    #[inline(never)]
+    #[inline]
     pub fn next(&self) -> Time {
         self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual_deadline())
     }

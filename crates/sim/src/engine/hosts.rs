@@ -53,11 +53,11 @@ impl Engine<'_> {
         // These drops must be recorded before the record judges a timeout or a retransmission. At
         // the end of a pacing delay it judges only retransmissions of segments that were overtaken,
         // whose drops are recorded: the bottleneck has passed on later segments.
-        let judges =
-            !self.uses_fast_paths || !self.flows[index as usize].only_opens_gate(self.now, side);
-        if judges {
-            self.flush_funnels_of(index);
+        if self.uses_fast_paths && self.flows[index as usize].only_opens_gate(self.now, side) {
+            self.flows[index as usize].open_gate(self.now, &mut self.recorder);
+            return self.send_and_rearm(index, side);
         }
+        self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
         let flow = &mut self.flows[index as usize];

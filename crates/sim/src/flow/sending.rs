@@ -1,6 +1,6 @@
 //! Sending by the endpoints of a flow.
 
-use super::{Flow, RECEIVER, SENDER};
+use super::{Flow, Phase, RECEIVER, SENDER};
 use crate::endpoint::Endpoint;
 use crate::packet::{PacketMetadata, PacketMut, Transmission};
 use crate::plan::Side;
@@ -26,6 +26,24 @@ impl Flow {
     #[inline(always)]
     pub fn end_train(&mut self, now: Time, train: &Train) -> bool {
         self.ends[SENDER].end_train(now, train)
+    }
+
+    /// True if a wake-up of `side` now only opens the pacing gate of the sender: see
+    /// [`Connection::only_opens_gate`](retx_tcp::Connection).
+    #[inline(always)]
+    pub fn only_opens_gate(&self, now: Time, side: Side) -> bool {
+        let is_open = self.phase == Phase::Open && side == Side::Sender;
+        is_open && self.ends[SENDER].only_opens_gate(now)
+    }
+
+    /// Like [`Self::handle_timeout`], for a wake-up that [only opens the pacing
+    /// gate](Self::only_opens_gate).
+    #[inline(always)]
+    pub fn open_gate(&mut self, now: Time, recorder: &mut Recorder) {
+        self.woken[SENDER] = Time::NEVER;
+        self.record.note_sender_wakes();
+        self.ends[SENDER].open_gate();
+        self.drive_sender_out_of_line(now, recorder);
     }
 
     /// Timestamps of a plain segment that `side` sends now.

@@ -20,6 +20,13 @@ impl Connection {
             && !(sender.tail_probe_due || sender.timeout_recovery_end > 0)
     }
 
+    /// Like [`Self::handle_timeout`], if that [only opens the pacing
+    /// gate](Self::only_opens_gate).
+    #[inline]
+    pub fn open_gate(&mut self) {
+        self.timers.set(|rare| &mut rare.pacing, Time::NEVER);
+    }
+
     /// Fires the timers due by `now`. Calling too early does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
         // The opening of the pacing gate changes no other state, nor the choice of fast paths.

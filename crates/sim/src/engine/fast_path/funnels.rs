@@ -185,7 +185,7 @@ impl Onward<'_> {
 
 impl Engine<'_> {
     /// Enters a packet into the first hop of its route, which feeds this funnel.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn enter_funnel(&mut self, number: u32, entering: EnteringPacket) {
         let index = self.routes[entering.hop as usize].known_pipe();
         self.recorder.on_entered(self.now, index, entering.packet.id, &mut self.packets);

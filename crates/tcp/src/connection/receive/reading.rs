@@ -30,6 +30,12 @@ impl Receiver {
         taken
     }
 
+    /// True if there are no more data in order to read.
+    #[inline(always)]
+    const fn has_read_all(&self) -> bool {
+        self.read >= self.rcv_nxt
+    }
+
     #[inline(never)]
     fn end_round(&mut self, bytes: u64) {
         let position = self.position();
@@ -77,6 +83,8 @@ impl Connection {
         match self.fast_paths.receiving {
             Receiving::Next => self.read_fast(bytes),
             Receiving::Detailed => self.read_in_order(bytes),
+            // Most segments that arrive now lie beyond the gap.
+            Receiving::BeyondGap | Receiving::DetailedGap if self.receiver.has_read_all() => 0,
             Receiving::General | Receiving::BeyondGap | Receiving::DetailedGap => {
                 self.read_in_full(bytes)
             }
