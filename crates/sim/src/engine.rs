@@ -116,6 +116,14 @@ fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
     plan.tcps.iter().map(of).collect()
 }
 
+fn create_pipes(plan: &Plan, key: StreamKey) -> Vec<Pipe> {
+    let pipe = |pipe: &crate::plan::PipePlan| {
+        // `format_args!` formats lazily: only the few pipes with random draws need their names.
+        Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
+    };
+    plan.pipes.iter().map(pipe).collect()
+}
+
 /// Number of flows that end.
 fn finite_flows(flows: &[Flow], datagrams: &[DatagramFlow]) -> usize {
     flows.iter().filter(|flow| flow.is_finite()).count()
@@ -183,13 +191,9 @@ impl<'a> Engine<'a> {
         check_size(plan, flows.len(), datagrams.len())?;
         let (pipes, stages) = (plan.pipes.len(), plan.stages.len());
         let mut owners = TargetRanges::new(pipes, flows.len(), stages, datagrams.len());
-        let pipe = |pipe: &crate::plan::PipePlan| {
-            // `format_args!` formats lazily: only the few pipes with random draws need their names.
-            Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
-        };
         let recorder = Recorder::new(plan, options, flows.iter().any(Flow::has_waiting_acks))?;
         let RouteBuilder { mut routes, ports, .. } = builder;
-        let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
+        let mut pipes = create_pipes(plan, key);
         // A capture must see each packet at each hop, at the time when it passes there.
         let uses_fast_paths = !options.is_reference_run && recorder.capture.is_none();
         let prepare = || fast_path::prepare_pipes(plan, &routes, &mut pipes, !flows.is_empty());
