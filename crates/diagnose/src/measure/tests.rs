@@ -131,7 +131,7 @@ fn a_long_overflow_with_losses_of_the_channel_stays_one() {
     assert!(by_queue.iter().sum::<f64>() > 0.85 * lost as f64, "{lost} {found:?}");
 }
 
-/// If all losses are taken for those of the channel, the reconstructed queue is far too long.
+/// All losses are taken for those of the channel, so the reconstructed queue is far too long.
 #[test]
 fn a_queue_reconstructed_too_long_makes_no_extra_delays() {
     let trace = trace(20, 60, 30, |_| false);

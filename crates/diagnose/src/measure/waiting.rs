@@ -54,8 +54,9 @@ fn summed(
 
 /// Differences between the queue computed from delays and the summed one, by round trip.
 struct Shifts {
-    /// Without delays of ACKs with SACK blocks.
+    /// Shifts that leave out delays of ACKs with SACK blocks.
     exact: BTreeMap<i64, f64>,
+    /// Shifts of all delays.
     all: BTreeMap<i64, f64>,
 }
 
