@@ -370,13 +370,13 @@ mod tests {
     /// Acknowledgments of a segment each, 1 ms apart, without a queue.
     #[test]
     fn a_train_of_acknowledgments_ends_slow_start() {
-        let mut clock = SelfClock::default();
-        clock.window = GrowingWindow {
+        let window = GrowingWindow {
             una: 1,
             bytes: 20 * SEGMENT,
             adds_all: true,
             ..GrowingWindow::default()
         };
+        let mut clock = SelfClock { window, ..SelfClock::default() };
         for number in 1..40 {
             let it = Ack { rtt_ns: Some(RTT_NS), ..ack(number * MS, number) };
             clock.on_ack(&it, 1 + 60 * SEGMENT, SEGMENT, RTT_NS);
