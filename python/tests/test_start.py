@@ -139,6 +139,7 @@ def test_a_run_loads_nothing_slow(tmp_path: Path) -> None:
     for words, unwanted in (
         (["run", str(path)], slower),
         (["run", str(path), "--json"], slower),
+        (["run", str(path), "--replications", "3"], {"typer", "scipy"}),
         (["--version"], slower),
         (["list"], slow),
     ):

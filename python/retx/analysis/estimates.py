@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
+
+from retx.analysis.students_t import two_sided
 
 RESAMPLES = 9999
 """Number of resamples of the bootstrap. The ends of a 95 % interval are the 250th smallest and the
@@ -45,7 +46,8 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
 def half_widths(deviations: pl.Series, counts: pl.Series, confidence: float) -> pl.Series:
     """Half-widths of confidence intervals for means; null if there are fewer than two values."""
     n = counts.to_numpy().astype(float)
-    quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + confidence / 2)
+    quantiles = {count: two_sided(max(count - 1, 1), confidence) for count in counts.unique()}
+    quantile = np.array([quantiles[count] for count in counts])
     half = quantile * deviations.cast(pl.Float64).to_numpy() / np.sqrt(np.maximum(n, 1))
     return pl.Series("half", np.where(n > 1, half, np.nan)).fill_nan(None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 
 import polars as pl
-from scipy.special import stdtrit
 
 from retx.analysis import estimates
 
@@ -24,6 +23,8 @@ def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
         raise ValueError(f"confidence is {confidence}: it must be between 0 and 1")
     if n < 2:
         return float("nan")
+    from scipy.special import stdtrit
+
     return float(stdtrit(n - 1, 0.5 + confidence / 2)) * deviation / sqrt(n)
 
 

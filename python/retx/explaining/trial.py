@@ -9,9 +9,9 @@ from math import exp, log, sqrt
 from typing import Any
 
 from retx.analysis.ranking import WHERE
+from retx.analysis.students_t import two_sided
 from retx.explaining.measured import Measured
 from retx.explaining.remedy import Change, Remedy
-from retx.explaining.students_t import two_sided
 
 CONFIDENCE = 0.95
 SAME = 1.01
