@@ -110,11 +110,15 @@ fn losses_at_the_limit_show_the_queue() {
     assert!(channel_losses.into_iter().all(|(number, _)| number % 97 == 5));
 }
 
-/// Ten overflows of 0.3 s. While one lasts, the channel loses packets, too, and no acknowledgment
-/// shows the length of the queue.
+/// Times of sending in ten overflows of 0.3 s.
+fn times_of_overflows() -> impl Iterator<Item = i64> {
+    (0..10_000).map(|number| number / 1_000 * 1_000_000_000 + number % 1_000 * 300_000)
+}
+
+/// Ten overflows. While one lasts, the channel loses packets, too, and no acknowledgment shows the
+/// length of the queue.
 fn long_overflows() -> FlowTrace {
-    let times = (0..10_000).map(|number| number / 1_000 * 1_000_000_000 + number % 1_000 * 300_000);
-    let mut trace = trace_of(times, 30, |number| number % 29 == 5);
+    let mut trace = trace_of(times_of_overflows(), 30, |number| number % 29 == 5);
     for copy in trace.copies.iter_mut().filter(|copy| copy.time_ns % 1_000_000_000 > 20_000_000) {
         copy.delay_ns = None;
     }
@@ -134,9 +138,8 @@ fn a_long_overflow_with_losses_of_the_channel_stays_one() {
 /// All losses are taken for those of the channel, so the reconstructed queue is far too long.
 #[test]
 fn a_queue_reconstructed_too_long_makes_no_extra_delays() {
-    let trace = trace(20, 60, 30, |_| false);
+    let trace = trace_of(times_of_overflows(), 30, |_| false);
     let rate = Estimate::known(12.304e6, (12.304e6, 12.304e6), String::new());
-    let by_queue = vec![0.0; trace.copies.len()];
     let mut lone = trace.clone();
     lone.copies.extend(trace.copies.iter().take(20).enumerate().map(|(number, copy)| {
         let sent = 100_000_000_000 + number as i64 * 100_000_000;
@@ -147,6 +150,7 @@ fn a_queue_reconstructed_too_long_makes_no_extra_delays() {
             ..*copy
         }
     }));
+    let by_queue = vec![0.0; lone.copies.len()];
     let found = delay::measure_extra_delays(&lone, &rate, (None, &by_queue));
     let of_lone = &found.delays_s[found.delays_s.len() - 20..];
     assert!(of_lone.iter().all(|delay| *delay < 1e-9), "{of_lone:?}");

@@ -31,16 +31,19 @@ fn a_retransmission_is_sent_before_the_acknowledgment_of_its_data_arrives() {
     assert!(recovery_s < 1e-3, "{:?}", flow.limited_by);
 }
 
+/// Arrival of a segment, 10 ms after the previous one, and its acknowledgment.
+fn arrive(script: &mut Script, number: u32, ack: u32) {
+    let ms = script.frames.len() as u64 * 5 + 60;
+    script.data(ms, number);
+    script.ack(ms, ack);
+}
+
 /// Segment 2 is delayed. Until its acknowledgment reaches the sender, this one has retransmitted
 /// segments that wait in a queue.
 #[test]
 fn retransmissions_that_wait_behind_those_of_a_recovery_belong_to_it() {
     let mut script = open(20);
-    let mut arrive = |number: u32, ack: u32| {
-        let ms = script.frames.len() as u64 * 5 + 60;
-        script.data(ms, number);
-        script.ack(ms, ack);
-    };
+    let mut arrive = |number: u32, ack: u32| arrive(&mut script, number, ack);
     (0..20).for_each(|number| arrive(number, number + 1));
     (21..24).for_each(|number| arrive(number, 20));
     arrive(20, 24);
@@ -116,11 +119,7 @@ fn a_tail_loss_probe_is_recognised_although_the_silence_before_it_is_hidden() {
 #[test]
 fn a_retransmission_after_a_silence_has_not_waited_in_a_queue() {
     let mut script = open(20);
-    let mut arrive = |number: u32, ack: u32| {
-        let ms = script.frames.len() as u64 * 5 + 60;
-        script.data(ms, number);
-        script.ack(ms, ack);
-    };
+    let mut arrive = |number: u32, ack: u32| arrive(&mut script, number, ack);
     (0..20).for_each(|number| arrive(number, number + 1));
     (21..100).filter(|number| *number != 22).for_each(|number| arrive(number, 20));
     arrive(20, 22);
