@@ -175,7 +175,7 @@ class Killed(BaseException):
     """End of a process."""
 
 
-@pytest.mark.parametrize("moment", range(12))
+@pytest.mark.parametrize("moment", range(24))
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_report_that_was_killed_is_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int, is_first: bool
@@ -196,7 +196,7 @@ def test_a_report_that_was_killed_is_completed(
         return called
 
     with monkeypatch.context() as patch:
-        for name in ("rename", "unlink", "rmdir"):
+        for name in ("mkdir", "write_text", "rename", "unlink", "rmdir"):
             patch.setattr(Path, name, counted(getattr(Path, name)))
         with suppress(Killed):
             write_report(tmp_path, "b")

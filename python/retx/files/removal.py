@@ -31,15 +31,20 @@ def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str 
     return None
 
 
-def remove_own(folder: Path, is_own: IsOwn) -> bool:
+def remove_own(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> bool:
     """Removes the files of retx in a folder, the subfolders that contained them, and the folder.
+
+    Args:
+        folder: Directory to remove.
+        is_own: Function that recognises files of retx.
+        empty: Folders of retx that may be empty; any other empty folder is kept.
 
     Returns:
         True if the folder is gone. False if it contains other files, which are kept.
     """
     if folder.is_symlink() or not folder.is_dir():
         return False
-    held = {folder}
+    held = {folder, *(folder / name for name in empty)}
     for path, is_file in list(_walk(folder)):
         if is_file and is_own(PurePosixPath(path.relative_to(folder))):
             path.unlink(missing_ok=True)

@@ -37,6 +37,8 @@ OURS = frozenset({PAGE, SUMMARY, TABLES, SCENARIOS, PARTIAL, COMPLETE}) | BESIDE
 OF_SUMMARY = {"study", "form", "verdicts"}
 """Keys of the summary of a report."""
 
+EMPTY = frozenset({TABLES, SCENARIOS})
+"""Folders of a report that may be empty."""
 KINDS = {(TABLES, ".csv"), (SCENARIOS, ".toml")}
 
 
@@ -55,7 +57,7 @@ def report_directory(folder: Path) -> Iterator[Path]:
     """
     partial = folder / PARTIAL
     _take_place(folder)  # left by a process that was killed while it moved files
-    remove_own(partial, is_report_file)  # left by one that was killed while it wrote them
+    _remove_partial(partial)  # left by one that was killed while it wrote them
     partial.mkdir(parents=True)
     try:
         yield partial
@@ -63,7 +65,12 @@ def report_directory(folder: Path) -> Iterator[Path]:
         partial.rename(folder / COMPLETE)
         _take_place(folder)
     finally:
-        remove_own(partial, is_report_file)
+        _remove_partial(partial)
+
+
+def _remove_partial(partial: Path) -> None:
+    """Removes an incomplete report, whose folders may still be empty."""
+    remove_own(partial, is_report_file, EMPTY)
 
 
 def _take_place(folder: Path) -> None:
@@ -120,7 +127,7 @@ def _foreign(folder: Path) -> str | None:
             below = foreign_in(
                 entry,
                 is_report_file if is_new else _below(entry.name, is_own),
-                empty={TABLES, SCENARIOS},
+                EMPTY,
             )
             if below:
                 return f"{entry.name}/{below}"
