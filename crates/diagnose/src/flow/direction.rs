@@ -379,13 +379,6 @@ impl Direction {
         self.episodes.len().checked_sub(1)
     }
 
-    pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &PacketContext) {
-        let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
-        if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
-            self.account.add_stall(since, length, limit, now.packet);
-        }
-    }
-
     #[cold]
     fn late_original(&mut self, start: i64, end: i64, now: &PacketContext) {
         let mut indices: Vec<u32> =

@@ -59,6 +59,14 @@ impl Direction {
         self.last_partial.on_new_data(self.scoreboard.end + payload_bytes, is_partial);
     }
 
+    /// Notes a silence that ends now, if it is long.
+    pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &PacketContext) {
+        let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
+        if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
+            self.account.add_stall(since, length, limit, now.packet);
+        }
+    }
+
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
         let key = |it: &IntervalSinceData| {
             (it.limit, it.episode, it.is_open, it.is_before_repair, it.room_bytes)
