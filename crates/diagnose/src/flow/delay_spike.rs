@@ -3,7 +3,9 @@
 //! A silence is a delay spike if the sender had more data to send when it began, and if it lasts
 //! longer than a round trip after the last acknowledgment. The packets after it show the limit that
 //! was in force: its timer has expired if it retransmits data that arrive after the spike; it had
-//! sent everything if nothing arrives that an acknowledgment after the spike has released.
+//! sent everything if nothing arrives that an acknowledgment after the spike has released. The
+//! data that arrive before the first such data were in flight during the silence: if they fill the
+//! path or the peer's window, the bottleneck or this window was the limit.
 //!
 //! A silence with nothing in flight that lasts as long as the retransmission timer is no delay
 //! spike if a single segment ends it, and the next data wait for its acknowledgment: all data sent
@@ -31,6 +33,9 @@ pub struct DelaySpike {
     is_long: bool,
     /// True while one segment alone has ended the silence.
     is_single: bool,
+    /// Cumulative acknowledgment during the silence, and the peer's window.
+    una: i64,
+    window: Option<i64>,
     /// Parts of the silence.
     parts: Vec<IntervalSinceData>,
 }
@@ -73,6 +78,8 @@ impl Direction {
                 is_single: true,
                 is_long: lasted_timer,
                 is_overdue: self.sender.snd_una >= self.scoreboard.end && lasted_timer,
+                una: self.sender.snd_una,
+                window: self.sender.window,
                 parts: self.since_data.clone(),
             }));
         }
@@ -107,9 +114,38 @@ impl Direction {
     pub(super) fn note_release(&mut self, effective_ns: i64) {
         if let Some(spike) = &mut self.delay_spike
             && effective_ns > spike.end_ns
+            && spike.released_ns.is_none()
         {
-            spike.released_ns = spike.released_ns.or(Some(effective_ns));
+            spike.released_ns = Some(effective_ns);
+            self.attribute_delay_spike_to_flight();
         }
+    }
+
+    /// Attributes a delay spike to the limit that the data in flight show: everything that has
+    /// arrived since the spike without an acknowledgment that could have released it. A single
+    /// segment shows nothing, since it may be a tail loss probe (RFC 8985 §7.3).
+    fn attribute_delay_spike_to_flight(&mut self) {
+        let Some(mut spike) = self.delay_spike.take_if(|spike| !spike.is_single) else { return };
+        let flight = self.scoreboard.end - spike.una;
+        let limit = if self.is_filled(false, flight) {
+            Some(Limit::Bottleneck)
+        } else if spike.window.is_some_and(|window| flight + self.largest_payload > window) {
+            Some(Limit::ReceiveWindow)
+        } else {
+            None
+        };
+        // The receiver had no more data to acknowledge, because those in flight waited.
+        let is_other = |part: &IntervalSinceData| {
+            is_provisional(part.limit) || part.limit == Limit::DelayedAck
+        };
+        for part in spike.parts.iter_mut().filter(|part| is_other(part)) {
+            if let Some(limit) = limit {
+                let of = (part.limit, part.episode);
+                self.account.reassign(part.length_ns, of, (limit, None));
+                (part.limit, part.episode) = (limit, None);
+            }
+        }
+        self.delay_spike = Some(spike);
     }
 
     /// Handles the first retransmission after a timeout, of data from the position `start`. If the

@@ -111,7 +111,7 @@ impl Direction {
             if is_all && is_delayed && may_wait(limit) {
                 let of = (limit, self.episode_of(limit));
                 let moved = self.account.reassign(length, of, (Limit::DelayedAck, None));
-                self.shorten_time_since_data(moved, of);
+                self.split_time_since_data(moved, of);
             }
         }
         if is_gap {

@@ -67,6 +67,7 @@ impl Direction {
         }
     }
 
+    #[inline(always)]
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
         let key = |it: &IntervalSinceData| {
             (it.limit, it.episode, it.is_open, it.is_before_repair, it.room_bytes)
@@ -77,14 +78,26 @@ impl Direction {
         }
     }
 
-    /// Shortens the intervals since the last data by time that was reassigned to the receiver's
-    /// delay of an acknowledgment, so that this time is not reassigned twice.
-    pub(super) fn shorten_time_since_data(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
+    /// Moves time since the last data that was reassigned to the receiver's delay of an
+    /// acknowledgment into an interval of its own.
+    #[cold]
+    pub(super) fn split_time_since_data(&mut self, moved_ns: i64, of: (Limit, Option<usize>)) {
+        let mut left_ns = moved_ns;
+        let mut is_open = true;
         for piece in self.since_data.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
-            let removed = length.min(piece.length_ns);
+            let removed = left_ns.min(piece.length_ns);
             piece.length_ns -= removed;
-            length -= removed;
+            left_ns -= removed;
+            is_open &= piece.is_open;
         }
+        self.extend_time_since_data(IntervalSinceData {
+            limit: Limit::DelayedAck,
+            episode: None,
+            length_ns: moved_ns - left_ns,
+            is_open,
+            is_before_repair: false,
+            room_bytes: None,
+        });
     }
 
     /// Reassigns the time since the last data to this limit, which turns out to have been in force.
@@ -164,7 +177,8 @@ impl Direction {
     pub(super) fn attribute_time_since_data(&mut self, by_timer: bool) {
         let episode = self.current_episode();
         for part in &mut self.since_data {
-            let may_claim = !matches!(part.limit, Limit::Handshake | Limit::Timeout);
+            let may_claim =
+                !matches!(part.limit, Limit::Handshake | Limit::Timeout | Limit::DelayedAck);
             if by_timer && may_claim && !part.is_before_repair {
                 let of = (part.limit, part.episode);
                 self.account.reassign(part.length_ns, of, (Limit::Timeout, episode));

@@ -159,3 +159,22 @@ fn a_lost_retransmission_does_not_end_the_busy_period_of_the_bottleneck() {
     // The gap itself is no longer than two segments take.
     assert!(recovery_s < 0.015, "{of:?}");
 }
+
+/// A full window of data waits in a delay spike: that of the peer, of five segments, and that of
+/// the path. Their acknowledgments are not delayed, and the last one waits for them.
+#[test]
+fn data_that_arrive_after_a_delay_spike_were_in_flight_during_it() {
+    let mut script = delay_spike(3, 9, 14);
+    script.frames.clear();
+    script.window = Some(5_000);
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(0, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    for number in 0..30 {
+        let ms = 40 * u64::from(number / 5) + if number < 15 { 80 } else { 1_500 };
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    let of = script.flow().limited_by;
+    assert!(of.receive_window > 1.3, "{of:?}");
+}
