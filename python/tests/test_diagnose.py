@@ -132,6 +132,7 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (20131, "receiver"),
         (25031, "receiver"),
         (23065, "middle"),
+        (30226, "middle"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -159,9 +160,9 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     of nine segments as full (15), data that NewReno counts as in flight as arrived (7), the time of
     an outage as the bottleneck's (22), a slow start without end as ended by HyStart (27), a large
     initial window as a small one behind a small peer's window (17), data in flight before a
-    recovery as only those that had not arrived (4), an undone reduction as lasting (28), and a full
+    recovery as only those that had not arrived (4), an undone reduction as lasting (28), a full
     window of the peer and a busy bottleneck during delay spikes as slow start and a delayed
-    acknowledgment (51 and 15).
+    acknowledgment (51 and 15), and an acknowledgment that waits for lost data as delayed (12).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

@@ -26,6 +26,16 @@ pub struct DelayedAckInterval {
     due_ns: i64,
 }
 
+/// Time that was attributed to the receiver's delay of an acknowledgment, until the next data.
+#[derive(Debug, Clone, Copy)]
+pub struct AttributedDelay {
+    /// Position after the data whose acknowledgment was delayed.
+    end: i64,
+    length_ns: i64,
+    /// Limit and episode to which the time belonged before.
+    of: (Limit, Option<usize>),
+}
+
 /// True if an acknowledgment would end this limit, so that a delayed acknowledgment may be the
 /// reason for the wait.
 const fn may_wait(limit: Limit) -> bool {
@@ -71,6 +81,16 @@ impl Direction {
         }
     }
 
+    /// Handles data from the position `start`, before which nothing was captured since `end`. If
+    /// the congestion window had room during a delay of an acknowledgment, the sender had sent the
+    /// missing data before it. The receiver waited for these data, so it was not the limit.
+    pub(super) fn take_back_delay(&mut self, start: i64, end: i64) {
+        let Some(delay) = self.attributed_delay.take() else { return };
+        if start > end && delay.end == end {
+            self.account.reassign(delay.length_ns, (Limit::DelayedAck, None), delay.of);
+        }
+    }
+
     /// Lets the congestion window grow by an acknowledgment of so many bytes.
     fn grow_room(&mut self, acked: i64) {
         if self.sender.is_open() && acked > 0 {
@@ -93,6 +113,7 @@ impl Direction {
         let limit = self.account.limit();
         // A receiver acknowledges two full segments at once (RFC 9293 §3.8.6.3).
         let acked = ack.ack - std::mem::replace(&mut self.last_ack, self.sender.snd_una);
+        let had_room = self.room.left().is_none_or(|left| left >= self.largest_payload);
         self.grow_room(acked);
         let is_single = acked < SEGMENTS_PER_DELAYED_ACK * self.largest_payload;
         while let Some(held) = self.delayed_acks.front().copied().filter(|it| it.end <= ack.ack) {
@@ -112,6 +133,8 @@ impl Direction {
                 let of = (limit, self.episode_of(limit));
                 let moved = self.account.reassign(length, of, (Limit::DelayedAck, None));
                 self.split_time_since_data(moved, of);
+                self.attributed_delay =
+                    had_room.then_some(AttributedDelay { end: held.end, length_ns: moved, of });
             }
         }
         if is_gap {

@@ -3,7 +3,7 @@
 use super::account::{Account, Limit};
 use super::busy::BusyPeriod;
 use super::delay_spike::DelaySpike;
-use super::delayed_ack::DelayedAckInterval;
+use super::delayed_ack::{AttributedDelay, DelayedAckInterval};
 use super::ecn::Ecn;
 use super::growth::{FlightGrowth, FullRounds};
 use super::lost_tail::LostTail;
@@ -189,6 +189,8 @@ pub struct Direction {
     pub(super) last_ack: i64,
     /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) delayed_acks: VecDeque<DelayedAckInterval>,
+    /// The last delayed acknowledgment, if the congestion window had room before it.
+    pub(super) attributed_delay: Option<AttributedDelay>,
     /// Limit after the last data.
     pub(super) limit_at_data: Limit,
     /// True if the current limit began outside loss recovery.

@@ -91,6 +91,7 @@ impl Direction {
     pub(super) fn append_hole(&mut self, start: i64, now: &PacketContext, stamp: SendOrder) {
         let lost = i64::from(self.ip_identification.skipped);
         let end = self.scoreboard.end;
+        self.take_back_delay(start, end);
         if start > end {
             self.sender.on_hole_before(start);
         }

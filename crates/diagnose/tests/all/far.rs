@@ -178,3 +178,20 @@ fn data_that_arrive_after_a_delay_spike_were_in_flight_during_it() {
     let of = script.flow().limited_by;
     assert!(of.receive_window > 1.3, "{of:?}");
 }
+
+/// The initial window of four segments has room for three more when one waits for its
+/// acknowledgment, which comes late. The next one has been lost before the capture.
+#[test]
+fn an_acknowledgment_that_waits_for_lost_data_is_not_delayed() {
+    let mut script = open(10);
+    script.data(60, 0);
+    script.ack(280, 1);
+    (2..5).for_each(|number| {
+        script.data(300, number);
+        script.ack(300, 1);
+    });
+    script.data(330, 1);
+    script.ack(330, 5);
+    let of = script.flow().limited_by;
+    assert!(of.delayed_ack < 1e-3, "{of:?}");
+}
