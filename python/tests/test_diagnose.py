@@ -133,6 +133,7 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (25031, "receiver"),
         (23065, "middle"),
         (30226, "middle"),
+        (20068, "sender"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -162,7 +163,8 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     initial window as a small one behind a small peer's window (17), data in flight before a
     recovery as only those that had not arrived (4), an undone reduction as lasting (28), a full
     window of the peer and a busy bottleneck during delay spikes as slow start and a delayed
-    acknowledgment (51 and 15), and an acknowledgment that waits for lost data as delayed (12).
+    acknowledgment (51 and 15), an acknowledgment that waits for lost data as delayed (12), and
+    Nagle's time as a recovery that a rescue retransmission began (6).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

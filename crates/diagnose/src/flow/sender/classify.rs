@@ -64,7 +64,7 @@ impl Sender {
             self.may_undo && self.last_timeout_was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
-            State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
+            State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
             _ => {
                 if let Some(third_ns) = self.third_ns.take() {
                     self.queue_ns = (attempt.time_ns - third_ns).max(0);
@@ -75,6 +75,14 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// True if a retransmission belongs to the recovery of the data before the position `until`: it
+    /// repairs these data, or is the rescue retransmission (RFC 6675 §4, rule 4), which is the last
+    /// segment, and which no SACK block has shown to be lost.
+    const fn is_repair(&self, until: i64, attempt: &UnclassifiedRetransmission) -> bool {
+        let is_last = attempt.end >= attempt.snd_max && self.sacked_to <= attempt.start;
+        attempt.start < until || (self.has_sack && is_last)
     }
 
     /// True unless the silence before a retransmission shows that no queue before the capture has
