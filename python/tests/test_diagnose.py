@@ -134,6 +134,7 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (23065, "middle"),
         (30226, "middle"),
         (20068, "sender"),
+        (22026, "sender"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -163,8 +164,9 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     initial window as a small one behind a small peer's window (17), data in flight before a
     recovery as only those that had not arrived (4), an undone reduction as lasting (28), a full
     window of the peer and a busy bottleneck during delay spikes as slow start and a delayed
-    acknowledgment (51 and 15), an acknowledgment that waits for lost data as delayed (12), and
-    Nagle's time as a recovery that a rescue retransmission began (6).
+    acknowledgment (51 and 15), an acknowledgment that waits for lost data as delayed (12), Nagle's
+    time as a recovery that a rescue retransmission began (6), and Nagle's time after a timeout as
+    the bottleneck's (4).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

@@ -195,6 +195,9 @@ pub struct Direction {
     pub(super) limit_at_data: Limit,
     /// True if the current limit began outside loss recovery.
     pub(super) was_open: bool,
+    /// True if, when the current limit began, the sender had retransmitted everything after a
+    /// timeout, and its window had room.
+    pub(super) had_resent_all: bool,
     /// Room in the congestion window.
     pub(super) room: WindowRoom,
     /// The last partial segment.

@@ -147,6 +147,7 @@ impl Direction {
                 episode,
                 length_ns: length,
                 is_open,
+                has_resent_all: self.had_resent_all,
                 is_before_repair: false,
                 room_bytes: self.room.left(),
             });
@@ -165,6 +166,7 @@ impl Direction {
         let otherwise = if limit == Limit::Bottleneck { self.limit(false) } else { limit };
         self.account.set_limit(limit);
         self.was_open = self.is_without_loss();
+        self.had_resent_all = self.sender.has_resent_to(self.scoreboard.end);
         self.limit_in_flight = limit;
         let sent = (self.sender.snd_una, self.scoreboard.end);
         self.room.on_flight(now_ns, sent, self.largest_payload, self.was_open);

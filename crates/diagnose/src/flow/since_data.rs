@@ -15,6 +15,8 @@ pub struct IntervalSinceData {
     pub length_ns: i64,
     /// True outside loss recovery.
     pub is_open: bool,
+    /// True if the sender has retransmitted everything after a timeout, and its window has room.
+    pub has_resent_all: bool,
     /// True if a retransmission followed this interval and restarted the timer.
     pub is_before_repair: bool,
     /// Bytes that fitted into the congestion window; none if unknown.
@@ -70,7 +72,8 @@ impl Direction {
     #[inline(always)]
     pub(super) fn extend_time_since_data(&mut self, piece: IntervalSinceData) {
         let key = |it: &IntervalSinceData| {
-            (it.limit, it.episode, it.is_open, it.is_before_repair, it.room_bytes)
+            let is_repairing = (it.is_open, it.has_resent_all, it.is_before_repair);
+            (it.limit, it.episode, is_repairing, it.room_bytes)
         };
         match self.since_data.last_mut() {
             Some(last) if key(last) == key(&piece) => last.length_ns += piece.length_ns,
@@ -95,6 +98,7 @@ impl Direction {
             episode: None,
             length_ns: moved_ns - left_ns,
             is_open,
+            has_resent_all: false,
             is_before_repair: false,
             room_bytes: None,
         });
@@ -114,11 +118,16 @@ impl Direction {
             Limit::SlowStart | Limit::Window | Limit::EcnWindow => true,
             _ => false,
         };
+        // After a timeout, Nagle's algorithm holds a partial segment back as soon as nothing else
+        // is left to send, although the recovery lasts until everything is acknowledged.
+        let is_held = |part: &IntervalSinceData| {
+            limit == Limit::Nagle && part.has_resent_all && !part.is_before_repair
+        };
         let mut kept_ns = 0;
         for (index, part) in std::mem::take(&mut self.since_data).into_iter().enumerate() {
             if index < first {
                 kept_ns += if is_counted(part.limit) { part.length_ns } else { 0 };
-            } else if part.is_open && is_counted(part.limit) {
+            } else if (part.is_open || is_held(&part)) && is_counted(part.limit) {
                 self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
             }
         }

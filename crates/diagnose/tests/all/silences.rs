@@ -39,3 +39,20 @@ fn the_application_limits_a_flow_after_its_last_data() {
     let flow = script.flow();
     assert!((flow.limited_by.application - 0.38).abs() < 1e-3, "{:?}", flow.limited_by);
 }
+
+/// A timer retransmits segment 0, and its acknowledgment releases the other three. The next
+/// acknowledgment, 40 ms before that of everything, makes room for the partial segment.
+#[test]
+fn a_partial_segment_waits_for_the_end_of_a_recovery_from_a_timeout() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.data(1_040, 0);
+    script.ack(1_080, 1);
+    (1..4).for_each(|number| script.data(1_080, number));
+    script.ack(1_120, 2);
+    script.ack(1_160, 4);
+    script.packet(1_160, true, (4_001, 1), (500, 24));
+    script.packet(1_200, false, (1, 4_501), (0, 16));
+    let of = script.flow().limited_by;
+    assert!((of.nagle - 0.04).abs() < 2e-3, "{of:?}");
+}

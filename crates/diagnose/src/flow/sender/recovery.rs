@@ -50,6 +50,13 @@ impl Sender {
         self.is_open() && segment > 0 && (self.duplicates >= THRESHOLD || is_sacked)
     }
 
+    /// True if the sender has retransmitted everything before this position after a timeout, and if
+    /// an acknowledgment has made room in the congestion window since then.
+    pub const fn has_resent_to(&self, end: i64) -> bool {
+        let has_room = self.ack_ns > self.resent_ns;
+        matches!(self.state, State::Loss(_)) && self.resent_to >= end && has_room
+    }
+
     /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
         if self.snd_una <= 1 && segment > 0 {
