@@ -57,6 +57,10 @@ impl Direction {
         self.original_end = i64::MAX;
         self.repaired_bytes = 0;
         let (sacked_from, sacked_to) = self.selective(packet, ack, now);
+        if is_duplicate && !has_blocks && self.sender.has_sack {
+            let within_ns = 2 * self.sender.estimator.srtt_ns().unwrap_or(0);
+            self.records.on_answer_to_duplicate(ack, within_ns, now);
+        }
         // An ACK that responds to duplicate data does not report a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
         let advances = ack > self.highest_ack;

@@ -1,5 +1,6 @@
 //! Retransmissions of one direction, and the evidence that later packets add to them.
 
+use super::direction::PacketContext;
 use super::scoreboard::SendOrder;
 use crate::answer::{Evidence, Kind, Necessity, Proof};
 use std::collections::BTreeMap;
@@ -89,6 +90,24 @@ impl RetransmissionRecords {
     /// The last retransmission that begins at `start`.
     pub fn last_at(&self, start: i64) -> Option<&RetransmissionRecord> {
         self.index_at(start).map(|index| &self.all[index as usize])
+    }
+
+    /// Handles a duplicate ACK without blocks from a receiver that reports gaps by SACK: data
+    /// before `ack` have arrived again. A receiver with DSACK does not report them either if their
+    /// timestamp is older than one that has arrived (PAWS, RFC 7323 §5.3). If the last
+    /// retransmission arrived first, and is the only one of the last `within_ns`, these data are
+    /// its late original.
+    #[cold]
+    pub fn on_answer_to_duplicate(&mut self, ack: i64, within_ns: i64, now: &PacketContext) {
+        let Some((last, before)) = self.all.split_last_mut() else { return };
+        let is_recent = |it: &RetransmissionRecord| now.time_ns - it.time_ns <= within_ns;
+        let is_open = |it: &RetransmissionRecord| it.proof.evidence != Evidence::LateOriginal;
+        let is_alone = !before.last().is_some_and(|it| is_recent(it) && is_open(it));
+        let is_first = last.is_acked && last.proof.evidence == Evidence::OwnTimestamp;
+        if is_alone && is_recent(last) && is_first && last.end <= ack {
+            let proof = Proof { evidence: Evidence::LateOriginal, packet: Some(now.packet) };
+            last.add_proof(Necessity::Yes, 0.992, proof);
+        }
     }
 
     /// Handles a DSACK block in frame `packet`, which reports that a retransmission arrived as a

@@ -84,3 +84,25 @@ fn with_sack_an_ack_of_many_segments_shows_no_earlier_copy() {
     assert!(said.iter().all(|it| it.1 == Necessity::No), "{said:?}");
     assert_eq!(said.len(), 2);
 }
+
+/// The retransmission of segment 1 arrives before the late original, which is older than what the
+/// receiver has seen. The receiver answers it with a duplicate ACK without blocks.
+#[test]
+fn a_plain_duplicate_ack_after_a_retransmission_answers_the_late_original() {
+    let late = |has_answer: bool| {
+        let mut script = Script::open(true);
+        (0..6).for_each(|number| script.data(40, number));
+        ack_with_echo(&mut script, 80, 1, 40);
+        (3..6).for_each(|number| ack_with_block(&mut script, 80, 1, [2, number]));
+        script.data(80, 1);
+        ack_with_echo(&mut script, 120, 6, 80);
+        script.data(120, 6);
+        if has_answer {
+            ack_with_echo(&mut script, 121, 6, 80);
+        }
+        ack_with_echo(&mut script, 160, 7, 120);
+        verdicts(&script)
+    };
+    assert_eq!(late(false), [(1, Necessity::No, Evidence::OwnTimestamp)]);
+    assert_eq!(late(true), [(1, Necessity::Yes, Evidence::LateOriginal)]);
+}
