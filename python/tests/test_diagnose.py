@@ -135,6 +135,7 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
         (30226, "middle"),
         (20068, "sender"),
         (22026, "sender"),
+        (33051, "sender"),
     ],
 )
 def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: Path) -> None:
@@ -165,8 +166,8 @@ def test_time_belongs_to_the_limit_that_had_it(draw: int, place: str, tmp_path: 
     recovery as only those that had not arrived (4), an undone reduction as lasting (28), a full
     window of the peer and a busy bottleneck during delay spikes as slow start and a delayed
     acknowledgment (51 and 15), an acknowledgment that waits for lost data as delayed (12), Nagle's
-    time as a recovery that a rescue retransmission began (6), and Nagle's time after a timeout as
-    the bottleneck's (4).
+    time as a recovery that a rescue retransmission began (6), Nagle's time after a timeout as the
+    bottleneck's (4), and data that only pacing delayed in a recovery as limited by it (5).
     """
     (case,) = random_cases(1, first=draw)
     result = case.run(tmp_path / "whole.pcapng")

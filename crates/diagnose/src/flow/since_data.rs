@@ -116,6 +116,8 @@ impl Direction {
             // have waited there.
             Limit::Bottleneck => limit != Limit::Pacing,
             Limit::SlowStart | Limit::Window | Limit::EcnWindow => true,
+            // The window had room in a recovery, since no acknowledgment released the data.
+            Limit::Recovery => limit == Limit::Pacing,
             _ => false,
         };
         // After a timeout, Nagle's algorithm holds a partial segment back as soon as nothing else
@@ -127,7 +129,9 @@ impl Direction {
         for (index, part) in std::mem::take(&mut self.since_data).into_iter().enumerate() {
             if index < first {
                 kept_ns += if is_counted(part.limit) { part.length_ns } else { 0 };
-            } else if (part.is_open || is_held(&part)) && is_counted(part.limit) {
+            } else if is_counted(part.limit)
+                && (part.is_open || part.limit == Limit::Recovery || is_held(&part))
+            {
                 self.account.reassign(part.length_ns, (part.limit, part.episode), (limit, None));
             }
         }
