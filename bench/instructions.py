@@ -30,6 +30,7 @@ SCENARIOS = [
     "beside the peers",
     "of 100 flows",
     "satellite",
+    "BBR, 100",
     "download",
     "one station",
 ]

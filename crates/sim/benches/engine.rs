@@ -94,7 +94,8 @@ fn main() {
 /// Lengths of the scenarios.
 struct Spans {
     wired: Duration,
-    /// Bottleneck whose rate is 10 Mbit/s times the number of flows.
+    /// Bottleneck whose rate is 10 Mbit/s times the number of flows, and a window of thousands of
+    /// segments.
     shared: Duration,
     /// Segments that take milliseconds.
     slow: Duration,
@@ -113,7 +114,8 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
         ("dumbbell of 10 flows, Linux's TCP", ten_of("linux")),
         ("dumbbell of 10 flows, Linux's BBR", ten_of("linux_bbr")),
         ("10 flows with SACK, as beside the peers", vec![shared_dumbbell(10, spans.shared)]),
-        ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite(spans.orbit)]),
+        ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite("sack", spans.orbit)]),
+        ("BBR, 100 Mbit/s x 600 ms, 0.1 % loss", vec![satellite("bbr", spans.shared)]),
         (
             "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
             (0..spans.downloads).map(download).collect(),
@@ -135,15 +137,15 @@ fn count(filter: &str) {
     }
 }
 
-/// One flow whose window has thousands of segments: its buffers never limit it, and the queue holds
-/// one bandwidth-delay product.
-fn satellite(end: Duration) -> Plan {
+/// One flow whose buffers never limit its window, which may have thousands of segments. The queue
+/// holds one bandwidth-delay product.
+fn satellite(preset: &str, end: Duration) -> Plan {
     let mut link = LinkOf::new("satellite", ["server", "client"]);
     link.mbit_s = Some(100);
     link.delay = Duration::from_millis(300);
     link.packets = Some(5000);
     link.forward = vec![bernoulli(0.001)];
-    let mut tcp = tcp("sack");
+    let mut tcp = tcp(preset);
     tcp.config.window_scaling = true;
     tcp.config.send_buffer = retx_tcp::Size::Bytes(64_000_000);
     tcp.config.receive_buffer = retx_tcp::Size::Bytes(64_000_000);
