@@ -179,10 +179,8 @@ impl Connection {
 
     #[inline(never)]
     fn write_general(&mut self, now: Time, bytes: u64) -> u64 {
-        let waits = self.sender.bursts.memory.as_ref().is_some_and(|memory| memory.write_blocked);
-        let repairs = self.fast_paths.sending == Sending::DetailedRepair;
-        if repairs && waits && !self.receiver.ack_now {
-            return 0;
+        if let Some(taken) = self.write_in_detail(bytes) {
+            return taken;
         }
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;

@@ -170,6 +170,27 @@ impl State {
         Reaction::NextRecovery
     }
 
+    /// True in a recovery that acknowledgments up to `snd_una` do not end.
+    #[inline(always)]
+    pub(crate) fn continues_recovery(&self, snd_una: u64) -> bool {
+        self.in_recovery && snd_una < self.recover
+    }
+
+    /// Like `on_ack`, in a recovery that [continues](Self::continues_recovery), for an
+    /// acknowledgment without a DSACK.
+    pub(crate) fn on_ack_in_recovery(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        let seen_before = self.reordering_seen;
+        self.note_delivery(ack, board);
+        self.sampled_since_probe |= ack.has_rtt_sample;
+        if self.as_linux() {
+            self.adapt_as_linux(ack, seen_before, false);
+        }
+        if !ack.defers_marking && self.look_for_losses(ack, board) {
+            return self.on_loss_in_recovery(ack.now, ack.recovery_point, board);
+        }
+        Reaction::Nothing
+    }
+
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         let seen_before = self.reordering_seen;
         self.note_delivery(ack, board);

@@ -24,4 +24,8 @@ impl Detector for State {
     fn ignores_new_data_ack(&self) -> bool {
         true
     }
+
+    fn ignores_sack(&self, _: u64) -> bool {
+        true
+    }
 }

@@ -3,11 +3,12 @@
 //! new data that a sender sends meanwhile. Retransmissions, and acknowledgments of new data, take
 //! the general path.
 
-use super::{Connection, Sender};
+use super::{Connection, Sender, Sending};
 use crate::connection::Transmit;
 use crate::connection::outgoing::Outcome;
+use crate::connection::recover::Progress;
 use crate::connection::timeout::ProbeRestart;
-use crate::loss_detection::{self, LossDetection};
+use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::scoreboard::Delivered;
 use crate::spurious::Detector;
 use crate::{congestion_control, loss_cause};
@@ -98,7 +99,7 @@ impl Connection {
         true
     }
 
-    /// Like [`Connection::on_duplicate_ack`] in a recovery of Linux with BBR that continues: only
+    /// Like [`Connection::on_duplicate_ack`] in a recovery by RACK with BBR that continues: only
     /// RACK and the model evaluate the acknowledgment. Returns false, without any effect, in other
     /// cases.
     #[inline(always)]
@@ -108,7 +109,7 @@ impl Connection {
             && matches!(sender.loss_cause, loss_cause::State::none(_));
         let snd_una = sender.snd_una;
         let continues = match &sender.loss_detection {
-            loss_detection::State::rack(rack) => rack.continues_as_linux(snd_una),
+            loss_detection::State::rack(rack) => rack.continues_recovery(snd_una),
             _ => false,
         };
         let is_new = sender.last_una != snd_una;
@@ -117,15 +118,22 @@ impl Connection {
         }
         sender.dupacks += 1;
         let seen = sender.ack_of_sack(now, self.parameters.dupack_threshold, delivered);
-        if let loss_detection::State::rack(rack) = &mut sender.loss_detection {
-            rack.on_ack_in_recovery(&seen, &mut sender.board);
+        let reaction = match &mut sender.loss_detection {
+            loss_detection::State::rack(rack) => rack.on_ack_in_recovery(&seen, &mut sender.board),
+            _ => Reaction::Nothing,
+        };
+        if reaction == Reaction::Nothing {
+            // A model sets the window by itself, without proportional rate reduction.
+            sender.end_reduction();
+            sender.limited_credit = 0;
+        } else {
+            let progress = Progress { bytes_acked: 0, delivered: delivered.bytes };
+            self.react_with_model(now, reaction, progress);
         }
-        // A model sets the window by itself, without proportional rate reduction.
-        sender.end_reduction();
-        sender.limited_credit = 0;
         self.update_model_by_sack(now, delivered);
         self.schedule_loss_detection(now, ProbeRestart::None);
-        if self.sender.has_sack_of_earlier_data(Some(delivered)) {
+        let sender = &self.sender;
+        if sender.loss_detection.as_linux() && sender.has_sack_of_earlier_data(Some(delivered)) {
             self.restart_known_timer(now);
         }
         true
@@ -140,6 +148,25 @@ impl Connection {
         repair.defers_marking = false;
         let in_loss_state = sender.timeout_recovery_end > 0;
         repair.undo.is_none() || !in_loss_state && sender.spurious.ignores_sack(sender.snd_una)
+    }
+
+    /// Result of a write, on a detailed path, if neither a model nor the memory of the send buffer
+    /// has to be asked: a model is limited by the application only if there is less than a segment
+    /// to send. `None` if the general path has to decide.
+    #[inline(always)]
+    pub(in crate::connection) fn write_in_detail(&mut self, bytes: u64) -> Option<u64> {
+        let is_open =
+            matches!(self.fast_paths.sending, Sending::Detailed | Sending::DetailedRepair);
+        if !is_open || self.receiver.ack_now {
+            return None;
+        }
+        match &self.sender.bursts.memory {
+            Some(memory) => memory.write_blocked.then_some(0),
+            None if self.has_full_segment() => {
+                Some(self.sender.write_within(bytes, self.parameters.send_buffer))
+            }
+            None => None,
+        }
     }
 
     /// Like [`Self::send_detailed`], while segments in flight are lost or selectively acknowledged.

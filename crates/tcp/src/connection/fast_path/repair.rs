@@ -120,8 +120,10 @@ impl Connection {
     pub(super) fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
         let sender = &self.sender;
         let (first, others) = segment.options.sack.as_slice().split_first()?;
-        let last_sack = sender.board.last_sack.as_deref()?;
-        let known = others.iter().all(|block| last_sack.contains(block));
+        let last_sack = sender.board.last_sack.as_deref()?.as_slice();
+        // Most acknowledgments only extend the first block of the previous one.
+        let known = last_sack.get(1..) == Some(others)
+            || others.iter().all(|block| last_sack.contains(block));
         let position = |number: SeqNr| i64::from(number.distance_from(segment.ack));
         let (left, right) = (position(first.left), position(first.right));
         let flight = sender.flight_size() as i64;

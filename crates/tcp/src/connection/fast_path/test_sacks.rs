@@ -2,9 +2,9 @@
 
 use super::kept;
 use super::segments::expected_by;
-use crate::connection::Connection;
 use crate::connection::fast_path::Sending;
 use crate::connection::testing::{at, config, in_recovery, open, pass, sent_by};
+use crate::connection::{Connection, Event};
 use crate::loss_detection::LossDetection;
 use crate::spurious::{self, Detector};
 use crate::{LossState, Size};
@@ -72,6 +72,29 @@ fn after_sack(near: &Connection, segment: &Segment) -> Option<Connection> {
     assert_eq!(kept(&after), kept(&general));
     assert_eq!(after.sender.dupacks - near.sender.dupacks, 1);
     Some(after)
+}
+
+/// The loss of a retransmission, in a recovery by RACK, is a second indication of congestion (RFC
+/// 5681 §4.3), also for BBR. Linux does not react to it.
+#[test]
+fn a_lost_retransmission_begins_another_recovery() {
+    for (name, begins) in [("bbr", true), ("linux_bbr", false)] {
+        let mut near = in_recovery(&config(name))[0].clone();
+        while near.poll_event().is_some() {}
+        near.sender.window.cwnd = 30_000;
+        let later = sent_by(&mut near, at(79));
+        assert!(later.last().is_some_and(|it| !it.retransmission), "{name}");
+        let (plain, timestamps) = expected_by(&near);
+        let max = near.flight_size() as u32;
+        let (left, right) = (plain.ack.add(max - near.sender.window.smss), plain.ack.add(max));
+        let mut segment: Segment = plain.segment(timestamps);
+        segment.options.sack.push(SackBlock { left, right });
+        let losses = near.sender.board.losses;
+        let mut after = after_sack(&near, &segment).expect("a new block");
+        assert!(after.sender.board.losses > losses, "{name}");
+        let mut events = std::iter::from_fn(|| after.poll_event());
+        assert_eq!(events.any(|it| matches!(it, Event::LossFound(_))), begins, "{name}");
+    }
 }
 
 /// A SACK undoes a recovery whose retransmissions were all reported as duplicates.

@@ -6,7 +6,6 @@
 
 use super::{MAX_REORDERING, PERSIST, State};
 use crate::loss_detection::{Ack, LossDetection};
-use crate::scoreboard::Scoreboard;
 use retx_units::Time;
 
 /// Adaptation of the reordering window to DSACKs.
@@ -34,24 +33,6 @@ impl Adaptation {
 }
 
 impl State {
-    /// True in a recovery that acknowledgments up to `snd_una` do not end.
-    #[inline(always)]
-    pub(crate) fn continues_as_linux(&self, snd_una: u64) -> bool {
-        self.as_linux() && self.in_recovery && snd_una < self.recover
-    }
-
-    /// Like `on_ack`, in a recovery that [continues](Self::continues_as_linux): no reaction
-    /// follows.
-    pub(crate) fn on_ack_in_recovery(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        let seen_before = self.reordering_seen;
-        self.note_delivery(ack, board);
-        self.sampled_since_probe |= ack.has_rtt_sample;
-        self.adapt_as_linux(ack, seen_before, false);
-        if !ack.defers_marking {
-            self.look_for_losses(ack, board);
-        }
-    }
-
     /// Handles a segment that arrived late, `distance` bytes below the highest one selectively
     /// acknowledged before. In Linux DupThresh grows to that distance.
     pub(super) fn note_reordering(&mut self, distance: u64, smss: u32) {
