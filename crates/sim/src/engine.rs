@@ -335,8 +335,13 @@ impl<'a> Engine<'a> {
     /// Takes the first event if other events are close to it or have been superseded.
     #[inline(never)]
     fn take_first_event(&mut self) -> (Time, Target) {
+        self.lanes.turn_into_events(&mut self.agenda);
+        self.take_queued_event()
+    }
+
+    /// Takes the first event in the queue.
+    fn take_queued_event(&mut self) -> (Time, Target) {
         let Self { agenda, owners, lanes, routes, packets, flows, .. } = self;
-        lanes.turn_into_events(agenda);
         let event = agenda.take_first(|target| {
             Some(lanes.last_pipe(owners.lane(target)?, (routes, packets, flows)))
         });

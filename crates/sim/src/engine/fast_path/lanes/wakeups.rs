@@ -5,11 +5,13 @@
 //! half as many instructions as the event queue, into which each wake-up would have to be inserted.
 //!
 //! *Order.* A wake-up is taken from here only if it precedes all events in the queue and no other
-//! lane is woken at the same time. In all other cases it becomes an event in the queue, which
-//! determines the order.
+//! lane is woken at the same time. If an event is due at the same time, the wake-up becomes an
+//! event in the queue, which determines the order.
 
+use crate::endpoint::Endpoint;
 use crate::engine::Engine;
 use retx_units::Time;
+use std::cmp::Ordering;
 
 /// Maximum number of lanes: those of four bottlenecks. With more lanes, all wake-ups are events,
 /// because a long list takes longer than the event queue.
@@ -140,17 +142,33 @@ impl Engine<'_> {
     }
 
     /// Handles the first event in the queue, which precedes the wake-up of a lane at `first` or is
-    /// at the same time.
+    /// at the same time. If all events up to `first` were superseded, handles that wake-up.
     #[inline(never)]
     fn handle_event_before(&mut self, first: Time) {
-        // In an unusual case all wake-ups of lanes become events, so that the queue orders them.
-        let event = self.agenda.take_only_before(first);
-        let event = event.unwrap_or_else(|| self.take_first_event());
         // The code of a delivery is long. A copy of it here would take much of the instruction
         // cache.
-        if let Some((id, to)) = self.begin_event(event) {
+        if let Some((id, to)) = self.begin_event_before(first) {
             self.deliver_out_of_line(id, to);
         }
+    }
+
+    #[inline(always)]
+    fn begin_event_before(&mut self, first: Time) -> Option<(u32, Endpoint)> {
+        let event = match self.agenda.take_only_before(first) {
+            Some(event) => event,
+            None => match self.agenda.next_time().cmp(&first) {
+                // It shares its slot with others. The wake-ups of lanes are later, and stay here.
+                Ordering::Less => self.take_queued_event(),
+                // All wake-ups of lanes become events, so that the queue orders them.
+                Ordering::Equal => self.take_first_event(),
+                Ordering::Greater => {
+                    self.now = first;
+                    let LaneWakeup { lane, .. } = self.lanes.take_wakeup();
+                    return self.handle_lane_wakeup(lane);
+                }
+            },
+        };
+        self.begin_event(event)
     }
 }
 
