@@ -19,6 +19,7 @@ mod nodes;
 mod ring;
 mod wheel;
 
+use nodes::Removed;
 use retx_units::Time;
 use wheel::Wheel;
 
@@ -92,11 +93,12 @@ impl EventQueue {
         self.events_inserted
     }
 
-    /// Next wake-up of `target`, mutable; a caller that changes it must also insert an event at the
-    /// new time.
+    /// Makes sure that `target` is woken at `time` or earlier.
     #[inline(always)]
-    pub fn wake_time_mut(&mut self, target: Target) -> &mut Time {
-        self.wheel.nodes.wake_time_mut(target)
+    pub fn wake(&mut self, target: Target, time: Time) {
+        if self.wheel.nodes.advance_wake(target, time) {
+            self.push(time, target);
+        }
     }
 
     /// Next wake-up of `target`; [`Time::NEVER`] if there is none.
@@ -200,21 +202,20 @@ impl EventQueue {
         let first = first.unwrap_or(target);
         // The last one is inserted first, so that each precedes all events that are in the queue.
         for other in tied.into_iter().rev().filter(|other| *other != first) {
-            *self.wake_time_mut(other) = time;
-            self.push(time, other);
+            self.wake(other, time);
         }
         first
     }
 
-    /// True if this target is to be woken at this time; the wake-up is then cleared.
+    /// Handles the removal of an event; true if its target is to be woken now.
     #[inline(always)]
     fn is_due(&mut self, time: Time, target: Target) -> bool {
-        let wake = self.wake_time_mut(target);
-        let due = *wake == time;
-        if due {
-            *wake = Time::NEVER;
+        match self.wheel.nodes.take_wake(target, time) {
+            Removed::Due => return true,
+            Removed::Superseded => {}
+            Removed::Precedes(wake) => self.push(wake, target),
         }
-        due
+        false
     }
 
     /// Counts an event that has been removed.
@@ -230,7 +231,9 @@ impl EventQueue {
     #[cold]
     #[inline(never)]
     pub fn remove_first(&mut self) {
-        self.pop();
+        if let Some((time, target)) = self.pop() {
+            self.is_due(time, target);
+        }
     }
 
     /// First event, without removing it.

@@ -24,9 +24,31 @@ struct EventNode {
     next: NodeIndex,
     /// Last node of a list, valid in its first node.
     last: NodeIndex,
+    /// Target of the event stored here.
+    target: Target,
+    /// True if no event was inserted for the next wake-up, because one of the target's events in
+    /// the queue is earlier.
+    is_deferred: bool,
 }
 
-const EMPTY: EventNode = EventNode { wake: Time::NEVER, time: Time::NEVER, next: NONE, last: NONE };
+impl EventNode {
+    /// Node without an event.
+    const fn empty(target: Target) -> Self {
+        let (wake, time) = (Time::NEVER, Time::NEVER);
+        Self { wake, time, next: NONE, last: NONE, target, is_deferred: false }
+    }
+}
+
+/// Event that has been removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removed {
+    /// The target is to be woken now.
+    Due,
+    /// Another event is in the queue for the next wake-up of the target, if there is one.
+    Superseded,
+    /// An event has to be inserted for the next wake-up of the target, at this time.
+    Precedes(Time),
+}
 
 /// All nodes.
 #[derive(Debug, Clone)]
@@ -36,8 +58,6 @@ pub(super) struct EventNodes {
     targets: u32,
     /// Target whose events precede those of all other targets at the same time.
     first: Target,
-    /// Target of the event in each additional node.
-    others: Vec<Target>,
     /// First free additional node.
     free: NodeIndex,
 }
@@ -47,8 +67,8 @@ impl EventNodes {
     /// target `first` precedes those of the targets after it, and these those of the targets before
     /// it.
     pub fn new(targets: u32, first: Target) -> Self {
-        let nodes = vec![EMPTY; targets as usize];
-        Self { nodes, targets, first, others: Vec::new(), free: NONE }
+        let nodes = (0..targets).map(EventNode::empty).collect();
+        Self { nodes, targets, first, free: NONE }
     }
 
     /// Position of a target's events among those at the same time.
@@ -69,7 +89,7 @@ impl EventNodes {
 
     /// Target of the event in this node.
     fn target(&self, node: NodeIndex) -> Target {
-        node.checked_sub(self.targets).map_or(node, |other| self.others[other as usize])
+        self.nodes[node as usize].target
     }
 
     /// True if the event in one node comes after the one in the other: by time, ties by rank.
@@ -85,10 +105,31 @@ impl EventNodes {
         self.nodes[target as usize].wake
     }
 
-    /// Mutable next wake-up of this target.
+    /// Sets the next wake-up of this target to `time` if it is later; true if an event has to be
+    /// inserted for it. An event in the target's node that is not later suffices: once removed, it
+    /// is replaced by one at the time of the next wake-up ([`Self::take_wake`]).
     #[inline(always)]
-    pub fn wake_time_mut(&mut self, target: Target) -> &mut Time {
-        &mut self.nodes[target as usize].wake
+    pub fn advance_wake(&mut self, target: Target, time: Time) -> bool {
+        let node = &mut self.nodes[target as usize];
+        let is_earlier = time < node.wake;
+        if is_earlier {
+            node.wake = time;
+            node.is_deferred = node.time <= time;
+        }
+        is_earlier && !node.is_deferred
+    }
+
+    /// Handles the removal of an event at `time`. If the event was not superseded, clears the
+    /// wake-up of its target.
+    #[inline(always)]
+    pub fn take_wake(&mut self, target: Target, time: Time) -> Removed {
+        let node = &mut self.nodes[target as usize];
+        if node.wake == time {
+            node.wake = Time::NEVER;
+            return Removed::Due;
+        }
+        let is_last = std::mem::take(&mut node.is_deferred) && node.wake != Time::NEVER;
+        if is_last { Removed::Precedes(node.wake) } else { Removed::Superseded }
     }
 
     /// Creates a list of one event in its target's node; `None` if that node is occupied.
@@ -108,16 +149,14 @@ impl EventNodes {
         if let Some(node) = self.create_list(time, target) {
             return node;
         }
-        let mut node = self.free;
+        let entry = EventNode { time, ..EventNode::empty(target) };
+        let node = self.free;
         if node == NONE {
-            node = self.nodes.len() as NodeIndex;
-            self.nodes.push(EMPTY);
-            self.others.push(target);
-        } else {
-            self.free = self.nodes[node as usize].next;
-            self.others[(node - self.targets) as usize] = target;
+            self.nodes.push(entry);
+            return self.nodes.len() as NodeIndex - 1;
         }
-        self.nodes[node as usize] = EventNode { time, ..EMPTY };
+        self.free = self.nodes[node as usize].next;
+        self.nodes[node as usize] = entry;
         node
     }
 
@@ -175,28 +214,49 @@ impl EventNodes {
     /// case. `None`, without a change, if there are several events, or if the event was superseded
     /// or is not before `limit`.
     #[inline(always)]
-    pub fn take_only_event(&mut self, list: NodeIndex, limit: Time) -> Option<Time> {
+    pub fn take_only_event(&mut self, list: NodeIndex, limit: Time) -> Option<(Time, Target)> {
         let entry = &mut self.nodes[list as usize];
         let time = entry.time;
+        if entry.next != NONE || time >= limit {
+            return None;
+        }
+        if list >= self.targets {
+            return self.take_additional(list);
+        }
         // A superseded event must not clear the earlier wake-up that superseded it.
-        if entry.wake != time || entry.next != NONE || time >= limit {
+        if entry.wake != time {
             return None;
         }
         entry.wake = Time::NEVER;
         entry.time = Time::NEVER;
-        Some(time)
+        Some((time, list))
+    }
+
+    /// Takes the event in an additional node for [`Self::take_only_event`].
+    #[inline(never)]
+    fn take_additional(&mut self, node: NodeIndex) -> Option<(Time, Target)> {
+        let EventNode { time, target, .. } = self.nodes[node as usize];
+        if self.wake_time(target) != time {
+            return None;
+        }
+        self.nodes[target as usize].wake = Time::NEVER;
+        self.vacate(node);
+        Some((time, target))
+    }
+
+    /// Removes the event from a node.
+    fn vacate(&mut self, node: NodeIndex) {
+        let entry = &mut self.nodes[node as usize];
+        entry.time = Time::NEVER;
+        if node >= self.targets {
+            entry.next = std::mem::replace(&mut self.free, node);
+        }
     }
 
     /// Removes and returns the first event of a list, and the rest of the list.
     pub fn pop_front(&mut self, list: NodeIndex) -> ((Time, Target), Option<NodeIndex>) {
-        let entry = &mut self.nodes[list as usize];
-        let EventNode { time, next, last, .. } = *entry;
-        entry.time = Time::NEVER;
-        let mut target = list;
-        if let Some(other) = list.checked_sub(self.targets) {
-            entry.next = std::mem::replace(&mut self.free, list);
-            target = self.others[other as usize];
-        }
+        let EventNode { time, next, last, target, .. } = self.nodes[list as usize];
+        self.vacate(list);
         if next == NONE {
             return ((time, target), None);
         }

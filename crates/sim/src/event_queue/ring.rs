@@ -15,12 +15,14 @@ pub(super) struct Ring {
     bits: [u64; WORDS as usize],
     /// Lists by index; valid if the bit is set.
     lists: Box<[NodeIndex; LISTS as usize]>,
+    /// Number of lists.
+    count: u64,
 }
 
 impl Default for Ring {
     fn default() -> Self {
         let lists = vec![0; LISTS as usize].try_into().expect("as many");
-        Self { bits: [0; WORDS as usize], lists }
+        Self { bits: [0; WORDS as usize], lists, count: 0 }
     }
 }
 
@@ -47,6 +49,7 @@ impl Ring {
     /// Stores a list under a number that has none.
     #[inline]
     pub fn put(&mut self, number: u64, list: NodeIndex) {
+        self.count += 1;
         self.lists[(number % LISTS) as usize] = list;
         self.bits[(number / 64 % WORDS) as usize] |= 1 << (number % 64);
     }
@@ -63,6 +66,7 @@ impl Ring {
         }
         *word = with;
         *place = list;
+        self.count += 1;
         Ok(())
     }
 
@@ -72,16 +76,20 @@ impl Ring {
         self.lists[(number % LISTS) as usize] = list;
     }
 
-    /// Removes the list with this number.
+    /// Removes the list with this number, if there is one.
     #[inline]
     pub fn clear(&mut self, number: u64) {
-        self.bits[(number / 64 % WORDS) as usize] &= !(1 << (number % 64));
+        let word = &mut self.bits[(number / 64 % WORDS) as usize];
+        self.count -= *word >> (number % 64) & 1;
+        *word &= !(1 << (number % 64));
     }
 
-    /// Replaces a word of the bitmap; lists whose bit is not set are removed.
-    #[inline]
-    pub fn set_word(&mut self, word: u64, bits: u64) {
-        self.bits[(word % WORDS) as usize] = bits;
+    /// Removes the first list of a word that has one.
+    #[inline(always)]
+    pub fn clear_first_of_word(&mut self, word: u64) {
+        let bits = &mut self.bits[(word % WORDS) as usize];
+        *bits &= *bits - 1;
+        self.count -= 1;
     }
 
     /// First number, at or after `from`, that has a list. The search is cyclic. In the word of
@@ -98,6 +106,9 @@ impl Ring {
     /// First word of the bitmap, at or after `from`, that has a bit set.
     #[inline]
     pub fn next_filled_word(&self, from: u64) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
         (from..from + WORDS).find(|word| self.bits_of_word(*word) != 0)
     }
 }

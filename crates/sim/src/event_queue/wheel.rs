@@ -166,18 +166,16 @@ impl Wheel {
     }
 
     /// Removes and returns the first event and clears the wake-up of its target in the usual case:
-    /// the event is before `limit`, alone in its slot, in its target's node, and not superseded.
-    /// Otherwise `None`. Inlined into `EventQueue::take_only_before`.
+    /// the event is before `limit`, alone in its slot, and not superseded. Otherwise `None`.
+    /// Inlined into `EventQueue::take_only_before`.
     #[inline(always)]
     pub fn pop_simple(&mut self, limit: Time) -> Option<(Time, Target)> {
         let word = self.slots.bits_of_word(self.word);
         let bits = NonZeroU64::new(word).or_else(|| self.next_word())?;
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
-        let target = self.slots.existing(slot);
-        let time = self.nodes.take_only_event(target, limit)?;
-        // Clears the lowest bit, which stands for the event's slot.
-        self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
-        Some((time, target))
+        let event = self.nodes.take_only_event(self.slots.existing(slot), limit)?;
+        self.slots.clear_first_of_word(self.word);
+        Some(event)
     }
 
     /// Removes and returns the first event in all cases, and whether the next one is at the same
