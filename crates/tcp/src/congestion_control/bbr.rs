@@ -108,6 +108,8 @@ struct Bbr {
     cycles: u64,
     /// Pacing rate in bytes per second.
     pacing_rate: u64,
+    /// Segments per burst at this rate.
+    burst: u64,
     has_seen_rtt: bool,
     /// True if sending has restarted after the application had no data to send.
     restarted: bool,
@@ -143,6 +145,7 @@ impl State {
             identity: 0,
             cycles: 0,
             pacing_rate: 0,
+            burst: 0,
             has_seen_rtt: false,
             restarted: false,
             probe_end: None,
@@ -178,28 +181,35 @@ impl Bbr {
         self.has_seen_rtt |= rtt.is_some();
         // An RTT of 0 would make the rate infinite.
         let rtt = rtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1));
-        self.pacing_rate = Bandwidth::from_segments(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
+        self.change_pacing_rate(
+            Bandwidth::from_segments(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN),
+        );
+    }
+
+    fn change_pacing_rate(&mut self, rate: u64) {
+        self.pacing_rate = rate;
+        self.burst = self.burst_at(rate);
     }
 
     /// Sets the pacing rate. In startup, until the path is full, it never falls
     /// (`bbr_set_pacing_rate`).
-    fn set_pacing_rate(&mut self, gain: u64, cwnd: u64, srtt: Option<Duration>) {
+    fn set_pacing_rate(&mut self, gain: u64, window: &Window, srtt: Option<Duration>) {
         if !self.has_seen_rtt && srtt.is_some() {
-            self.init_pacing_rate(cwnd, srtt);
+            self.init_pacing_rate(segments::cwnd_segments(window), srtt);
         }
         let rate = self.bandwidth().pacing_rate(gain);
         // In startup the first samples cover only a few segments, and would slow the sender down.
-        if self.full.reached || rate > self.pacing_rate {
-            self.pacing_rate = rate;
+        if rate > self.pacing_rate || self.full.reached && rate < self.pacing_rate {
+            self.change_pacing_rate(rate);
         }
     }
 
-    /// Segments per burst (`bbr_tso_segs_goal`).
-    fn burst(&self) -> u64 {
+    /// Segments per burst at this pacing rate (`bbr_tso_segs_goal`).
+    fn burst_at(&self, pacing_rate: u64) -> u64 {
         // A burst is about a millisecond of data, so that bursts stay short on slow paths
         // (`bbr_min_tso_segs`).
-        let bytes = (self.pacing_rate >> 10).min(LARGEST_BURST.0);
-        let least = if self.pacing_rate < SLOW { 1 } else { 2 };
+        let bytes = (pacing_rate >> 10).min(LARGEST_BURST.0);
+        let least = if pacing_rate < SLOW { 1 } else { 2 };
         (bytes / self.smss).max(least).min(LARGEST_BURST.1)
     }
 
@@ -213,7 +223,7 @@ impl Bbr {
     /// (`bbr_quantization_budget`).
     fn with_budget(&self, cwnd: u64) -> u64 {
         // The number is even, because a receiver that delays ACKs acknowledges segments in pairs.
-        let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
+        let even = cwnd.saturating_add(3 * self.burst).saturating_add(1) & !1;
         // Two more segments while probing for bandwidth: if the bandwidth-delay product is small,
         // the gain of 5/4 may add less than a segment.
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
@@ -229,7 +239,7 @@ impl Bbr {
     /// Segments that will be in flight when the next one may leave (`bbr_packets_in_net_at_edt`).
     fn flight_at_departure(&self, flight: u64, pacing_delay: Duration) -> u64 {
         // While the sender probes for bandwidth, the burst about to be sent is counted as well.
-        let more = if self.pacing_gain > UNIT { self.burst() } else { 0 };
+        let more = if self.pacing_gain > UNIT { self.burst } else { 0 };
         let delivered = self.bandwidth().segments_in(pacing_delay, self.smss);
         (flight + more).saturating_sub(delivered)
     }
@@ -276,9 +286,7 @@ impl CongestionControl for State {
         bbr.aggregation.restart(now);
         match bbr.mode {
             // Restarts at the estimated bandwidth, without the gain of the current phase.
-            Mode::ProbeBandwidth => {
-                bbr.set_pacing_rate(UNIT, segments::cwnd_segments(window), None)
-            }
+            Mode::ProbeBandwidth => bbr.set_pacing_rate(UNIT, window, None),
             Mode::ProbeRtt => bbr.check_probe_end(window, now),
             Mode::Startup | Mode::Drain => {}
         }
@@ -288,7 +296,7 @@ impl CongestionControl for State {
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let bbr = &mut *self.0;
         bbr.update(window, delivery);
-        bbr.set_pacing_rate(bbr.pacing_gain, segments::cwnd_segments(window), delivery.srtt);
+        bbr.set_pacing_rate(bbr.pacing_gain, window, delivery.srtt);
         bbr.set_cwnd(window, delivery);
     }
 

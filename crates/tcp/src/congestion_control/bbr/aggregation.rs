@@ -4,6 +4,7 @@
 //! `bbr_ack_aggregation_cwnd`.
 
 use super::Bandwidth;
+use crate::congestion_control::{Window, segments};
 use retx_units::{Duration, Time};
 
 /// Length of each half of the window over which the largest excess is taken, in rounds.
@@ -25,13 +26,12 @@ pub(super) struct Aggregation {
 
 /// An acknowledgment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Acked {
+pub(super) struct Acked<'a> {
     pub at: Time,
     pub delivered_segments: u64,
     pub round_start: bool,
     pub bandwidth: Bandwidth,
-    /// Congestion window in segments.
-    pub cwnd: u64,
+    pub window: &'a Window,
     pub smss: u64,
 }
 
@@ -60,9 +60,12 @@ impl Aggregation {
             expected = 0;
         }
         self.acked = (self.acked + ack.delivered_segments).min(LONGEST_EPOCH - 1);
-        // A bundle of ACKs cannot acknowledge more than a window.
-        let excess = self.acked.saturating_sub(expected).min(ack.cwnd);
-        self.excess[self.half] = self.excess[self.half].max(excess);
+        let excess = self.acked.saturating_sub(expected);
+        let largest = &mut self.excess[self.half];
+        if excess > *largest {
+            // A bundle of ACKs cannot acknowledge more than a window.
+            *largest = excess.min(segments::cwnd_segments(ack.window)).max(*largest);
+        }
     }
 
     /// Segments that ACK aggregation allows in flight beyond the window of the model.
@@ -74,6 +77,7 @@ impl Aggregation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion_control::testing::window;
 
     const RATE: Bandwidth = Bandwidth(1_000_000);
 
@@ -83,7 +87,7 @@ mod tests {
             delivered_segments: segments,
             round_start,
             bandwidth: RATE,
-            cwnd: 500,
+            window: &window(500, 500),
             smss: 1000,
         });
     }

@@ -16,7 +16,7 @@ impl Bbr {
         self.lost_total = delivery.lost_total;
         let reading = self.rate.on_ack(delivery);
         self.update_bandwidth(&reading, delivery);
-        self.update_aggregation(&reading, delivery, segments::cwnd_segments(window));
+        self.update_aggregation(&reading, delivery, window);
         if self.mode == Mode::ProbeBandwidth && self.phase_is_over(delivery) {
             self.advance_phase();
         }
@@ -60,7 +60,12 @@ impl Bbr {
         }
     }
 
-    fn update_aggregation(&mut self, reading: &AckEvaluation, delivery: &Delivery, cwnd: u64) {
+    fn update_aggregation(
+        &mut self,
+        reading: &AckEvaluation,
+        delivery: &Delivery,
+        window: &Window,
+    ) {
         if delivery.delivered_segments == 0 || reading.sample.is_none() {
             return;
         }
@@ -69,7 +74,7 @@ impl Bbr {
             delivered_segments: delivery.delivered_segments,
             round_start: self.rounds.start,
             bandwidth: self.bandwidth(),
-            cwnd,
+            window,
             smss: self.smss,
         });
     }

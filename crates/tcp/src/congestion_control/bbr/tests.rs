@@ -217,8 +217,8 @@ fn the_phases_of_a_cycle_follow_each_other() {
 fn bursts_on_slow_paths_are_single_segments() {
     let mut bbr = Path::new().state.0;
     for (rate, burst) in [(SLOW - 1, 1), (SLOW, 2), (1_024_000, 2), (10 * 1_024_000, 10)] {
-        bbr.pacing_rate = rate;
-        assert_eq!(bbr.burst(), burst, "{rate}");
+        bbr.change_pacing_rate(rate);
+        assert_eq!(bbr.burst, burst, "{rate}");
     }
 }
 
@@ -227,7 +227,7 @@ fn bursts_on_slow_paths_are_single_segments() {
 #[test]
 fn only_the_probing_phase_has_two_segments_more() {
     let mut bbr = Path::new().state.0;
-    bbr.pacing_rate = 0;
+    bbr.change_pacing_rate(0);
     for (mode, phase, window) in [
         (Mode::Startup, 0, 14),
         (Mode::Drain, 0, 14),
@@ -256,7 +256,7 @@ fn the_first_rtt_sets_the_rate() {
     assert!(!state.0.has_seen_rtt);
     assert_eq!(state.0.pacing_rate, of_rtt(1));
     for ms in [20, 40] {
-        state.0.set_pacing_rate(UNIT, 10, Some(Duration::from_millis(ms)));
+        state.0.set_pacing_rate(UNIT, &window, Some(Duration::from_millis(ms)));
         assert!(state.0.has_seen_rtt);
         assert_eq!(state.0.pacing_rate, of_rtt(20), "after {ms}");
     }
@@ -265,6 +265,6 @@ fn the_first_rtt_sets_the_rate() {
     // The RTT of the handshake sets the rate as well.
     let mut path = Path::new();
     assert!(path.state.0.has_seen_rtt);
-    path.state.0.set_pacing_rate(UNIT, 10, Some(Duration::from_millis(40)));
+    path.state.0.set_pacing_rate(UNIT, &window, Some(Duration::from_millis(40)));
     assert_eq!(path.state.0.pacing_rate, of_rtt(20));
 }

@@ -14,7 +14,7 @@ fn bbr() -> Bbr {
     bbr.smss = 1000;
     bbr.least_rtt = MinRtt::new(Some(MS * 20), at(0));
     bbr.rounds.add(Bandwidth(1_000_000));
-    bbr.pacing_rate = 1_000_000;
+    bbr.change_pacing_rate(1_000_000);
     bbr
 }
 
@@ -185,7 +185,7 @@ fn an_acknowledgment_without_a_sample_is_no_aggregation() {
         bbr.update_aggregation(
             &reading,
             &Delivery { delivered_segments: segments, ..delivery() },
-            20,
+            &window(20, 99),
         );
         assert_eq!(bbr.aggregation.aggregation_cwnd(Bandwidth(1_000_000), 1000), excess);
     }
