@@ -48,14 +48,49 @@ impl Scoreboard {
         }
     }
 
-    /// Like [`Self::acknowledge`] of no new data, with a block above `SND.UNA`.
-    pub fn acknowledge_block(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
-        let highest_before = self.sacked.end().unwrap_or(0);
+    /// Like [`Self::acknowledge`] of no new data, with a block above `SND.UNA`; returns the
+    /// delivered segments.
+    #[inline(always)]
+    pub fn acknowledge_block(&mut self, block: (u64, u64)) -> Delivered {
         self.assumed.last_acked_segments = 0;
+        match self.acknowledge_next_original(block) {
+            Some(delivered) => delivered,
+            None => self.acknowledge_any_block(block),
+        }
+    }
+
+    #[inline(never)]
+    fn acknowledge_any_block(&mut self, (left, right): (u64, u64)) -> Delivered {
+        let highest_before = self.sacked.end().unwrap_or(0);
+        let mut delivered = Delivered { has_sack: true, ..Delivered::default() };
         self.take_block(left, right, |run| delivered.add_sacked(run, highest_before));
         if !self.without_times {
             self.forget_arrived();
         }
+        delivered
+    }
+
+    /// Handles a block whose new part is one segment that was sent once, above all data selectively
+    /// acknowledged before. Returns `None`, without any effect, in other cases.
+    #[inline(always)]
+    fn acknowledge_next_original(&mut self, (left, right): (u64, u64)) -> Option<Delivered> {
+        let (start, end) = self.sacked.first_gap(left, right)?;
+        if self.sacked.end().is_some_and(|highest| start < highest) {
+            return None;
+        }
+        let index = self.first_index_from(start);
+        let is_next = |it: &&mut Record| it.start == start && it.end() == end && it.is_original();
+        let record = self.records.get_mut(index).filter(is_next)?;
+        work::steps(1);
+        record.sacked = true;
+        let (sent, length) = (record.sent, end - start);
+        self.sacked_bytes += length;
+        self.sacked_segments += 1;
+        if self.as_linux {
+            self.regroup(index, 1);
+        }
+        self.sacked.insert(start, end);
+        Some(Delivered::of_original(sent, end, length))
     }
 
     /// Removes leading segments that are selectively acknowledged.
@@ -212,5 +247,58 @@ impl Record {
     #[inline(always)]
     pub(super) const fn is_original(&self) -> bool {
         !(self.sacked | self.lost | self.ever_retransmitted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::{Duration, StreamKey, Time};
+
+    const MS: fn(u64) -> Time = |ms| Time::ZERO + Duration::from_millis(ms);
+
+    /// Blocks above `SND.UNA` in random order, some of which extend an earlier block, among
+    /// segments that are lost or retransmitted.
+    #[test]
+    fn a_block_alone_is_acknowledged_as_with_other_data() {
+        let mut direct = 0;
+        for seed in 0..400 {
+            let mut stream = StreamKey { seed, replication: 0 }.stream("one block");
+            let as_linux = seed % 2 == 0;
+            let mut board = Scoreboard { as_linux, ..Scoreboard::default() };
+            for n in 0..20 {
+                board.push(MS(n), 1 + 1_000 * n, 1_000);
+                if stream.below(3) == 0 {
+                    board.mark_burst_start();
+                }
+            }
+            for step in 0..12 {
+                let next = board.sacked.end().map_or(0, |end| end / 1_000);
+                let first = if stream.below(2) == 0 { next } else { stream.below(20) };
+                let start = 1 + 1_000 * first.min(19);
+                let block = (start, start + 1_000 + 500 * stream.below(3));
+                let mut general = board.clone();
+                let mut expected = Delivered { has_sack: true, ..Delivered::default() };
+                general.acknowledge(1, &[block], &mut expected);
+                direct += u32::from(board.clone().acknowledge_next_original(block).is_some());
+                assert_eq!(
+                    format!("{:?}", board.acknowledge_block(block)),
+                    format!("{expected:?}"),
+                    "{seed}, {step}: {block:?}"
+                );
+                let mut compared = board.clone();
+                for board in [&mut compared, &mut general] {
+                    board.normalise(1);
+                }
+                assert_eq!(format!("{compared:?}"), format!("{general:?}"), "{seed}, {step}");
+                let other = 1 + 1_000 * stream.below(20);
+                if stream.below(4) == 0 && !board.sacked.contains(other, other + 1_000) {
+                    board.mark_retransmitted(MS(30 + step), other);
+                } else if stream.below(4) == 0 {
+                    board.mark_lost_below(other);
+                }
+            }
+        }
+        assert!(direct > 500, "{direct} blocks had one new segment at the end");
     }
 }

@@ -50,7 +50,9 @@ impl Scoreboard {
     fn move_overtaken(&mut self, newest: &Newest, first: (u64, u32)) {
         let mut index = self.first_index_from(self.next_original);
         loop {
-            let again = self.first_resent(first);
+            // Segments sent after `newest` are not overtaken, and do not precede those that are.
+            let may_precede = self.resent.front().is_some_and(|(sent, _)| *sent <= newest.sent);
+            let again = if may_precede { self.first_resent(first) } else { None };
             let limit = again.map_or((Time::NEVER, 0), |(time, _)| time);
             let overtaken = &mut self.overtaken;
             index = self.records.skip_while(index, |record| {

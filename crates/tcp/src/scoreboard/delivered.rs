@@ -92,6 +92,26 @@ impl Delivered {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }
 
+    /// Selective acknowledgment of one segment that was sent once, at `sent`, above all data
+    /// acknowledged before.
+    #[inline(always)]
+    pub(super) fn of_original(sent: Time, end: u64, length: u64) -> Self {
+        let newest = Some(Newest { sent, end, retransmitted: false });
+        Self {
+            bytes: length,
+            sacked: length,
+            segments: 1,
+            newest,
+            newest_original: newest,
+            highest_sacked: newest,
+            first_sacked: Some(sent),
+            last_sacked: Some(sent),
+            lowest_original_end: Some(end),
+            has_sack: true,
+            ..Self::default()
+        }
+    }
+
     /// Adds newly selectively acknowledged segments; `highest` is the end of the highest data that
     /// had been acknowledged before.
     #[inline]

@@ -71,10 +71,9 @@ impl Connection {
         let sender = &mut self.sender;
         sender.close_train();
         sender.prepare_model();
-        let mut delivered = Delivered { has_sack: true, ..Delivered::default() };
         let board = &mut *sender.board;
         board.note_sack(&segment.options.sack);
-        board.acknowledge_block(block, &mut delivered);
+        let delivered = board.acknowledge_block(block);
         let window = self.scaled_window(segment.window);
         let same_advertised_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
