@@ -109,7 +109,7 @@ pub struct TimeoutRecord {
 #[derive(Default)]
 pub struct Direction {
     /// Sequence number of position 0, the SYN; none before the first packet.
-    origin: Option<u32>,
+    pub(super) origin: Option<u32>,
     /// Ranges of the sequence space, with their state.
     pub scoreboard: Scoreboard,
     /// Model of the sender of this direction's data.
@@ -228,6 +228,9 @@ pub struct Direction {
     pub(super) delay_spike: Option<Box<DelaySpike>>,
     /// Time before the last recovery that began far from the sender; none before any.
     pub(super) lost_tail: Option<Box<LostTail>>,
+    /// Time of the next packet if it has other data, while a retransmission is handled that has
+    /// waited for it.
+    pub(super) next_data_ns: Option<i64>,
     /// Cumulative acknowledgment that had reached the sender when it sent the newest data.
     pub(super) una_at_data: i64,
     pub(super) ip_identification: IpIdentification,

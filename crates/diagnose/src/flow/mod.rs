@@ -17,6 +17,7 @@ mod evidence;
 mod finish;
 mod growing_window;
 mod growth;
+mod held;
 mod hystart;
 mod life;
 mod limit;
@@ -135,6 +136,8 @@ pub struct Flow {
     payload: [i64; 2],
     /// Side that sent the first payload; none before any.
     first_talker: Option<usize>,
+    /// Retransmission that waits for the next data, and the acknowledgments after it.
+    held: Vec<Packet>,
     /// Recorders of the time–sequence diagram, if it is requested.
     recorders: Option<Box<[Recorder; 2]>>,
 }
@@ -164,6 +167,7 @@ impl Flow {
             fins: [false; 2],
             payload: [0; 2],
             first_talker: None,
+            held: Vec::new(),
             recorders: None,
         }
     }
@@ -204,6 +208,12 @@ impl Flow {
         if self.copies[side].is_copy(packet, rtt_ns) {
             return false;
         }
+        self.handle_or_hold(packet, side);
+        true
+    }
+
+    /// Handles a packet of this side.
+    fn handle(&mut self, packet: &Packet, side: usize) {
         let time_ns = self.elapsed_ns(packet.time_ns);
         self.handshake(packet, side, time_ns);
         self.negotiation.on_packet(packet, side);
@@ -244,7 +254,6 @@ impl Flow {
         self.record(packet, side, time_ns);
         self.fins[side] |= packet.control.any(ControlBits::FIN);
         self.is_over |= packet.control.any(ControlBits::RST) || self.fins == [true; 2];
-        true
     }
 
     fn record(&mut self, packet: &Packet, side: usize, time_ns: i64) {

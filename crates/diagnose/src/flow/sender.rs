@@ -24,10 +24,8 @@ const SILENT_NS: i64 = 200_000_000;
 /// Maximum number of acknowledgments in flight to the sender. If there are more, the oldest one
 /// takes effect early.
 const COMING_MAX: usize = 1 << 12;
-
 /// Number of duplicate acknowledgments that begins fast recovery (RFC 5681 §3.2).
 const THRESHOLD: u32 = 3;
-
 /// Maximum number of stored gaps.
 const DOUBTS_MAX: usize = 64;
 /// Longest time that a sender is assumed to take to respond to an acknowledgment.
@@ -100,6 +98,8 @@ pub struct UnclassifiedRetransmission {
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
     pub is_time_unknown: bool,
+    /// True if other data follow before an acknowledgment can have released them.
+    pub is_followed: bool,
     /// True if the previous copy waited for longer than the timer lasts.
     pub has_outlasted_timer: bool,
 }

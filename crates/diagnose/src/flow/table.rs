@@ -60,7 +60,8 @@ impl Flows {
     /// index of the flow.
     pub fn finish(self) -> (Vec<answer::Flow>, HashMap<usize, Observed>) {
         let mut watched = HashMap::new();
-        let one = |(index, flow): (usize, Flow)| {
+        let one = |(index, mut flow): (usize, Flow)| {
+            flow.handle_held(None);
             let (answer, observed) = flow.finish(index + 1);
             watched.extend(observed.map(|observed| (index, observed)));
             answer

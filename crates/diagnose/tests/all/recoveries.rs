@@ -1,7 +1,8 @@
 //! Begin and end of loss recoveries.
 
+use crate::build::{Header, tcp};
 use crate::needless::ack_with_block;
-use crate::script::Script;
+use crate::script::{SEGMENT, Script};
 use retx_diagnose::answer::Kind;
 
 fn kinds(script: &Script) -> Vec<Kind> {
@@ -137,4 +138,93 @@ fn a_retransmission_in_a_queue_was_sent_at_the_third_duplicate_ack() {
     }
     let of = script.flow().limited_by;
     assert!(of.application < 0.1, "{of:?}");
+}
+
+/// Fast recovery of segment 1 of 21. A partial acknowledgment at 160 ms reports that segments 2 and
+/// 3 are lost, too.
+fn recover_three(script: &mut Script) {
+    script.data(40, 0);
+    script.ack(80, 1);
+    (1..21).for_each(|number| script.data(80, number));
+    ack_with_block(script, 120, 1, [4, 21]);
+    script.data(120, 1);
+    ack_with_block(script, 160, 2, [4, 21]);
+}
+
+/// The path delays two retransmissions for longer than the RTO. A timer would have caused only one
+/// before the next acknowledgment.
+#[test]
+fn two_retransmissions_at_once_are_not_caused_by_a_timer() {
+    let mut script = Script::open(false);
+    recover_three(&mut script);
+    script.data(1_160, 2);
+    script.data(1_160, 3);
+    script.ack(1_200, 21);
+    let flow = script.flow();
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Recovery, Kind::Recovery]);
+    assert!(flow.timeouts.is_empty());
+    // The second one follows the acknowledgment of the first.
+    let mut script = Script::open(false);
+    recover_three(&mut script);
+    script.data(1_160, 2);
+    ack_with_block(&mut script, 1_200, 3, [4, 21]);
+    script.data(1_200, 3);
+    script.ack(1_240, 21);
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Timeout, Kind::Timeout]);
+}
+
+/// The acknowledgment of a retransmission passes the receiver's end before another retransmission,
+/// but reaches the sender later.
+#[test]
+fn acknowledgments_release_nothing_before_they_reach_the_sender() {
+    let mut script = at_receiver();
+    for (ms, number) in (0..11).map(|it| (40, it)).chain((14..20).map(|it| (80, it))) {
+        script.data(ms, number);
+        match number {
+            0..11 => script.ack(ms, number + 1),
+            _ => ack_with_block(&mut script, ms, 11, [14, number + 1]),
+        }
+    }
+    script.data(120, 11);
+    ack_with_block(&mut script, 120, 12, [14, 20]);
+    script.data(1_160, 12);
+    ack_with_block(&mut script, 1_160, 13, [14, 20]);
+    script.data(1_161, 13);
+    script.ack(1_161, 20);
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Recovery, Kind::Recovery]);
+}
+
+/// A path that reorders packets has delayed segment 5 until the timeout.
+#[test]
+fn a_late_original_does_not_show_that_a_timeout_was_none() {
+    let mut script = Script::open(false);
+    [0, 2, 1].into_iter().for_each(|number| script.data(40, number));
+    script.ack(80, 3);
+    [3, 4, 6, 7, 8].into_iter().for_each(|number| script.data(80, number));
+    script.ack(120, 4);
+    (0..3).for_each(|_| script.ack(121, 4));
+    script.data(1_120, 4);
+    script.data(1_120, 5);
+    script.ack(1_160, 9);
+    assert_eq!(script.flow().retransmissions[0].kind, Kind::Timeout);
+}
+
+/// A delay spike lets two retransmissions pass the receiver's end at once, but their timestamps
+/// show that the second one was sent a second later.
+#[test]
+fn data_sent_later_do_not_show_that_no_timer_has_expired() {
+    let mut script = Script { timestamps: true, ..at_receiver() };
+    for (ms, number) in (0..11).map(|it| (60, it)).chain((14..20).map(|it| (100, it))) {
+        script.data(ms, number);
+        script.ack(ms, if number < 11 { number + 1 } else { 11 });
+    }
+    script.data(140, 11);
+    script.ack(140, 12);
+    for (value, number, ack) in [(1_161, 12, 13), (2_161, 13, 20)] {
+        let (seq, timestamps) = (1 + number * SEGMENT, Some((value, 140)));
+        let header = Header { seq, ack: 1, payload: SEGMENT as u16, flags: 16, timestamps };
+        script.frame(2_180, true, &tcp(header));
+        script.ack(2_180, ack);
+    }
+    assert_eq!(kinds(&script)[1], Kind::Timeout);
 }

@@ -33,8 +33,7 @@ impl Sender {
             }
             return self.stale(attempt);
         }
-        let has_evidence = self.duplicates > 0
-            || self.sacked_to >= attempt.end
+        let has_evidence = !self.shows_no_loss(attempt)
             || (self.newest_ns > attempt.earliest_previous_ns && !attempt.has_outlasted_timer);
         // After such a long silence, no acknowledgment can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
@@ -42,8 +41,8 @@ impl Sender {
         // A timer alone retransmits the last segment while the first one is unacknowledged, if
         // nothing shows a loss. Far from the sender, the silence before it may not be visible.
         let is_probe = attempt.end >= attempt.snd_max && !is_head && attempt.is_time_unknown;
-        let has_no_loss = self.duplicates == 0 && self.sacked_to < attempt.end;
-        if self.state == State::Open && is_probe && has_no_loss && !self.has_probed {
+        if self.state == State::Open && is_probe && self.shows_no_loss(attempt) && !self.has_probed
+        {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
@@ -56,7 +55,8 @@ impl Sender {
         if self.continues_go_back_n(attempt) {
             return self.stale(attempt);
         }
-        if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
+        let is_timer = is_timer || is_again || (is_head && self.is_impatient(attempt));
+        if is_timer && !self.is_released(attempt, has_evidence) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         // If the sender has undone the timeout, a SACK block has caused this retransmission.
@@ -75,6 +75,22 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// True if acknowledgments have released a retransmission of data that the sender knows to be
+    /// lost: other data follow at once. A timeout would leave a congestion window of one segment
+    /// (RFC 5681 §3.1).
+    const fn is_released(&self, attempt: &UnclassifiedRetransmission, has_evidence: bool) -> bool {
+        let is_recovering = match self.state {
+            State::Recovery(until) | State::Loss(until) => attempt.start < until,
+            State::Open => false,
+        };
+        attempt.is_followed && (has_evidence || is_recovering)
+    }
+
+    /// True if neither a duplicate ACK nor a SACK block has reported a loss of these data.
+    pub(super) const fn shows_no_loss(&self, attempt: &UnclassifiedRetransmission) -> bool {
+        self.duplicates == 0 && self.sacked_to < attempt.end
     }
 
     /// True if a retransmission belongs to the recovery of the data before the position `until`: it

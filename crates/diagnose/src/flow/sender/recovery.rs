@@ -99,9 +99,8 @@ impl Sender {
         let Some(until) = self.undone_until.filter(|until| attempt.start < *until) else {
             return false;
         };
-        let has_no_loss = self.duplicates == 0 && self.sacked_to < attempt.end;
         let is_next = attempt.start >= self.resent_to && self.resent_ns == self.timeout_ns;
-        if !(has_no_loss && is_next && self.is_open()) {
+        if !(self.shows_no_loss(attempt) && is_next && self.is_open()) {
             return false;
         }
         (self.state, self.undone_until) = (State::Loss(until), None);
@@ -191,6 +190,7 @@ mod tests {
             earliest_previous_ns: 0,
             snd_max: 9_001,
             is_time_unknown: false,
+            is_followed: false,
             has_outlasted_timer: false,
         };
         assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Recovery);
