@@ -228,3 +228,18 @@ fn data_sent_later_do_not_show_that_no_timer_has_expired() {
     }
     assert_eq!(kinds(&script)[1], Kind::Timeout);
 }
+
+/// A timeout is needless: its retransmission is acknowledged after half a round trip. A sender with
+/// a small initial window, unlike Linux, goes on to retransmit what is missing.
+#[test]
+fn only_linux_undoes_a_timeout() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..10).for_each(|number| script.data(80, number));
+    script.data(400, 4);
+    ack_with_block(&mut script, 420, 6, [7, 10]);
+    script.data(420, 6);
+    script.ack(460, 10);
+    assert_eq!(kinds(&script), [Kind::Timeout, Kind::Timeout]);
+}

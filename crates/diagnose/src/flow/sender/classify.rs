@@ -60,8 +60,7 @@ impl Sender {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         // If the sender has undone the timeout, a SACK block has caused this retransmission.
-        let is_undone =
-            self.may_undo && self.last_timeout_was_needless && self.sacked_to >= attempt.end;
+        let is_undone = self.has_undone_timeout() && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
@@ -75,6 +74,11 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// True if the sender has undone the last timeout, as only Linux does.
+    fn has_undone_timeout(&self) -> bool {
+        self.may_undo && self.last_timeout_was_needless && self.is_linux()
     }
 
     /// True if acknowledgments have released a retransmission of data that the sender knows to be
