@@ -150,6 +150,7 @@ pub struct Sender {
     /// RTT of the SYN; none if unknown.
     syn_rtt_ns: Option<i64>,
     timer_ns: i64,
+    timer_before_ns: i64,
     ack_ns: i64,
     sent_ns: i64,
     duplicates: u32,
@@ -318,7 +319,7 @@ impl Sender {
         self.note_doubt(ack);
         if ack.ack > self.snd_una {
             self.snd_una = ack.ack;
-            self.timer_ns = ack.effective_ns;
+            self.timer_before_ns = std::mem::replace(&mut self.timer_ns, ack.effective_ns);
             (self.duplicates, self.timeouts, self.has_probed) = (0, 0, false);
             let is_over = match self.state {
                 State::Recovery(until) | State::Loss(until) if ack.ack >= until => true,

@@ -195,3 +195,19 @@ fn an_acknowledgment_that_waits_for_lost_data_is_not_delayed() {
     let of = script.flow().limited_by;
     assert!(of.delayed_ack < 1e-3, "{of:?}");
 }
+
+/// A path that reorders packets delays the second retransmission of a recovery until the
+/// acknowledgment of its data has reached the sender. The timer has just been restarted.
+#[test]
+fn a_retransmission_that_is_late_was_not_caused_by_a_timer_that_runs() {
+    let mut script = open(10);
+    (0..10).for_each(|number| script.data(40, number));
+    [2, 2, 2, 2].into_iter().for_each(|number| script.ack(60, number));
+    script.data(80, 2);
+    script.ack(100, 4);
+    script.ack(104, 10);
+    script.data(130, 4);
+    script.ack(160, 10);
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Fast, Kind::Recovery]);
+}

@@ -28,7 +28,8 @@ impl Sender {
             // have caused the retransmission: the queueing delay was longer than the RTO.
             // But a retransmission that follows those of a fast recovery without a silence has
             // waited behind them in a queue before the capture.
-            if attempt.is_time_unknown && !is_quiet && self.has_repaired {
+            let is_running = attempt.time_ns - self.timer_before_ns < rto / 20 * 17;
+            if (attempt.is_time_unknown || is_running) && !is_quiet && self.has_repaired {
                 return (Kind::Recovery, 0.85);
             }
             return self.stale(attempt);
