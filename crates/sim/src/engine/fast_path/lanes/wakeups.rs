@@ -157,7 +157,7 @@ impl Engine<'_> {
         let event = match self.agenda.take_only_before(first) {
             Some(event) => event,
             None => match self.agenda.next_time().cmp(&first) {
-                // It shares its slot with others. The wake-ups of lanes are later, and stay here.
+                // The event shares its slot. Wake-ups of lanes are later, and stay here.
                 Ordering::Less => self.take_queued_event(),
                 // All wake-ups of lanes become events, so that the queue orders them.
                 Ordering::Equal => self.take_first_event(),
