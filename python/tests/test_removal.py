@@ -89,6 +89,7 @@ def test_left_behind_files_go_and_held_ones_stay(tmp_path: Path) -> None:
         "from retx.files.directory import new_directory, new_file\n"
         "with new_directory(Path('out')) as out, new_file(Path('a.png')) as file:\n"
         "    (out / 'flows.parquet').write_text('half'); file.write_text('half')\n"
+        "    (out / 'user_code').mkdir()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     for _ in range(2):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from retx.files.earlier import foreign_to_result, is_result_file
+from retx.files.earlier import CODE, foreign_to_result, is_result_file
 from retx.files.leftovers import (
     held,
     remove_files_for,
@@ -47,7 +47,7 @@ def new_directory(target: Path, *, replace: bool | None = None) -> Iterator[Path
 
     target = target.resolve()
     _check(target, replace=replace)
-    remove_folders_for(target, "partial", is_result_file)
+    remove_folders_for(target, "partial", is_result_file, (CODE,))
     created = _make_parents(target.parent)
     try:
         with _blaming(target):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -64,18 +64,21 @@ def remove_files_for(target: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def remove_folders_for(target: Path, ending: str, is_own: IsOwn) -> None:
+def remove_folders_for(
+    target: Path, ending: str, is_own: IsOwn, empty: Collection[str] = ()
+) -> None:
     """Removes folders that killed processes left while they wrote `target`.
 
     Args:
         target: The directory that was to be written.
         ending: `partial` for new directories, `old` for replaced ones.
         is_own: Function that recognises files of retx; folders with other files are kept.
+        empty: Folders of retx that may be empty.
     """
     ours = re.compile(rf"\.{re.escape(short(target.name))}\.{RANDOM}\.{ending}")
     for path in _named(target.parent, ours):
         if path.is_dir() and not path.is_symlink() and _is_free(path):
-            remove_own(path, is_own)
+            remove_own(path, is_own, empty)
 
 
 def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
