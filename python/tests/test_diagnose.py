@@ -25,7 +25,7 @@ from retx.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 LEAST_AREA = 0.9
-"""Area under the curve of congestion against losses of the channel, from the sender's end."""
+"""Area under the curve of congestion against losses of the channel, at each place."""
 QUICK = [
     Case(preset, channel, timestamps, 0)
     for preset, channel in [
@@ -191,9 +191,9 @@ def test_data_sent_after_a_timeout_do_not_prove_it_needless(tmp_path: Path) -> N
 
 
 def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
-    """Within 3 points in 36, 28 and 13 of these 40 flows; causes as well as elsewhere."""
+    """Within 3 points in 39, 35 and 36 of these 40 flows; causes are told apart at all places."""
     module, good = judge(), dict.fromkeys(PLACES, 0)
-    causes, named = [], []
+    scores = {place: module.Score() for place in PLACES}
     for case in random_cases(40):
         result = case.run(tmp_path / "whole.pcapng")
         kinds: Kinds | None = None
@@ -202,19 +202,18 @@ def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
             good[place] += module.share_error(flow, result) <= 0.03
             # The life is divided completely.
             assert abs(total(flow["limited_by"]) - flow["life_s"]) < 1e-6
-            if place == "sender":
-                kinds = Kinds(truth, result)
-                score = module.Score()
-                module.judge_causes(score, flow, truth, kinds)
-                causes += score.causes
-                named += [it for it in score.named if it[0] != "unknown"]
-    assert good["sender"] >= 35
-    assert good["middle"] >= 27
-    assert good["receiver"] >= 12
-    assert len(causes) > 50
-    assert module.area(causes) >= LEAST_AREA
-    right = sum(said == true for said, _, true in named)
-    assert right >= 0.93 * len(named)
+            # The sender's end comes first: it sees every packet.
+            kinds = kinds or Kinds(truth, result)
+            module.judge_causes(scores[place], flow, truth, kinds)
+    assert good["sender"] >= 38
+    assert good["middle"] >= 34
+    assert good["receiver"] >= 34
+    for score in scores.values():
+        named = [it for it in score.named if it[0] != "unknown"]
+        right = sum(said == true for said, _, true in named)
+        assert len(score.causes) > 50
+        assert module.area(score.causes) >= LEAST_AREA
+        assert right >= 0.93 * len(named)
 
 
 def test_an_undone_reduction_ends(tmp_path: Path) -> None:

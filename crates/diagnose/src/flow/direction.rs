@@ -138,8 +138,6 @@ pub struct Direction {
     pub reordered: u64,
     /// True if the receiver reports duplicates (DSACK).
     pub has_dsack: bool,
-    /// True if queues before the capture are invisible: at the receiver's end, without timestamps.
-    pub(super) hides_queues: bool,
     /// Window scale that the receiver announced; none if its SYN was not captured.
     pub window_scale: Option<u8>,
     pub(super) is_established: bool,

@@ -32,11 +32,8 @@ pub(super) fn before(
 
 /// Reason why the cause of a loss is unknown. `congestion` is the probability of congestion, if
 /// there is evidence.
-pub(super) fn unknown(congestion: Option<f64>, hides_queues: bool, was_filled: bool) -> String {
+pub(super) fn unknown(congestion: Option<f64>, was_filled: bool) -> String {
     match congestion {
-        None if hides_queues => {
-            "at the receiver's end, without timestamps, the RTT does not show queues".to_owned()
-        }
         None => "there are too few RTTs to compare with".to_owned(),
         Some(share) if share > 0.5 && !was_filled => {
             "the RTT suggests a full queue, but the sender had not filled the bottleneck".to_owned()
@@ -54,10 +51,9 @@ mod tests {
 
     #[test]
     fn an_unknown_cause_has_a_reason() {
-        assert!(unknown(None, true, true).contains("without timestamps"));
-        assert!(unknown(None, false, true).contains("too few RTTs"));
-        assert!(unknown(Some(0.9), false, false).contains("had not filled the bottleneck"));
-        assert!(unknown(Some(0.9), false, true).contains("90 %"));
-        assert!(unknown(Some(0.4), false, false).contains("40 %"));
+        assert!(unknown(None, true).contains("too few RTTs"));
+        assert!(unknown(Some(0.9), false).contains("had not filled the bottleneck"));
+        assert!(unknown(Some(0.9), true).contains("90 %"));
+        assert!(unknown(Some(0.4), false).contains("40 %"));
     }
 }
