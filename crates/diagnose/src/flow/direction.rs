@@ -280,7 +280,8 @@ impl Direction {
         self.advance_to_sending(start, now);
         let timestamp_value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = SendOrder { timestamp_value, ip_id: id };
-        self.send_order = stamp;
+        // Whether the identification shows the order may become known later.
+        self.send_order = SendOrder { ip_id: Some(packet.ip_id).filter(|id| *id != 0), ..stamp };
         self.append_hole(start, now, stamp);
         let is_first_syn = packet.control.any(ControlBits::SYN) && !self.has_syn;
         self.has_syn |= is_first_syn;

@@ -17,6 +17,9 @@ const NEAR: i64 = 8;
 /// Number of pauses in which no other packet used a number of the IP identification, from which on
 /// the identification counts as a counter of this connection alone.
 const PAUSES_MIN: u32 = 3;
+/// Number of steps after which small ones show that the IP identification is a counter: a random
+/// number makes a step of at most 64 once in 1,024 packets.
+const STEPS_MIN: u32 = 4;
 /// Longest payload on the wire. Longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
 
@@ -56,6 +59,9 @@ impl IpIdentification {
         // If a network card splits a packet, each segment gets a number of its own.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
+        // Steps before this packet decide, because the packet itself may be late.
+        let steps = self.packets.saturating_sub(1);
+        let is_counter = steps >= STEPS_MIN && self.small * 4 > steps * 3;
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
         self.ones += u32::from(step == 1);
@@ -78,8 +84,8 @@ impl IpIdentification {
         self.last = id;
         self.packets += 1;
         // A late packet causes two unusual steps of the IP identification.
-        self.small += u32::from((1..=64).contains(&step));
-        (id != 0 && self.packets > 8 && self.small * 4 > self.packets * 3).then_some(id)
+        self.small += u32::from(self.packets > 1 && (1..=64).contains(&step));
+        (id != 0 && is_counter).then_some(id)
     }
 }
 
@@ -101,6 +107,10 @@ impl Direction {
             return;
         }
         let is_next = start == end && !self.scoreboard.has_hole();
+        // Retransmissions that were lost before the capture used numbers, too. They repeated data
+        // that were lost there.
+        let repeated = if is_next { self.sender.earlier_timeouts(now.sent_ns) } else { 0 };
+        let lost = (lost - i64::from(repeated)).max(1);
         // Payloads above this size are super-segments, which take several numbers each.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest_payload);
         // A capture close to the sender contains all packets, so nothing was lost before it.

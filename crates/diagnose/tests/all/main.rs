@@ -9,6 +9,7 @@ mod encapsulations;
 mod far;
 mod flows;
 mod formats;
+mod identification;
 mod needless;
 mod patterns;
 mod recoveries;

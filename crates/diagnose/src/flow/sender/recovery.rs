@@ -6,6 +6,10 @@ use super::{AT_ONCE_NS, Ack, DOUBTS_MAX, Sender, State, THRESHOLD, UnclassifiedR
 const LINUX_FIRST: i64 = 10;
 /// Largest initial window of senders that do not follow RFC 6928, in segments (RFC 3390).
 const EARLIER_FIRST: i64 = 4;
+/// A timer may expire earlier than predicted by the RTO divided by this number.
+const EARLY: i64 = 8;
+/// Maximum number of timeouts of a silence.
+const EXPIRIES_MAX: u32 = 64;
 
 /// True if these bytes in flight show the initial window of RFC 6928: they are as many, or more
 /// than earlier standards permit and only the peer's window ends them.
@@ -106,6 +110,18 @@ impl Sender {
         (self.state, self.undone_until) = (State::Loss(until), None);
         self.has_reduced = true;
         true
+    }
+
+    /// Number of timeouts in the current silence, without that of the packet sent at this time.
+    pub fn earlier_timeouts(&self, sent_ns: i64) -> u32 {
+        let mut expires_ns = self.last_activity_ns();
+        let has_expired = |number: &u32| {
+            let rto_ns = self.estimator.backed_off_rto_ns(self.timeouts.saturating_add(*number));
+            expires_ns = expires_ns.saturating_add(rto_ns);
+            expires_ns - rto_ns / EARLY <= sent_ns
+        };
+        let expiries = (0..EXPIRIES_MAX).take_while(has_expired).count() as u32;
+        expiries.saturating_sub(1)
     }
 
     /// Handles new data from the position `start`, before which data were lost before the capture.
