@@ -21,20 +21,22 @@ impl State {
         let by_known = self.as_linux() && known != Duration::MAX;
         // As in `tcp_rack_advance`, this ACK's own sample does not count yet.
         let min_rtt = if by_known { known } else { self.min_rtt };
-        let original = delivered.newest.filter(|_| delivered.original_arrived);
-        let counts = |it: &Newest| {
-            !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
+        let is_original = |it: &Newest| delivered.original_arrived && delivered.newest == Some(*it);
+        let counts = |it: &&Newest| {
+            !it.retransmitted || ack.now.since(it.sent) >= min_rtt && !is_original(it)
         };
+        let highest_sacked = || delivered.highest_sacked.as_ref().filter(counts);
         // Linux calls `tcp_rack_advance` for each delivered segment.
-        let sacked = delivered.highest_sacked.filter(|it| self.as_linux() && counts(it));
-        let newest = delivered.newest.filter(counts).or(delivered.newest_original).or(sacked);
+        let sacked = || highest_sacked().filter(|_| self.as_linux());
+        let newest = delivered.newest.as_ref().filter(counts);
+        let newest = newest.or(delivered.newest_original.as_ref()).or_else(sacked);
         let Some(newest) = newest else { return };
         self.advanced = true;
         let measured = match self.config.variant {
             Variant::Rfc8985 => newest,
             Variant::Linux => {
-                let highest = delivered.highest_acked.filter(counts);
-                highest.or(delivered.highest_sacked.filter(counts)).unwrap_or(newest)
+                let highest = delivered.highest_acked.as_ref().filter(counts);
+                highest.or_else(highest_sacked).unwrap_or(newest)
             }
         };
         self.rtt = ack.now.since(measured.sent);
@@ -42,7 +44,7 @@ impl State {
         // ACK.
         self.min_rtt = self.min_rtt.min(ack.now.since(newest.sent));
         if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
-            self.newest = Some(newest);
+            self.newest = Some(*newest);
         }
     }
 
