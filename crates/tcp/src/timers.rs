@@ -101,6 +101,11 @@ impl LazyDefault for Rare {
 }
 
 impl Rare {
+    /// Switches the timers of loss detection off.
+    pub fn stop_loss_detection(&mut self) {
+        (self.reordering, self.tail_loss_probe) = (Time::NEVER, Time::NEVER);
+    }
+
     fn next(&self) -> Time {
         let sender = self.persist.min(self.pacing);
         let loss_detection = self.reordering.min(self.tail_loss_probe);

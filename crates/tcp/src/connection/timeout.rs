@@ -8,7 +8,7 @@ use crate::congestion_control::CongestionControl;
 use crate::loss_cause::Cause;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
-use crate::timers::Timers;
+use crate::timers::{Rare, Timers};
 use retx_units::{Duration, Time};
 
 impl Connection {
@@ -219,6 +219,12 @@ impl Connection {
         }
         // RFC 8985 §7.2: no probe is scheduled while losses are repaired.
         let repairs = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
+        let reordering = sender.loss_detection.deadline();
+        if repairs && reordering == Time::NEVER {
+            self.sender.tail_probe_due &= restart == ProbeRestart::None;
+            self.timers.rare.allocated_mut().into_iter().for_each(Rare::stop_loss_detection);
+            return;
+        }
         let segments = sender.board.segments();
         let wait = if repairs || segments == 0 {
             None
@@ -227,7 +233,6 @@ impl Connection {
             let srtt = sender.estimator.srtt();
             sender.loss_detection.probe_timeout(&loss_detection::Flight { segments, sacked, srtt })
         };
-        let reordering = sender.loss_detection.deadline();
         let reordering = if reordering == Time::NEVER {
             reordering
         } else {
@@ -288,4 +293,27 @@ pub(crate) enum ProbeRestart {
     Acknowledged,
     /// New data were sent.
     Sent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::testing::{at, config, in_recovery};
+
+    /// RFC 8985 §7.2: a recovery cancels the probe, and data sent meanwhile replace one that is
+    /// due.
+    #[test]
+    fn no_probe_is_scheduled_in_a_recovery() {
+        let [mut near, _] = in_recovery(&config("linux"));
+        assert_eq!(near.sender.loss_detection.deadline(), Time::NEVER);
+        near.timers.set(|rare| &mut rare.reordering, at(80));
+        near.timers.set(|rare| &mut rare.tail_loss_probe, at(90));
+        near.sender.tail_probe_due = true;
+        near.schedule_loss_detection(at(70), ProbeRestart::None);
+        let rare = &near.timers.rare;
+        assert_eq!([rare.reordering, rare.tail_loss_probe], [Time::NEVER; 2]);
+        assert!(near.sender.tail_probe_due, "nothing was sent");
+        near.schedule_loss_detection(at(70), ProbeRestart::Sent);
+        assert!(!near.sender.tail_probe_due);
+    }
 }
