@@ -164,13 +164,13 @@ impl Receiver {
         }
     }
 
-    /// True if all data received so far lie below this position, beyond a gap, and Linux's ACK
-    /// policy applies.
+    /// True if all data received so far lie below this position, beyond a gap. False for a buffer
+    /// whose size limits the memory used under another ACK policy than that of Linux.
     #[inline]
     pub fn has_all_data_below(&self, position: u64) -> bool {
         let is_above = position > self.rcv_nxt;
         is_above
-            && self.pending.is_linux()
+            && (self.pending.is_linux() || self.memory.is_none())
             && self.out_of_order.end().is_some_and(|it| it <= position)
     }
 

@@ -105,8 +105,8 @@ impl Connection {
         true
     }
 
-    /// Like [`Connection::process_data_and_fin`] for data above all data received so far, under
-    /// Linux's ACK policy.
+    /// Like [`Connection::process_data_and_fin`] for data above all data received so far, as
+    /// `Receiver::has_all_data_below` has determined.
     #[inline(always)]
     fn take_data_above(&mut self, now: Time, (position, payload_bytes): (u64, u32)) {
         let receiver = &mut self.receiver;
