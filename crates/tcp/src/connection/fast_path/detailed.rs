@@ -330,7 +330,7 @@ impl Connection {
         let forced = self.parameters.push == Push::HalfWindow && sender.forced_push(now, right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
         if LOSSES {
-            sender.count_beyond_losses(length);
+            sender.count_beyond_losses(length.into());
         }
         sender.push_to_scoreboard(now, position, length);
         if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {

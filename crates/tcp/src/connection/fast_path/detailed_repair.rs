@@ -39,8 +39,7 @@ impl Sender {
 
     /// Counts new data for proportional rate reduction, or as data of limited transmit.
     #[inline(always)]
-    pub(super) fn count_beyond_losses(&mut self, length: u32) {
-        let length = u64::from(length);
+    pub(super) fn count_beyond_losses(&mut self, length: u64) {
         if let Some(reduction) = self.reduction() {
             reduction.prr_out += length;
         }

@@ -96,17 +96,18 @@ impl Connection {
     #[inline(always)]
     fn record_train<const LOSSES: bool>(&mut self, now: Time, end: u64) -> bool {
         let length = self.sender.window.smss;
+        let sender = &mut self.sender;
+        let first = sender.snd_nxt;
+        sender.bursts.burst.take_from_train(end - first);
         if LOSSES {
+            sender.count_beyond_losses(end - first);
             while self.sender.snd_nxt < end {
                 self.record_next_beyond_losses(now, length);
             }
         } else {
             // CUBIC does not have to observe the segments, since data sent earlier are in flight,
             // and the sender does not pace.
-            let sender = &mut self.sender;
-            let first = std::mem::replace(&mut sender.snd_nxt, end);
-            sender.snd_max = end;
-            sender.bursts.burst.take_from_train(end - first);
+            (sender.snd_max, sender.snd_nxt) = (end, end);
             let board = &mut *sender.board;
             let mut position = first;
             while position < end {
@@ -138,9 +139,7 @@ impl Connection {
         let position = sender.snd_nxt;
         let right = position + u64::from(bytes);
         sender.board.push(now, position, bytes);
-        sender.bursts.burst.take_from_train(bytes.into());
         (sender.snd_max, sender.snd_nxt) = (right, right);
-        sender.count_beyond_losses(bytes);
         if self.fast_paths.observed {
             let flight_size = sender.flight_size();
             let sent = Sent { now, position, bytes, flight_size, retransmission: false };
