@@ -209,10 +209,10 @@ impl Scoreboard {
     pub fn next_to_retransmit(&mut self) -> Option<(u64, u32)> {
         while let Some(&Reverse(start)) = self.to_retransmit.peek() {
             work::steps(1);
-            if let Some(index) = self.index_at(start)
-                && self.records[index].lost
+            if let Some((_, record)) = self.record_at(self.first(), start)
+                && record.lost
             {
-                return Some((start, self.records[index].length));
+                return Some((start, record.length));
             }
             // The segment has meanwhile arrived or been retransmitted. Removing its entry only here
             // saves a search at each arrival.

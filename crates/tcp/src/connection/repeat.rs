@@ -67,11 +67,11 @@ impl Connection {
             return;
         }
         let smss = self.segment_size();
-        let most = self.tso_goal_bytes() / smss;
-        let sender = &mut self.sender;
-        let before = sender.bursts.repeat;
+        let before = self.sender.bursts.repeat;
         let continues = before.is_open(now) && before.next == chunk.position;
-        let left = (if continues { before.left } else { most }).saturating_sub(1);
+        let most = if continues { before.left } else { self.tso_goal_bytes() / smss };
+        let left = most.saturating_sub(1);
+        let sender = &mut self.sender;
         let bytes = u64::from(chunk.length);
         let has_room = left > 0 && sender.available_cwnd() >= bytes + smss;
         let end = chunk.position + bytes + u64::from(chunk.fin);
