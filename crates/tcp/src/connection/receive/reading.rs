@@ -50,8 +50,8 @@ impl Receiver {
         taken
     }
 
-    /// Like [`Self::read`], for a receiver without a FIN and with nothing out of order. The second
-    /// value is true if reading may open the window.
+    /// Like [`Self::read`], for a receiver without a FIN and with nothing out of order, while no
+    /// round ends. The second value is true if reading may open the window.
     #[inline(always)]
     fn read_next(&mut self, bytes: u64) -> (u64, bool) {
         let taken = bytes.min(self.rcv_nxt - self.read);
@@ -63,9 +63,6 @@ impl Receiver {
         if let Some(memory) = &mut self.memory {
             // As in `read`: the ACK that is due does not include these bytes.
             memory.read_behind_ack += if was_due { taken } else { 0 };
-            if memory.ends_round() {
-                self.end_round(taken);
-            }
         }
         if was_due {
             return (taken, !self.has_read_before_ack());
@@ -103,6 +100,9 @@ impl Connection {
     /// Like [`Self::read_in_full`], while the path of [`Self::receive_next_as_linux`] is open.
     #[inline(never)]
     pub(super) fn read_in_order(&mut self, bytes: u64) -> u64 {
+        if self.receiver.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
+            return self.read_in_full(bytes);
+        }
         let (read, may_open) = self.receiver.read_next(bytes);
         if may_open {
             self.receiver.update_window_after_read(&self.parameters);
