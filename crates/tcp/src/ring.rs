@@ -83,6 +83,13 @@ impl<T> Ring<T> {
         self.head = self.head.wrapping_add(u32::from(self.head != self.tail));
     }
 
+    /// Removes the first `count` items.
+    #[inline]
+    pub fn drop_front(&mut self, count: usize) {
+        debug_assert!(count <= self.len(), "as many as there are");
+        self.head = self.head.wrapping_add(count as u32);
+    }
+
     /// Removes leading items while `is` returns true; `is` is called once per item.
     #[inline(always)]
     pub fn pop_while(&mut self, mut is: impl FnMut(&T) -> bool) {

@@ -120,7 +120,7 @@ impl Validation {
     }
 
     /// True if an ACK of new data may grow the window.
-    #[inline]
+    #[inline(always)]
     pub fn allows_growth(&self, window: &Window) -> bool {
         match self.policy {
             CwndValidation::None => true,

@@ -68,7 +68,7 @@ impl State {
     }
 
     /// Computes the timeout after a sample.
-    #[inline]
+    #[inline(always)]
     fn update_timeout(&mut self) {
         // A minimum below a microsecond must not make the timeout zero.
         let timeout = duration(((self.srtt8 >> 3) + self.rttvar4).max(1)).min(self.max);
@@ -85,6 +85,7 @@ impl State {
         self.mdev_max4 = self.rttvar4;
     }
 
+    #[inline(always)]
     fn next(&mut self, m: i64) {
         let error = m - (self.srtt8 >> 3);
         self.srtt8 += error;

@@ -113,19 +113,21 @@ impl Scoreboard {
         snd_una: u64,
         (first_start, first_sent): (u64, Time),
     ) -> RemovedInTimeOrder {
-        let (mut last_sent, mut end, mut segments, mut bursts) = (first_sent, first_start, 0, 0);
-        self.records.pop_while(|record| {
+        let mut bursts = 0;
+        let segments = self.records.skip_while(0, |record| {
             let goes = record.end() <= snd_una;
             if goes {
                 work::steps(1);
-                segments += 1;
                 bursts += u64::from(record.opens_burst);
-                (last_sent, end) = (record.sent, record.end());
             }
             goes
         });
+        let last = segments.checked_sub(1).and_then(|last| self.records.get(last));
+        let (last_sent, end) = last.map_or((first_sent, first_start), |it| (it.sent, it.end()));
+        self.records.drop_front(segments);
         self.opened_bursts -= bursts;
-        RemovedInTimeOrder { bytes: end - first_start, segments, first_sent, last_sent, end }
+        let (bytes, segments) = (end - first_start, segments as u64);
+        RemovedInTimeOrder { bytes, segments, first_sent, last_sent, end }
     }
 
     /// Updates fields that are otherwise updated lazily, so that equivalent scoreboards compare
