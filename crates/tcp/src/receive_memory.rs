@@ -266,6 +266,7 @@ impl ReceiveMemory {
     }
 
     /// Handles data in order (`tcp_rcv_rtt_measure`).
+    #[inline]
     pub fn on_data_in_order(&mut self, now: Time, at: &ReceiverState) {
         self.now = now;
         match self.measured {

@@ -245,6 +245,7 @@ impl Receiver {
     }
 
     /// Records that everything received has been acknowledged.
+    #[inline(always)]
     pub fn on_ack_sent(&mut self, timers: &mut Timers, edge: u64) {
         self.ack_now = false;
         self.duplicate = None;

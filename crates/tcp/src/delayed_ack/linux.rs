@@ -144,7 +144,7 @@ impl LinuxAckState {
         AckTiming::Within(self.wait.min(bound).min(config.timeout))
     }
 
-    #[inline(never)]
+    #[inline]
     pub fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
         self.goes_first = false;
         if waited && self.quick_acks > 0 {
