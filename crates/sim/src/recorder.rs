@@ -113,12 +113,14 @@ impl Recorder {
     #[inline(always)]
     pub fn on_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if self.records_packets && (packet.table_row() != NONE || self.capture.is_some()) {
-            self.write_delivered(now, packet.for_rare_call());
+            let (id, packets) = packet.parts();
+            self.write_delivered(now, id, packets);
         }
     }
 
     #[inline(never)]
-    fn write_delivered(&mut self, now: Time, packet: PacketRef<'_>) {
+    fn write_delivered(&mut self, now: Time, id: u32, packets: &Packets) {
+        let packet = packets.get(id);
         if packet.table_row() != NONE {
             let Tables { segments, acks, .. } = &mut self.tables;
             if packet.carries_data_direction() {

@@ -59,7 +59,13 @@ pub struct PacketRef<'a> {
     pub(super) packets: &'a Packets,
 }
 
-impl PacketRef<'_> {
+impl<'a> PacketRef<'a> {
+    /// Index of the packet, and all packets. Unlike this reference, they are passed in registers.
+    #[inline(always)]
+    pub const fn parts(self) -> (u32, &'a Packets) {
+        (self.id, self.packets)
+    }
+
     /// Copy of this reference, to be passed to a rare function that is not inlined. Arguments of
     /// such a function are stored in memory. If the original were passed, the compiler would keep
     /// it in memory on the path of every packet.
