@@ -243,3 +243,25 @@ fn only_linux_undoes_a_timeout() {
     script.ack(460, 10);
     assert_eq!(kinds(&script), [Kind::Timeout, Kind::Timeout]);
 }
+
+/// A SACK block shows the loss of segment 10, which was sent after the timeout. The data before it
+/// are not yet acknowledged, so its retransmission begins no other recovery.
+#[test]
+fn a_recovery_from_a_timeout_repairs_later_losses_too() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..10).for_each(|number| script.data(80, number));
+    script.data(400, 4);
+    script.ack(440, 5);
+    for number in [5, 10] {
+        script.data(440, number);
+    }
+    script.ack(480, 6);
+    for number in [6, 11, 12, 13] {
+        script.data(480, number);
+    }
+    ack_with_block(&mut script, 520, 6, [11, 14]);
+    script.data(520, 10);
+    assert_eq!(kinds(&script), [Kind::Timeout; 4]);
+}

@@ -63,7 +63,7 @@ impl Sender {
         // If the sender has undone the timeout, a SACK block has caused this retransmission.
         let is_undone = self.has_undone_timeout() && self.sacked_to >= attempt.end;
         match self.state {
-            State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
+            State::Loss(_) if !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
             _ => {
                 if let Some(third_ns) = self.third_ns.take() {
@@ -77,7 +77,9 @@ impl Sender {
         }
     }
 
-    /// True if the sender has undone the last timeout, as only Linux does.
+    /// True if the sender has undone the last timeout, as only Linux does. Otherwise no other
+    /// recovery begins before all data sent before the timeout are acknowledged (RFC 6675 §5.1),
+    /// even if SACK blocks show the loss of later data.
     fn has_undone_timeout(&self) -> bool {
         self.may_undo && self.last_timeout_was_needless && self.is_linux()
     }
