@@ -265,3 +265,22 @@ fn a_recovery_from_a_timeout_repairs_later_losses_too() {
     script.data(520, 10);
     assert_eq!(kinds(&script), [Kind::Timeout; 4]);
 }
+
+/// Linux undoes a timeout whose retransmission was acknowledged after 180 ms. Segment 14 was sent
+/// before this retransmission, so the timer of RACK expires, and begins a recovery.
+#[test]
+fn the_timer_of_rack_does_not_refute_an_undone_timeout() {
+    let mut script = Script::open(false);
+    (0..10).for_each(|number| script.data(40, number));
+    script.ack(80, 10);
+    (10..30).for_each(|number| script.data(80, number));
+    script.data(320, 10);
+    for number in 11..15 {
+        script.ack(490 + u64::from(number), number);
+        script.data(490 + u64::from(number), number + 19);
+    }
+    script.data(562, 14);
+    script.ack(630, 15);
+    script.data(630, 15);
+    assert_eq!(kinds(&script), [Kind::Timeout, Kind::Fast, Kind::Recovery]);
+}

@@ -104,7 +104,11 @@ impl Sender {
             return false;
         };
         let is_next = attempt.start >= self.resent_to && self.resent_ns == self.timeout_ns;
-        if !(self.shows_no_loss(attempt) && is_next && self.is_open()) {
+        // An acknowledgment releases the next retransmission at once. After a silence, the timer of
+        // RACK has expired: the retransmission after the timeout was acknowledged (RFC 8985 §6.3).
+        let silence_ns = attempt.time_ns - self.ack_ns;
+        let is_released = attempt.is_time_unknown || silence_ns < AT_ONCE_NS;
+        if !(self.shows_no_loss(attempt) && is_next && is_released && self.is_open()) {
             return false;
         }
         (self.state, self.undone_until) = (State::Loss(until), None);
