@@ -357,6 +357,13 @@ impl Direction {
         self.sender.is_open() && !(is_certain && self.sender.knows_new_loss(self.largest_payload))
     }
 
+    /// True if a retransmission waits for the congestion window after a timeout, which has marked all
+    /// data in flight lost. The peer's window has room for any retransmission.
+    fn has_waiting_retransmission(&self) -> bool {
+        let State::Loss(until) = self.sender.state else { return false };
+        self.scoreboard.range(self.sender.resent_to(), until).any(|span| !span.sacked)
+    }
+
     /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.scoreboard.end - self.sender.snd_una;
@@ -375,7 +382,7 @@ impl Direction {
             // A full window that keeps the bottleneck busy is not the limit: a larger one would
             // gain nothing.
             Limit::Bottleneck
-        } else if self.fills_peer_window() {
+        } else if self.fills_peer_window() && !self.has_waiting_retransmission() {
             Limit::ReceiveWindow
         } else if !is_open && !matches!(self.sender.state, State::Loss(_)) {
             Limit::Recovery

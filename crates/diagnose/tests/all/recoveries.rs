@@ -284,3 +284,24 @@ fn the_timer_of_rack_does_not_refute_an_undone_timeout() {
     script.data(630, 15);
     assert_eq!(kinds(&script), [Kind::Timeout, Kind::Fast, Kind::Recovery]);
 }
+
+/// Ten segments fill the peer's window and are retransmitted one after the other. Until the last of
+/// them, the congestion window is the limit, since the peer's window has room for them.
+#[test]
+fn the_peers_window_does_not_limit_retransmissions() {
+    let mut script = Script { window: Some(10_000), ..Script::default() };
+    script.packet(0, true, (0, 0), (0, 2));
+    script.packet(40, false, (0, 1), (0, 18));
+    script.packet(40, true, (1, 1), (0, 16));
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..14).for_each(|number| script.data(80, number));
+    for (index, number) in (4..14).enumerate() {
+        let ms = 400 + 40 * index as u64;
+        script.data(ms, number);
+        script.ack(ms + 40, number + 1);
+    }
+    let of = script.flow().limited_by;
+    assert!((of.window.unknown - 0.38).abs() < 2e-3, "{of:?}");
+    assert!(of.receive_window < 1e-9, "{of:?}");
+}

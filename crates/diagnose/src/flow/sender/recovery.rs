@@ -61,6 +61,11 @@ impl Sender {
         matches!(self.state, State::Loss(_)) && self.resent_to >= end && has_room
     }
 
+    /// Position after the last retransmission, or after everything acknowledged since.
+    pub fn resent_to(&self) -> i64 {
+        self.resent_to.max(self.snd_una)
+    }
+
     /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
         if self.snd_una <= 1 && segment > 0 {
