@@ -305,3 +305,23 @@ fn the_peers_window_does_not_limit_retransmissions() {
     assert!((of.window.unknown - 0.38).abs() < 2e-3, "{of:?}");
     assert!(of.receive_window < 1e-9, "{of:?}");
 }
+
+/// The retransmission of segment 4 is lost, too. Acknowledgments show this from 200 ms on, but the
+/// sender goes on with new data, so that only its timer can have caused the next retransmission.
+#[test]
+fn a_sender_without_rack_retransmits_again_after_a_timeout() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..14).for_each(|number| script.data(80, number));
+    ack_with_block(&mut script, 120, 4, [5, 14]);
+    script.data(120, 4);
+    script.data(120, 14);
+    for number in 15..19 {
+        let ms = 160 + 40 * u64::from(number - 15);
+        ack_with_block(&mut script, ms, 4, [5, number]);
+        script.data(ms, number);
+    }
+    script.data(282, 4);
+    assert_eq!(kinds(&script), [Kind::Fast, Kind::Timeout]);
+}

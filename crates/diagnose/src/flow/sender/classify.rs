@@ -50,7 +50,7 @@ impl Sender {
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open
             && is_head
-            && is_late
+            && (is_late || self.ignores_lost_retransmission(attempt))
             && !attempt.is_time_unknown
             && !self.is_released_by_rack(attempt);
         if self.continues_go_back_n(attempt) {

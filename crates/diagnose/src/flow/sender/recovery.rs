@@ -162,6 +162,18 @@ impl Sender {
             && (before_ns..self.newest_ns).contains(&attempt.previous_ns)
     }
 
+    /// True if the sender does not retransmit this segment again by RACK: data sent an RTT later
+    /// than the previous copy have been acknowledged, which is longer than the reordering window
+    /// (RFC 8985 §6.2, step 4), and the sender went on with new data.
+    pub(super) fn ignores_lost_retransmission(&self, attempt: &UnclassifiedRetransmission) -> bool {
+        let (before_ns, since_ns) = self.newest_before;
+        let srtt_ns = self.estimator.srtt_ns().unwrap_or(i64::MAX / 4);
+        before_ns - attempt.previous_ns > srtt_ns
+            && attempt.previous_ns >= self.recovery_ns
+            && self.sent_ns > self.resent_ns
+            && self.sent_ns >= since_ns
+    }
+
     /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
     pub(super) fn ends_at_any_ack(&mut self) -> bool {
         self.has_partial = !self.has_sack && self.repairs_next.is_none();
