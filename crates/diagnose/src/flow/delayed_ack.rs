@@ -64,8 +64,9 @@ impl Direction {
     /// interval that ends now.
     pub(super) fn note_delayed_ack(&mut self, time_ns: i64, limit: Limit) {
         let (highest, duplicates) = self.sender.reported_arrivals();
-        let is_whole = duplicates == 0 && highest <= self.sender.snd_una;
         let end = self.scoreboard.end;
+        let is_whole = (duplicates == 0 || self.sender.has_resent_to(end))
+            && highest <= self.sender.snd_una;
         let is_known = self.delayed_acks.back().is_some_and(|held| held.end == end);
         if !is_whole || is_known || !may_wait(limit) {
             return;
@@ -108,7 +109,10 @@ impl Direction {
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
     /// the delay.
     pub(super) fn release(&mut self, ack: &Ack) {
-        let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
+        // Once everything is retransmitted after a timeout, duplicate ACKs answer data that had
+        // arrived before, and show no gap.
+        let shows_gap = (ack.is_duplicate || ack.fills_gap) && !self.had_resent_all;
+        let is_gap = shows_gap || ack.sacked_from > 0;
         let least = self.undelayed_rtt_ns().unwrap_or(0);
         let limit = self.account.limit();
         // A receiver acknowledges two full segments at once (RFC 9293 §3.8.6.3).

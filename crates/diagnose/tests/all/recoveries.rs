@@ -325,3 +325,27 @@ fn a_sender_without_rack_retransmits_again_after_a_timeout() {
     script.data(282, 4);
     assert_eq!(kinds(&script), [Kind::Fast, Kind::Timeout]);
 }
+
+/// Nothing but segment 10 was lost, but the timeout retransmits all. Duplicate ACKs answer the
+/// needless retransmissions, and the receiver delays the acknowledgment of the last full segment.
+#[test]
+fn an_acknowledgment_is_delayed_after_needless_retransmissions() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..11).for_each(|number| script.data(80, number));
+    script.data(400, 4);
+    for number in 5..8 {
+        let ms = 435 + u64::from(number);
+        script.ack(ms, number);
+        script.data(ms, 2 * number - 5);
+        script.data(ms, 2 * number - 4);
+    }
+    (8..11).for_each(|number| script.ack(435 + u64::from(number), number));
+    (0..6).for_each(|_| script.ack(480, 10));
+    script.ack(682, 11);
+    script.packet(682, true, (11_001, 1), (500, 24));
+    script.packet(722, false, (1, 11_501), (0, 16));
+    let of = script.flow().limited_by;
+    assert!((of.delayed_ack - 0.2).abs() < 2e-3, "{of:?}");
+}
