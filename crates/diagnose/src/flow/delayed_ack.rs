@@ -65,8 +65,7 @@ impl Direction {
     pub(super) fn note_delayed_ack(&mut self, time_ns: i64, limit: Limit) {
         let (highest, duplicates) = self.sender.reported_arrivals();
         let end = self.scoreboard.end;
-        let is_whole = (duplicates == 0 || self.sender.has_resent_to(end))
-            && highest <= self.sender.snd_una;
+        let is_whole = (duplicates == 0 || self.has_resent_all()) && highest <= self.sender.snd_una;
         let is_known = self.delayed_acks.back().is_some_and(|held| held.end == end);
         if !is_whole || is_known || !may_wait(limit) {
             return;

@@ -166,7 +166,7 @@ impl Direction {
         let otherwise = if limit == Limit::Bottleneck { self.limit(false) } else { limit };
         self.account.set_limit(limit);
         self.was_open = self.is_without_loss();
-        self.had_resent_all = self.sender.has_resent_to(self.scoreboard.end);
+        self.had_resent_all = self.has_resent_all();
         self.limit_in_flight = limit;
         let sent = (self.sender.snd_una, self.scoreboard.end);
         self.room.on_flight(now_ns, sent, self.largest_payload, self.was_open);
@@ -355,13 +355,6 @@ impl Direction {
         let is_certain =
             self.busy_period.is_some() || (self.sender.has_sack && has_fixed_threshold);
         self.sender.is_open() && !(is_certain && self.sender.knows_new_loss(self.largest_payload))
-    }
-
-    /// True if a retransmission waits for the congestion window after a timeout, which has marked all
-    /// data in flight lost. The peer's window has room for any retransmission.
-    fn has_waiting_retransmission(&self) -> bool {
-        let State::Loss(until) = self.sender.state else { return false };
-        self.scoreboard.range(self.sender.resent_to(), until).any(|span| !span.sacked)
     }
 
     /// Limit of the sender; `is_filled` is true if the data in flight keep the bottleneck busy.

@@ -34,6 +34,7 @@ mod pushed;
 mod record;
 mod relation;
 mod release;
+mod resending;
 mod retransmission;
 mod room;
 mod scoreboard;

@@ -349,3 +349,21 @@ fn an_acknowledgment_is_delayed_after_needless_retransmissions() {
     let of = script.flow().limited_by;
     assert!((of.delayed_ack - 0.2).abs() < 2e-3, "{of:?}");
 }
+
+/// SACK blocks after a timeout show that only segments 4 and 10 are missing. The acknowledgment of
+/// segment 4 opens the congestion window by two segments, but Nagle's algorithm holds the last one.
+#[test]
+fn nagle_is_the_limit_once_all_gaps_are_filled() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..12).for_each(|number| script.data(80, number));
+    script.data(400, 4);
+    ack_with_block(&mut script, 440, 10, [11, 12]);
+    script.data(440, 10);
+    script.ack(480, 12);
+    script.packet(480, true, (12_001, 1), (500, 24));
+    script.packet(520, false, (1, 12_501), (0, 16));
+    let of = script.flow().limited_by;
+    assert!((of.nagle - 0.04).abs() < 2e-3, "{of:?}");
+}

@@ -54,11 +54,9 @@ impl Sender {
         self.is_open() && segment > 0 && (self.duplicates >= THRESHOLD || is_sacked)
     }
 
-    /// True if the sender has retransmitted everything before this position after a timeout, and if
-    /// an acknowledgment has made room in the congestion window since then.
-    pub const fn has_resent_to(&self, end: i64) -> bool {
-        let has_room = self.ack_ns > self.resent_ns;
-        matches!(self.state, State::Loss(_)) && self.resent_to >= end && has_room
+    /// True if an acknowledgment has reached the sender since its last retransmission.
+    pub const fn has_acked_since_resent(&self) -> bool {
+        self.ack_ns > self.resent_ns
     }
 
     /// Position after the last retransmission, or after everything acknowledged since.
