@@ -36,7 +36,9 @@ pub struct DelaySpike {
     /// Cumulative acknowledgment during the silence, and the peer's window.
     una: i64,
     window: Option<i64>,
-    /// Parts of the silence.
+    /// Time from the last acknowledgment, which released the last data of the sender, to the end.
+    silence_ns: i64,
+    /// Parts of the time since the last captured data.
     parts: Vec<IntervalSinceData>,
 }
 
@@ -80,6 +82,7 @@ impl Direction {
                 is_overdue: self.sender.snd_una >= self.scoreboard.end && lasted_timer,
                 una: self.sender.snd_una,
                 window: self.sender.window,
+                silence_ns: now.sent_ns - self.sender.last_activity_ns(),
                 parts: self.since_data.clone(),
             }));
         }
@@ -149,18 +152,29 @@ impl Direction {
     }
 
     /// Handles the first retransmission after a timeout, of data from the position `start`. If the
-    /// data waited in a delay spike, the timer expired in it.
+    /// data waited in a delay spike, the timer expired in it. Until the last acknowledgment before
+    /// the silence, the sender went on with data that waited in the spike, too.
     pub(super) fn attribute_delay_spike_to_timeout(&mut self, start: i64) {
         let Some(spike) = self.delay_spike.take_if(|spike| spike.position <= start) else { return };
         let episode = self.current_episode();
-        let length_ns = spike.parts.iter().map(|part| part.length_ns).sum();
-        let mut left_ns = self.sender.estimator.rto_within(length_ns);
-        for part in spike.parts.iter().filter(|part| is_provisional(part.limit)) {
-            let silent_ns = part.length_ns.min(left_ns);
+        let is_filled = self.is_filled(false, self.scoreboard.end - spike.una);
+        let length_ns: i64 = spike.parts.iter().map(|part| part.length_ns).sum();
+        let mut active_ns = length_ns - spike.silence_ns;
+        let mut left_ns = self.sender.estimator.rto_within(spike.silence_ns);
+        for part in spike.parts {
+            let before_ns = part.length_ns.min(active_ns).max(0);
+            active_ns -= before_ns;
+            let silent_ns = (part.length_ns - before_ns).min(left_ns);
+            if !is_provisional(part.limit) {
+                continue;
+            }
             left_ns -= silent_ns;
             let of = (part.limit, part.episode);
+            if is_filled {
+                self.account.reassign(before_ns, of, (Limit::Bottleneck, None));
+            }
             self.account.reassign(silent_ns, of, (Limit::Timeout, episode));
-            let rest_ns = part.length_ns - silent_ns;
+            let rest_ns = part.length_ns - before_ns - silent_ns;
             self.account.reassign(rest_ns, of, (Limit::Window, episode));
         }
     }

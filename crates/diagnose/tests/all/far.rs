@@ -211,3 +211,33 @@ fn a_retransmission_that_is_late_was_not_caused_by_a_timer_that_runs() {
     let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [Kind::Fast, Kind::Recovery]);
 }
+
+/// A capture in the middle. The acknowledgments of the second round pass 10 ms apart, until 60 ms
+/// after its data; the data that they release wait in a delay spike, and a timeout follows.
+fn timeout_in_delay_spike(initial: u32) -> retx_diagnose::answer::Flow {
+    let mut script = open(15);
+    (0..initial).for_each(|number| script.data(55, number));
+    script.ack(65, initial);
+    let second = initial..initial + 6;
+    second.clone().for_each(|number| script.data(95, number));
+    for (index, number) in second.enumerate() {
+        script.ack(105 + 10 * index as u64, number + 1);
+    }
+    (initial + 6..initial + 18).for_each(|number| script.data(1_500, number));
+    script.data(1_510, initial + 6);
+    for number in initial + 7..initial + 19 {
+        script.ack(1_520, number);
+    }
+    (initial + 18..initial + 20).for_each(|number| script.data(1_540, number));
+    script.ack(1_560, initial + 20);
+    script.flow()
+}
+
+/// The acknowledgments released data until the last of them, at 170 ms. Only then could the timer
+/// run until it expired.
+#[test]
+fn a_timer_expires_in_a_delay_spike_after_the_last_acknowledgment() {
+    let of = timeout_in_delay_spike(3).limited_by;
+    let before_s = of.slow_start + of.bottleneck;
+    assert!((before_s - 0.13).abs() < 5e-3, "{of:?}");
+}
