@@ -153,14 +153,16 @@ impl Direction {
 
     /// Handles the first retransmission after a timeout, of data from the position `start`. If the
     /// data waited in a delay spike, the timer expired in it. Until the last acknowledgment before
-    /// the silence, the sender went on with data that waited in the spike, too.
+    /// the silence, the sender went on with data that waited in the spike, too. In Linux, a tail
+    /// loss probe with new data comes before the timeout, and restarts the timer (RFC 8985 §7.3).
     pub(super) fn attribute_delay_spike_to_timeout(&mut self, start: i64) {
         let Some(spike) = self.delay_spike.take_if(|spike| spike.position <= start) else { return };
         let episode = self.current_episode();
         let is_filled = self.is_filled(false, self.scoreboard.end - spike.una);
         let length_ns: i64 = spike.parts.iter().map(|part| part.length_ns).sum();
-        let mut active_ns = length_ns - spike.silence_ns;
-        let mut left_ns = self.sender.estimator.rto_within(spike.silence_ns);
+        let probe_ns = self.sender.time_to_probe_within(spike.silence_ns);
+        let mut active_ns = length_ns - spike.silence_ns + probe_ns;
+        let mut left_ns = self.sender.estimator.rto_within(spike.silence_ns - probe_ns);
         for part in spike.parts {
             let before_ns = part.length_ns.min(active_ns).max(0);
             active_ns -= before_ns;

@@ -241,3 +241,11 @@ fn a_timer_expires_in_a_delay_spike_after_the_last_acknowledgment() {
     let before_s = of.slow_start + of.bottleneck;
     assert!((before_s - 0.13).abs() < 5e-3, "{of:?}");
 }
+
+/// Linux sends a tail loss probe after two smoothed RTTs of 40 to 90 ms, and restarts its timer.
+#[test]
+fn a_tail_loss_probe_precedes_a_timeout_in_a_delay_spike() {
+    let [of, other] = [10, 3].map(|initial| timeout_in_delay_spike(initial).limited_by);
+    let probe_s = (of.slow_start + of.bottleneck) - (other.slow_start + other.bottleneck);
+    assert!((0.08..0.18).contains(&probe_s), "{of:?} {other:?}");
+}
