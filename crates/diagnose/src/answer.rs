@@ -56,7 +56,7 @@ pub enum Evidence {
     OlderTimestamp,
     /// The ACK of the data echoes the retransmission's own timestamp.
     OwnTimestamp,
-    /// The ACK arrived sooner than a round trip permits.
+    /// The ACK was sent before the retransmission can have arrived.
     EarlyAck,
     /// One ACK covers these data together with the retransmission that filled an earlier gap, so an
     /// earlier copy of these data had arrived.

@@ -56,7 +56,7 @@ EVIDENCE = {
     "dsack": "DSACK",
     "older_timestamp": "its ACK echoes an older timestamp",
     "own_timestamp": "its ACK echoes its own timestamp",
-    "early_ack": "its ACK came sooner than a round trip",
+    "early_ack": "its ACK came before it can have arrived",
     "jump": "the ACK of data sent again before it covers it",
     "arrived_before": "its data had arrived",
     "late_original": "its original came later",

@@ -71,6 +71,8 @@ pub struct RetransmissionRecords {
     pub all: Vec<RetransmissionRecord>,
     /// Index of the last retransmission that begins at a position.
     by_start: BTreeMap<i64, u32>,
+    /// Number of retransmissions that DSACK blocks for earlier ones have been compared with.
+    compared: usize,
 }
 
 impl RetransmissionRecords {
@@ -132,6 +134,19 @@ impl RetransmissionRecords {
             record.frame_informing_sender = record.frame_informing_sender.or(Some(packet));
             let proof = Proof { evidence: Evidence::Dsack, packet: Some(packet) };
             record.add_proof(Necessity::Yes, 0.995, proof);
+            self.compare_with_arrived(index as usize, packet);
+        }
+    }
+
+    /// Handles the arrival of a retransmission, which a DSACK block has reported. Later
+    /// retransmissions of data that were acknowledged before cannot have arrived yet, since a path
+    /// without reordering keeps the order: earlier copies have arrived.
+    fn compare_with_arrived(&mut self, index: usize, packet: u64) {
+        self.compared = self.compared.max(index + 1);
+        for record in self.all[self.compared..].iter_mut().take_while(|it| it.is_acked) {
+            self.compared += 1;
+            let proof = Proof { evidence: Evidence::EarlyAck, packet: Some(packet) };
+            record.add_proof(Necessity::Yes, 0.97, proof);
         }
     }
 }

@@ -106,3 +106,27 @@ fn a_plain_duplicate_ack_after_a_retransmission_answers_the_late_original() {
     assert_eq!(late(false), [(1, Necessity::No, Evidence::OwnTimestamp)]);
     assert_eq!(late(true), [(1, Necessity::Yes, Evidence::LateOriginal)]);
 }
+
+/// Two needless retransmissions arrive, and the two sent after them are lost in a queue. The data
+/// of these were acknowledged before the first ones arrived.
+#[test]
+fn data_acknowledged_before_an_earlier_retransmission_arrives_need_none() {
+    let mut script = Script::open(false);
+    (0..4).for_each(|number| script.data(40, number));
+    script.ack(80, 4);
+    (4..12).for_each(|number| script.data(80, number));
+    script.data(400, 4);
+    script.ack(440, 5);
+    (5..9).for_each(|number| script.data(440, number));
+    script.ack(485, 12);
+    for number in 5..7 {
+        ack_with_block(&mut script, 490, 12, [number, number + 1]);
+    }
+    script.data(490, 12);
+    script.ack(530, 13);
+    let found = script.flow().retransmissions;
+    let needless: Vec<_> = found.iter().map(|it| (it.needless, it.proof.evidence)).collect();
+    let early = (Necessity::Yes, Evidence::EarlyAck);
+    assert_eq!(needless[1..3], [(Necessity::Yes, Evidence::Dsack); 2]);
+    assert_eq!(needless[3..], [early; 2]);
+}
