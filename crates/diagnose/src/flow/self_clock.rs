@@ -40,6 +40,8 @@ pub struct SelfClock {
     last_ns: Option<(i64, i64)>,
     /// True once the initial window has been sent.
     has_begun: bool,
+    /// Longest time between two segments of the initial window; 0 before the second one.
+    initial_gap_ns: i64,
     /// Time at which data last arrived without waiting, later than permitted.
     late_ns: Option<i64>,
     hystart: Hystart,
@@ -77,8 +79,7 @@ impl SelfClock {
         self.note_burst(it);
         let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
         let gap_ns = it.time_ns - arrived_ns;
-        // A gap of a round trip is idle at any rate.
-        let is_idle = gap_ns as f64 > it.segment_ns.map_or(it.rtt_ns as f64, |ns| IDLE * ns);
+        let is_idle = self.is_idle(it, gap_ns);
         let segment_ns = it.segment_ns.unwrap_or(0.0) as i64;
         self.limit_by_model(it);
         let mut window = self.window;
@@ -133,6 +134,22 @@ impl SelfClock {
             self.window.partial_end = it.end;
         }
         sent_ns
+    }
+
+    /// True if the sender was idle in this gap between arrivals. Before the rate is known, the
+    /// segments of the initial window, which are sent together, show the transmission time of one.
+    fn is_idle(&mut self, it: &Arrival, gap_ns: i64) -> bool {
+        let gap = gap_ns as f64;
+        if let Some(segment_ns) = it.segment_ns {
+            return gap > IDLE * segment_ns;
+        }
+        let initial_ns = self.initial_gap_ns;
+        // A gap of a round trip is idle at any rate.
+        let is_idle = gap_ns > it.rtt_ns || (initial_ns > 0 && gap > IDLE * initial_ns as f64);
+        if !is_idle && !self.has_begun {
+            self.initial_gap_ns = initial_ns.max(gap_ns);
+        }
+        is_idle
     }
 
     /// Lets the window of a sender that paces follow its model of the path.
@@ -365,6 +382,21 @@ mod tests {
         assert!(largest_error(3, 1, 10 * MS) <= 1);
         assert!(largest_error(10, 2, 10 * MS) <= 1);
         assert!(largest_error(10, 2, MS) <= 1);
+    }
+
+    /// Three segments, and a fourth one after a gap that is shorter than a round trip. No rate is
+    /// known yet.
+    #[test]
+    fn a_gap_ends_the_initial_window_before_the_rate_is_known() {
+        let mut clock = SelfClock::default();
+        let acks = [ack(2 * RTT_NS - 7 * MS, 2)];
+        for number in 0..3 {
+            let it = Arrival { segment_ns: None, ..arrival(RTT_NS + 7 * number * MS, number, 0) };
+            clock.sent_ns(&it, acks.iter());
+        }
+        let next = Arrival { segment_ns: None, ..arrival(2 * RTT_NS, 3, 0) };
+        assert_eq!(clock.sent_ns(&next, acks.iter()), acks[0].effective_ns);
+        assert_eq!(clock.window.bytes, 3 * SEGMENT);
     }
 
     /// Acknowledgments of a segment each, 1 ms apart, without a queue.
