@@ -22,6 +22,8 @@ pub struct GrowingWindow {
     pub prior: Option<(Option<i64>, i64)>,
     /// True after the first loss.
     pub has_lost: bool,
+    /// Position whose acknowledgment ends fast recovery; none outside of it.
+    pub recovery_end: Option<i64>,
     /// True if slow start adds all acknowledged bytes.
     pub adds_all: bool,
     /// Position after the last partial segment.
@@ -64,6 +66,11 @@ impl GrowingWindow {
             return;
         }
         self.una = ack.ack;
+        // Fast recovery ends with the window at the slow start threshold.
+        if let Some(end) = self.recovery_end {
+            self.recovery_end = Some(end).filter(|end| ack.ack < *end);
+            return;
+        }
         if self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh) {
             if self.is_unused() {
                 return;
@@ -71,9 +78,14 @@ impl GrowingWindow {
             self.bytes += if self.adds_all { news } else { news.min(segment) };
             return;
         }
+        if !self.adds_all {
+            // RFC 5681 §3.1, equation 3.
+            self.bytes += news.min(segment) * segment / self.bytes.max(segment);
+            return;
+        }
         self.acked += news;
         // Only CUBIC grows by more than a segment per window, before any loss.
-        let is_faster = self.adds_all && !self.has_lost;
+        let is_faster = !self.has_lost;
         let most = if is_faster { CUBIC_FIRST * segment } else { i64::MAX };
         let per_segment = self.bytes.min(most);
         if self.acked >= per_segment {
@@ -100,5 +112,21 @@ mod tests {
         assert_eq!((window.bytes, window.end()), (10_000, 6_001));
         window.on_ack(&ack(4, 20), 1_000);
         assert_eq!((window.bytes, window.end()), (12_000, 16_001));
+    }
+    /// A delayed ACK covers two segments, but counts as one; and the ACK that ends a fast recovery
+    /// does not count.
+    #[test]
+    fn congestion_avoidance_counts_acknowledgments() {
+        let mut window = GrowingWindow {
+            una: 1,
+            bytes: 4_000,
+            ssthresh: Some(4_000),
+            recovery_end: Some(8_001),
+            ..GrowingWindow::default()
+        };
+        for (segments, bytes) in [(6, 4_000), (8, 4_000), (10, 4_250), (12, 4_485)] {
+            window.on_ack(&ack(segments, 20), 1_000);
+            assert_eq!(window.bytes, bytes, "{segments}");
+        }
     }
 }

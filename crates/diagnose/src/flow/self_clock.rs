@@ -21,6 +21,8 @@ use super::paced_sender::PacedSender;
 use super::sender::{Ack, State};
 use crate::packet::{ControlBits, Packet};
 
+/// Number of segments that a sender transmits beyond its window before fast retransmit (RFC 3042).
+const LIMITED_TRANSMIT: i64 = 2;
 /// Initial window, in segments, from which on the window grows by all acknowledged bytes.
 const LARGE_INITIAL: i64 = 10;
 /// Data did not wait if the gap before them exceeds the transmission time of a segment by this
@@ -236,14 +238,19 @@ impl SelfClock {
     /// Handles the first retransmission of an episode, with `flight` bytes in flight, in segments
     /// of `segment` bytes.
     fn on_loss(&mut self, flight: i64, segment: i64, is_timeout: bool) {
+        // The first two duplicate ACKs release a segment each (RFC 3042), which do not count.
+        let limited = if is_timeout { 0 } else { LIMITED_TRANSMIT * segment };
+        let used = (flight - limited).max(2 * segment);
         // RFC 5681 §3.1 halves the window, CUBIC multiplies it by 0.7 (RFC 9438 §4.6). Linux's Reno
         // has no HyStart.
         let is_cubic = self.window.adds_all && !self.bursts.is_refuted();
-        let ssthresh = if is_cubic { flight / 10 * 7 } else { flight / 2 };
+        let ssthresh = (if is_cubic { used / 10 * 7 } else { used / 2 }).max(2 * segment);
         self.window.prior = Some((self.window.ssthresh, flight));
         self.window.ssthresh = Some(ssthresh);
         self.window.bytes = if is_timeout { segment } else { ssthresh };
         (self.window.has_lost, self.window.acked) = (true, 0);
+        let end = self.window.una + flight;
+        self.window.recovery_end = Some(end).filter(|_| !is_timeout);
     }
 }
 
@@ -299,6 +306,7 @@ impl Direction {
         let window = &mut self.self_clock.window;
         if let Some((ssthresh, flight)) = window.prior.take() {
             (window.ssthresh, window.bytes) = (ssthresh, window.bytes.max(flight));
+            window.recovery_end = None;
         }
     }
 
@@ -434,14 +442,15 @@ mod tests {
     fn a_sender_without_hystart_halves_its_window() {
         let mut clock = SelfClock::default();
         clock.window.adds_all = true;
-        clock.on_loss(20 * SEGMENT, SEGMENT, false);
+        // Two of the segments in flight were sent by limited transmit.
+        clock.on_loss(22 * SEGMENT, SEGMENT, false);
         assert_eq!(clock.window.bytes, 14 * SEGMENT);
         assert!(clock.bursts.expect_end(0));
         for number in 0..30 {
             clock.bursts.on_ack(number * 2 * MS, SEGMENT, SEGMENT);
             clock.bursts.on_segment(number * SEGMENT, (number + 1) * SEGMENT, number % 2 == 1);
         }
-        clock.on_loss(20 * SEGMENT, SEGMENT, false);
+        clock.on_loss(22 * SEGMENT, SEGMENT, false);
         assert_eq!(clock.window.bytes, 10 * SEGMENT);
     }
 
