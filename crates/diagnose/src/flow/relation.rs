@@ -100,6 +100,7 @@ impl Direction {
         self.take_back_delay(start, end);
         if start > end {
             self.sender.on_hole_before(start);
+            self.extend_recovery(end, start);
         }
         let is_turn = start < end && self.last_had_new_data && lost >= TAIL_MIN;
         self.last_had_new_data = start >= end;

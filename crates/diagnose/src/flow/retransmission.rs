@@ -5,7 +5,7 @@ use super::account::Limit;
 use super::direction::{Direction, EpisodeRecord, PacketContext, TimeoutRecord};
 use super::pacing::Spacing;
 use super::record::RetransmissionRecord;
-use super::sender::UnclassifiedRetransmission;
+use super::sender::{State, UnclassifiedRetransmission};
 use crate::answer::{Evidence, Kind, Necessity, Proof};
 use crate::packet::{ControlBits, Packet};
 
@@ -41,6 +41,19 @@ impl Direction {
         self.add_record(packet, at, kind, now);
         if let Some(last) = self.records.all.last_mut() {
             last.original = original;
+        }
+    }
+
+    /// Handles a hole from `end` to `start`: if it begins at the recovery point, the missing data
+    /// were sent before the first retransmission, when the queue overflowed. On a path that
+    /// reorders packets they may just be late.
+    pub(super) fn extend_recovery(&mut self, end: i64, start: i64) {
+        if let State::Recovery(until) = &mut self.sender.state
+            && *until == end
+            && self.reordered == 0
+            && let Some(episode) = self.episodes.last_mut()
+        {
+            (*until, episode.end_position) = (start, start);
         }
     }
 

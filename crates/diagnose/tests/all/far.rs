@@ -249,3 +249,25 @@ fn a_tail_loss_probe_precedes_a_timeout_in_a_delay_spike() {
     let probe_s = (of.slow_start + of.bottleneck) - (other.slow_start + other.bottleneck);
     assert!((0.08..0.18).contains(&probe_s), "{of:?} {other:?}");
 }
+
+/// Segment 20 is lost, and so is segment 30, the last one before the retransmission.
+#[test]
+fn a_hole_at_the_recovery_point_belongs_to_the_recovery() {
+    let mut script = open(20);
+    (0..20).for_each(|number| arrive(&mut script, number, number + 1));
+    let mut ms = 270;
+    let mut arrive = |number: u32, ack: u32, sacked: [u32; 2]| {
+        ms += 5;
+        script.data(ms, number);
+        match sacked {
+            [_, 0] => script.ack(ms, ack),
+            _ => ack_with_block(&mut script, ms, ack, sacked),
+        }
+    };
+    (21..30).for_each(|number| arrive(number, 20, [21, number + 1]));
+    arrive(20, 30, [0, 0]);
+    (31..45).for_each(|number| arrive(number, 30, [31, number + 1]));
+    arrive(30, 45, [0, 0]);
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Fast, Kind::Recovery]);
+}
