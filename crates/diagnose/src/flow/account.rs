@@ -215,6 +215,23 @@ impl Account {
         length
     }
 
+    /// Moves recent time between `from_ns` and `to_ns`, as far as `is_moved` selects it by its
+    /// limit, to another limit.
+    pub fn reassign_between(
+        &mut self,
+        (from_ns, to_ns): (i64, i64),
+        is_moved: impl Fn(Limit) -> bool,
+        to: (Limit, Option<usize>),
+    ) {
+        for index in 0..self.recent.len() {
+            let piece = self.recent[index];
+            let length = piece.to_ns.min(to_ns) - piece.from_ns.max(from_ns);
+            if length > 0 && is_moved(piece.limit) {
+                self.reassign(length, (piece.limit, piece.episode), to);
+            }
+        }
+    }
+
     /// Time at which the current limit began.
     pub fn limit_start_ns(&self) -> i64 {
         self.changed_ns

@@ -103,6 +103,7 @@ impl Direction {
         let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
         let third_ns = self.sender.third_ns;
+        let queued = (self.sender.last_sent_ns(), self.sender.idle_ns(0)[1].saturating_neg());
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
@@ -151,6 +152,9 @@ impl Direction {
             self.attribute_time_since_loss(third_ns, now);
         }
         self.attribute_time_since_data(limit == Limit::Timeout);
+        if limit == Limit::Timeout && verdict.number == 1 && self.busy_period.is_some() {
+            self.attribute_queue_to_timeout(queued);
+        }
         self.undecided_times.on_data(Spacing::Unknown);
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);

@@ -7,6 +7,7 @@
 
 mod classify;
 mod recovery;
+mod silence;
 
 use super::cause::RttSamples;
 use super::direction::PacketContext;
@@ -169,6 +170,8 @@ pub struct Sender {
     newest_before: (i64, i64),
     /// Time at which recovery began.
     recovery_ns: i64,
+    /// Time at which the third duplicate ACK began this recovery.
+    trigger_ns: i64,
     /// True if acknowledgments have shown that the last timeout was needless.
     pub last_timeout_was_needless: bool,
     /// False if the last timeout occurred in fast recovery. The timeout then inherits the undo
@@ -386,15 +389,5 @@ impl Sender {
     /// End of the highest SACK block, and number of duplicate ACKs, that have reached the sender.
     pub fn reported_arrivals(&self) -> (i64, i64) {
         (self.sacked_to, i64::from(self.duplicates))
-    }
-
-    /// Time since the last acknowledgment, and since the last packet.
-    pub fn idle_ns(&self, now_ns: i64) -> [i64; 2] {
-        [now_ns - self.ack_ns, now_ns - self.sent_ns]
-    }
-
-    /// Time of the last packet or acknowledgment.
-    pub fn last_activity_ns(&self) -> i64 {
-        self.ack_ns.max(self.sent_ns)
     }
 }

@@ -176,6 +176,16 @@ impl Direction {
         self.since_data = parts;
     }
 
+    /// Attributes the time for which the last packet before a timeout waited in a queue, from when
+    /// it was sent until it arrived, to the timeout.
+    pub(super) fn attribute_queue_to_timeout(&mut self, queued: (i64, i64)) {
+        let episode = self.current_episode();
+        let is_moved = |limit: Limit| {
+            matches!(limit, Limit::Bottleneck | Limit::Recovery | Limit::SlowStart | Limit::Window)
+        };
+        self.account.reassign_between(queued, is_moved, (Limit::Timeout, episode));
+    }
+
     /// Handles the end of the flow: the sender had no more data to send after the last ones.
     pub(super) fn attribute_end_to_application(&mut self) {
         // The flow's life has ended when all data were acknowledged, before its FIN.

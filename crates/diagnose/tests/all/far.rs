@@ -271,3 +271,20 @@ fn a_hole_at_the_recovery_point_belongs_to_the_recovery() {
     let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [Kind::Fast, Kind::Recovery]);
 }
+
+/// Segments 20 and 22 are lost. The retransmission of the first one waits in a queue for 0.7 s, and
+/// no other packet follows it until the timer expires.
+#[test]
+fn a_timeout_is_the_limit_from_when_the_last_packet_was_sent() {
+    let mut script = open(20);
+    let mut arrive = |number: u32, ack: u32| arrive(&mut script, number, ack);
+    (0..20).for_each(|number| arrive(number, number + 1));
+    (21..100).filter(|number| *number != 22).for_each(|number| arrive(number, 20));
+    arrive(20, 22);
+    script.data(2_400, 22);
+    script.ack(2_400, 100);
+    let flow = script.flow();
+    assert_eq!(flow.retransmissions[1].kind, Kind::Timeout);
+    // The third duplicate ACK reaches the sender at 335 ms.
+    assert!((flow.limited_by.timeout.unknown - 2.065).abs() < 0.01, "{:?}", flow.limited_by);
+}

@@ -66,8 +66,10 @@ impl Sender {
             State::Loss(_) if !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
             _ => {
+                self.trigger_ns = attempt.time_ns;
                 if let Some(third_ns) = self.third_ns.take() {
                     self.queue_ns = (attempt.time_ns - third_ns).max(0);
+                    self.trigger_ns = third_ns;
                 }
                 self.state = State::Recovery(attempt.snd_max);
                 self.recovery_ns = attempt.time_ns;

@@ -1,0 +1,46 @@
+//! Silences of the sender, and the timers that end them.
+
+use super::{Sender, State, THRESHOLD};
+
+impl Sender {
+    /// Time since the last acknowledgment, and since the last packet.
+    pub fn idle_ns(&self, now_ns: i64) -> [i64; 2] {
+        [now_ns - self.ack_ns, now_ns - self.sent_ns]
+    }
+
+    /// Time of the last packet or acknowledgment.
+    pub fn last_activity_ns(&self) -> i64 {
+        self.ack_ns.max(self.sent_ns)
+    }
+
+    /// Time from the last acknowledgment to a tail loss probe, with several segments in flight (RFC
+    /// 8985 §7.2); 0 if the sender is not known to send such probes. The probe restarts the
+    /// retransmission timer (`tcp_send_loss_probe`).
+    pub fn probe_timeout_ns(&self) -> i64 {
+        let may_probe = self.is_linux() || self.probes > 0;
+        let srtt_ns = self.estimator.srtt_ns().filter(|_| may_probe).unwrap_or(0);
+        (2 * srtt_ns).min(self.estimator.rto_ns())
+    }
+
+    /// Sum of the retransmission timeouts within a silence of this length.
+    pub fn timeouts_within(&self, silence_ns: i64) -> i64 {
+        self.estimator.timeouts_within(silence_ns.max(0), self.is_linux())
+    }
+
+    /// Time at which the sender sent the last packet before a silence, if it waited in a queue. A
+    /// fast retransmission is sent at the third duplicate ACK. After the fast recovery of Reno, the
+    /// last acknowledgment of new data released the last packet; later duplicate ACKs did not.
+    pub fn last_sent_ns(&self) -> i64 {
+        let is_fast = self.sent_ns == self.recovery_ns && self.sent_ns == self.resent_ns;
+        match self.state {
+            State::Recovery(_) if is_fast => self.trigger_ns.min(self.sent_ns),
+            State::Open if self.has_left_recovery() => self.timer_ns.min(self.sent_ns),
+            _ => self.sent_ns,
+        }
+    }
+
+    /// True if duplicate ACKs report further losses after a fast recovery of Reno.
+    fn has_left_recovery(&self) -> bool {
+        self.repairs_next == Some(false) && self.duplicates >= THRESHOLD
+    }
+}
