@@ -150,6 +150,7 @@ impl Direction {
         }
         if verdict.kind == Kind::Fast {
             self.attribute_time_since_loss(third_ns, now);
+            self.end_recovery_of_reno(start);
         }
         self.attribute_time_since_data(limit == Limit::Timeout);
         if limit == Limit::Timeout && verdict.number == 1 && self.busy_period.is_some() {
@@ -167,6 +168,16 @@ impl Direction {
             record.consecutive_timeouts = if is_timeout { verdict.number } else { 0 };
             record.kind_confidence = verdict.confidence;
             record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
+        }
+    }
+
+    /// Ends the fast recovery of Reno that began with a retransmission of data from `start`, if an
+    /// acknowledgment of these data had reached the sender when the retransmission passed the
+    /// receiver's end. It must have reached the sender after the retransmission was sent.
+    fn end_recovery_of_reno(&mut self, start: i64) {
+        let was_acked = self.busy_period.is_some() && start < self.sender.snd_una;
+        if was_acked && self.sender.is_reno() {
+            self.sender.state = State::Open;
         }
     }
 

@@ -288,3 +288,30 @@ fn a_timeout_is_the_limit_from_when_the_last_packet_was_sent() {
     // The third duplicate ACK reaches the sender at 335 ms.
     assert!((flow.limited_by.timeout.unknown - 2.065).abs() < 0.01, "{:?}", flow.limited_by);
 }
+
+/// Reno, as its first recovery shows. Segment 40 is late, and the acknowledgment of the data up to
+/// segment 44 reaches the sender just after its retransmission.
+#[test]
+fn an_acknowledgment_ends_the_recovery_of_reno_although_the_retransmission_comes_later() {
+    let mut script = open(20);
+    let rounds: [&[(u32, u32)]; 9] = [
+        &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (9, 10)],
+        &[(10, 11), (11, 12), (12, 13), (13, 14), (14, 15), (15, 16), (16, 17), (17, 18), (18, 19)],
+        &[(19, 20), (21, 20), (22, 20), (23, 20), (24, 20), (26, 20), (27, 20), (28, 20), (29, 20)],
+        &[(20, 25), (30, 25), (31, 25), (32, 25)],
+        &[(25, 33)],
+        &[(33, 34), (34, 35), (35, 36), (36, 37), (37, 38), (38, 39), (39, 40)],
+        &[(41, 40), (42, 40), (43, 40), (44, 40), (40, 45)],
+        &[(45, 46), (40, 46), (46, 47), (47, 48), (48, 49)],
+        &[(49, 50), (50, 51), (51, 52), (52, 53)],
+    ];
+    for (round, packets) in rounds.iter().enumerate() {
+        for (index, (number, ack)) in packets.iter().enumerate() {
+            let ms = 60 + 50 * round as u64 + index as u64;
+            script.data(ms, *number);
+            script.ack(ms, *ack);
+        }
+    }
+    let of = script.flow().limited_by.recovery;
+    assert!(of.spurious < 5e-3, "{of:?}");
+}

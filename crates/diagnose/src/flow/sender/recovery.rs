@@ -184,6 +184,11 @@ impl Sender {
     /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
     pub(super) fn ends_at_any_ack(&mut self) -> bool {
         self.has_partial = !self.has_sack && self.repairs_next.is_none();
+        self.is_reno()
+    }
+
+    /// True if the sender is known to leave fast recovery at a partial acknowledgment.
+    pub fn is_reno(&self) -> bool {
         !self.has_sack && self.repairs_next == Some(false)
     }
 

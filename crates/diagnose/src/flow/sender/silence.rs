@@ -41,6 +41,6 @@ impl Sender {
 
     /// True if duplicate ACKs report further losses after a fast recovery of Reno.
     fn has_left_recovery(&self) -> bool {
-        self.repairs_next == Some(false) && self.duplicates >= THRESHOLD
+        self.is_reno() && self.duplicates >= THRESHOLD
     }
 }
