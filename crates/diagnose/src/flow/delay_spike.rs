@@ -141,11 +141,16 @@ impl Direction {
         let is_other = |part: &IntervalSinceData| {
             is_provisional(part.limit) || part.limit == Limit::DelayedAck
         };
+        let is_window = |part: &&IntervalSinceData| {
+            matches!(part.limit, Limit::SlowStart | Limit::Window | Limit::Recovery)
+        };
+        let window = spike.parts.iter().find(is_window).map(|part| (part.limit, part.episode));
         for part in spike.parts.iter_mut().filter(|part| is_other(part)) {
-            if let Some(limit) = limit {
-                let of = (part.limit, part.episode);
-                self.account.reassign(part.length_ns, of, (limit, None));
-                (part.limit, part.episode) = (limit, None);
+            let of = (part.limit, part.episode);
+            let delayed_by = window.filter(|_| part.limit == Limit::DelayedAck);
+            if let Some(known) = limit.map(|limit| (limit, None)).or(delayed_by) {
+                self.account.reassign(part.length_ns, of, known);
+                (part.limit, part.episode) = known;
             }
         }
         self.delay_spike = Some(spike);

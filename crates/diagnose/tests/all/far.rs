@@ -289,6 +289,27 @@ fn a_timeout_is_the_limit_from_when_the_last_packet_was_sent() {
     assert!((flow.limited_by.timeout.unknown - 2.065).abs() < 0.01, "{:?}", flow.limited_by);
 }
 
+/// The receiver delays the acknowledgment of a single segment, since those after it wait in a delay
+/// spike: the sender had sent them before.
+#[test]
+fn an_acknowledgment_is_not_delayed_while_later_data_wait_in_a_delay_spike() {
+    let mut script = open(20);
+    for number in 0..8 {
+        let ms = 60 + 40 * u64::from(number / 2);
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    script.data(220, 8);
+    script.ack(420, 9);
+    for number in 9..20 {
+        let ms = if number < 14 { 1_500 } else { 1_540 };
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    let of = script.flow().limited_by;
+    assert!(of.delayed_ack < 0.01, "{of:?}");
+}
+
 /// Reno, as its first recovery shows. Segment 40 is late, and the acknowledgment of the data up to
 /// segment 44 reaches the sender just after its retransmission.
 #[test]
