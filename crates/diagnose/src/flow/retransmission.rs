@@ -145,12 +145,8 @@ impl Direction {
             self.account.limit()
         };
         let length = self.end_interval(now.sent_ns, limit);
-        if verdict.kind == Kind::Fast && self.episodes.len() == 1 {
-            self.note_lost_tail(now);
-        }
         if verdict.kind == Kind::Fast {
-            self.attribute_time_since_loss(third_ns, now);
-            self.end_recovery_of_reno(start);
+            self.begin_fast_recovery(start, third_ns, now);
         }
         self.attribute_time_since_data(limit == Limit::Timeout);
         if limit == Limit::Timeout && verdict.number == 1 && self.busy_period.is_some() {
@@ -169,6 +165,15 @@ impl Direction {
             record.kind_confidence = verdict.confidence;
             record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
         }
+    }
+
+    /// Handles the first retransmission, of data from `start`, of a fast recovery.
+    fn begin_fast_recovery(&mut self, start: i64, third_ns: Option<i64>, now: &PacketContext) {
+        if self.episodes.len() == 1 {
+            self.note_lost_tail(now);
+        }
+        self.attribute_time_since_loss(third_ns, now);
+        self.end_recovery_of_reno(start);
     }
 
     /// Ends the fast recovery of Reno that began with a retransmission of data from `start`, if an

@@ -66,16 +66,21 @@ impl Sender {
             State::Loss(_) if !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
             _ => {
-                self.trigger_ns = attempt.time_ns;
-                if let Some(third_ns) = self.third_ns.take() {
-                    self.queue_ns = (attempt.time_ns - third_ns).max(0);
-                    self.trigger_ns = third_ns;
-                }
+                self.note_trigger(attempt.time_ns);
                 self.state = State::Recovery(attempt.snd_max);
                 self.recovery_ns = attempt.time_ns;
                 self.has_reduced = true;
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
+        }
+    }
+
+    /// Notes when the third duplicate ACK triggered a fast retransmission, which passes now.
+    fn note_trigger(&mut self, now_ns: i64) {
+        self.trigger_ns = now_ns;
+        if let Some(third_ns) = self.third_ns.take() {
+            self.queue_ns = (now_ns - third_ns).max(0);
+            self.trigger_ns = third_ns;
         }
     }
 
