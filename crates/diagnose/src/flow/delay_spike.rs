@@ -167,7 +167,7 @@ impl Direction {
         let length_ns: i64 = spike.parts.iter().map(|part| part.length_ns).sum();
         let probe_ns = self.sender.time_to_probe_within(spike.silence_ns);
         let mut active_ns = length_ns - spike.silence_ns + probe_ns;
-        let mut left_ns = self.sender.estimator.rto_within(spike.silence_ns - probe_ns);
+        let mut left_ns = self.sender.timeouts_within(spike.silence_ns - probe_ns);
         for part in spike.parts {
             let before_ns = part.length_ns.min(active_ns).max(0);
             active_ns -= before_ns;

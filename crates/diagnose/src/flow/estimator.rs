@@ -99,15 +99,21 @@ impl Estimator {
         self.profiles[self.best].state.rto(&WINDOW).as_nanos() as i64
     }
 
-    /// RTO without backoff of a sender whose timer expired once during a silence of this length: of
-    /// the best profile that allows this, and at most the silence.
-    pub fn rto_within(&self, silence_ns: i64) -> i64 {
+    /// Sum of the timeouts of a sender whose timer expired during a silence of this length: of the
+    /// best profile that allows one expiry without another, and at most the silence. If the timer
+    /// is known to be that of Linux, it may have expired repeatedly.
+    pub fn timeouts_within(&self, silence_ns: i64, is_linux: bool) -> i64 {
         let rto = |profile: &Profile| profile.state.rto(&WINDOW).as_nanos() as i64;
         // With backoff the second expiry follows twice the RTO after the first.
         let expires_once = |rto: &i64| (*rto..3 * *rto).contains(&silence_ns);
+        let rto_ns = self.rto_ns();
+        if is_linux && silence_ns >= rto_ns {
+            let sums = (1..BACKOFF_MAX).map(|expiries| rto_ns.saturating_mul((1 << expiries) - 1));
+            return sums.take_while(|sum| *sum <= silence_ns).last().unwrap_or(rto_ns);
+        }
         let best = std::iter::once(&self.profiles[self.best]);
         let found = best.chain(&self.profiles).map(rto).find(expires_once);
-        found.unwrap_or_else(|| self.rto_ns().min(silence_ns))
+        found.unwrap_or_else(|| rto_ns.min(silence_ns))
     }
 
     /// Smoothed RTT; none before the first sample.

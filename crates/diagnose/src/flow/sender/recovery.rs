@@ -54,15 +54,6 @@ impl Sender {
         self.is_open() && segment > 0 && (self.duplicates >= THRESHOLD || is_sacked)
     }
 
-    /// Time from an acknowledgment to the tail loss probe of a Linux sender with several segments
-    /// in flight (`tcp_schedule_loss_probe`), if the timer could expire after it within this
-    /// silence; otherwise 0.
-    pub fn time_to_probe_within(&self, silence_ns: i64) -> i64 {
-        let Some(srtt_ns) = self.estimator.srtt_ns().filter(|_| self.is_linux()) else { return 0 };
-        let is_within = 2 * srtt_ns + self.estimator.rto_ns() <= silence_ns;
-        if is_within { 2 * srtt_ns } else { 0 }
-    }
-
     /// True if an acknowledgment has reached the sender since its last retransmission.
     pub const fn has_acked_since_resent(&self) -> bool {
         self.ack_ns > self.resent_ns

@@ -13,13 +13,13 @@ impl Sender {
         self.ack_ns.max(self.sent_ns)
     }
 
-    /// Time from the last acknowledgment to a tail loss probe, with several segments in flight (RFC
-    /// 8985 §7.2); 0 if the sender is not known to send such probes. The probe restarts the
-    /// retransmission timer (`tcp_send_loss_probe`).
-    pub fn probe_timeout_ns(&self) -> i64 {
-        let may_probe = self.is_linux() || self.probes > 0;
-        let srtt_ns = self.estimator.srtt_ns().filter(|_| may_probe).unwrap_or(0);
-        (2 * srtt_ns).min(self.estimator.rto_ns())
+    /// Time from an acknowledgment to the tail loss probe of a Linux sender with several segments
+    /// in flight (`tcp_schedule_loss_probe`), if the timer could expire after it within this
+    /// silence; otherwise 0.
+    pub fn time_to_probe_within(&self, silence_ns: i64) -> i64 {
+        let Some(srtt_ns) = self.estimator.srtt_ns().filter(|_| self.is_linux()) else { return 0 };
+        let is_within = 2 * srtt_ns + self.estimator.rto_ns() <= silence_ns;
+        if is_within { 2 * srtt_ns } else { 0 }
     }
 
     /// Sum of the retransmission timeouts within a silence of this length.
