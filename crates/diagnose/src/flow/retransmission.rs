@@ -103,7 +103,7 @@ impl Direction {
         let since = self.sender.last_activity_ns();
         let had_reduced = self.sender.has_reduced;
         let third_ns = self.sender.third_ns;
-        let queued = (self.sender.last_sent_ns(), self.sender.idle_ns(0)[1].saturating_neg());
+        let queued = self.sender.last_packet_queued_ns();
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;

@@ -27,16 +27,18 @@ impl Sender {
         self.estimator.timeouts_within(silence_ns.max(0), self.is_linux())
     }
 
-    /// Time at which the sender sent the last packet before a silence, if it waited in a queue. A
-    /// fast retransmission is sent at the third duplicate ACK. After the fast recovery of Reno, the
-    /// last acknowledgment of new data released the last packet; later duplicate ACKs did not.
-    pub fn last_sent_ns(&self) -> i64 {
+    /// Times between which the last packet before a silence waited in a queue, as far as its time
+    /// of sending is known. A fast retransmission is sent at the third duplicate ACK. After the
+    /// fast recovery of Reno, the last acknowledgment of new data released the last packet; later
+    /// duplicate ACKs did not.
+    pub fn last_packet_queued_ns(&self) -> (i64, i64) {
         let is_fast = self.sent_ns == self.recovery_ns && self.sent_ns == self.resent_ns;
-        match self.state {
-            State::Recovery(_) if is_fast => self.trigger_ns.min(self.sent_ns),
-            State::Open if self.has_left_recovery() => self.timer_ns.min(self.sent_ns),
+        let released_ns = match self.state {
+            State::Recovery(_) if is_fast => self.trigger_ns,
+            State::Open if self.has_left_recovery() => self.timer_ns,
             _ => self.sent_ns,
-        }
+        };
+        (released_ns.min(self.sent_ns), self.sent_ns)
     }
 
     /// True if duplicate ACKs report further losses after a fast recovery of Reno.
