@@ -113,6 +113,7 @@ mod tests {
         window.on_ack(&ack(4, 20), 1_000);
         assert_eq!((window.bytes, window.end()), (12_000, 16_001));
     }
+
     /// A delayed ACK covers two segments, but counts as one; and the ACK that ends a fast recovery
     /// does not count.
     #[test]

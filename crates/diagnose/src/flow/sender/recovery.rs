@@ -6,9 +6,10 @@ use super::{AT_ONCE_NS, Ack, DOUBTS_MAX, Sender, State, THRESHOLD, UnclassifiedR
 const LINUX_FIRST: i64 = 10;
 /// Largest initial window of senders that do not follow RFC 6928, in segments (RFC 3390).
 const EARLIER_FIRST: i64 = 4;
-/// A timer may expire earlier than predicted by the RTO divided by this number.
+/// A timer may expire earlier than predicted by the RTO divided by this number (an arbitrary
+/// choice).
 const EARLY: i64 = 8;
-/// Maximum number of timeouts of a silence.
+/// Maximum number of timeouts of a silence: as many packets as skipped numbers may stand for.
 const EXPIRIES_MAX: u32 = 64;
 
 /// True if these bytes in flight show the initial window of RFC 6928: they are as many, or more
