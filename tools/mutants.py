@@ -33,6 +33,8 @@ AREAS = {
     "truth": ("record", "crates/record/src/truth/"),
     "channel": ("link", "crates/link/src/channel/"),
     "queue": ("link", "crates/link/src/queue/"),
+    "engine": ("sim", "crates/sim/src/engine/"),
+    "diagnose": ("diagnose", "crates/diagnose/src/"),
 }
 """Crate and folder of each part of the code."""
 CAUGHT = ("CaughtMutant", "Timeout")

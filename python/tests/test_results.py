@@ -330,3 +330,31 @@ def test_the_table_of_segments_has_rows_for_syn_and_fin() -> None:
     without_data = result.segments.filter(length_bytes=0)
     assert without_data["seq"].to_list() == [0, result.flows["bytes_delivered"].item() + 1]
     assert result.segments.height == result.flows["segments_sent"].item() + 2
+
+
+LOST_TAIL = """\
+duration = "30 s"
+
+[[link]]
+name = "path"
+ends = ["server", "client"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+forward.channel = { model = "script", drop_seq = [5793, 199_825] }
+
+[[flow]]
+name = "download"
+from = "server"
+to = "client"
+tcp = "linux"
+app = { kind = "transfer", bytes = 200_000 }
+"""
+"""The fifth segment is lost, and the last one."""
+
+
+def test_a_tail_loss_probe_belongs_to_no_recovery() -> None:
+    """It once had the cause of the last recovery, even if this had ended, and counted there."""
+    result = retx.run(LOST_TAIL)
+    resent = result.segments.filter(pl.col("retransmission")).select("seq", "cause")
+    assert resent.rows() == [(5793, "fast_retransmit"), (199_825, None)]
+    assert result.episodes["retransmitted"].to_list() == [1, 0]

@@ -21,6 +21,11 @@ impl LastEpisode {
     pub fn row(self) -> EpisodeRow {
         (self.row != u32::MAX).then_some(self.row)
     }
+
+    /// True until the recovery has ended.
+    pub fn is_open(&self) -> bool {
+        !self.over
+    }
 }
 
 /// Loss detected by the sender, correctly or not.

@@ -2,6 +2,7 @@
 //! retransmission is necessary.
 
 use super::FlowRecord;
+use super::episode::LastEpisode;
 use crate::capture::Transmission;
 use crate::counters::IdleEnd;
 use crate::tables::{self, Tables, packet_number};
@@ -65,12 +66,18 @@ impl FlowRecord {
         }
     }
 
+    /// Recovery to which a retransmission belongs. A retransmission outside of any recovery is a
+    /// probe of the tail or of a closed window.
+    fn open_episode(&self) -> Option<LastEpisode> {
+        self.episode.filter(LastEpisode::is_open)
+    }
+
     #[cold]
     fn sent_again(&mut self, segment: SentSegment, receiver: &impl ArrivedData) -> Transmission {
         let SentSegment { copy, payload_bytes } = segment;
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);
-        let episode = self.episode.and_then(|episode| episode.row());
+        let episode = self.open_episode().and_then(LastEpisode::row);
         // Only data segments are counted, so a FIN alone is not.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
@@ -94,7 +101,7 @@ impl FlowRecord {
         let SentSegment { copy, payload_bytes } = segment;
         let retransmission = transmission != Transmission::First;
         if retransmission
-            && let Some(row) = self.episode.and_then(|episode| episode.row())
+            && let Some(row) = self.open_episode().and_then(LastEpisode::row)
             && let Some(episodes) = &mut tables.episodes
         {
             let episode = episodes.row_mut(row);
@@ -108,7 +115,7 @@ impl FlowRecord {
             length_bytes: payload_bytes,
             packet_number: packet_number(copy.from, smss),
             retransmission,
-            cause: self.episode.filter(|_| retransmission).map(|episode| episode.kind),
+            cause: self.open_episode().filter(|_| retransmission).map(|episode| episode.kind),
         });
         self.unacked.get_or_insert_default().push(copy.to, row, retransmission);
         Some(row)
