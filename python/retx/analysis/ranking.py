@@ -9,6 +9,8 @@ WORTH = 1.03
 """Smallest gain for which a change is recommended."""
 NEARLY = 0.9
 """Fraction of the best gain that an easier change must reach to be preferred."""
+LEAST_PART = 0.5
+"""Fraction of the best improvement, gain − 1, that an easier change must reach to be preferred."""
 WHERE = ("end", "application", "router", "link", "path")
 """Places of a change, from the easiest to the hardest: a setting of a host, a program, the queue of
 a router, repair by the link, a new device on the path.
@@ -34,3 +36,18 @@ def easiest(
     least = NEARLY * max(map(gain, items))
     near = [item for item in items if gain(item) >= least]
     return min(near, key=lambda item: (ease(item), -gain(item)))
+
+
+def easiest_gain(
+    items: Sequence[Item], gain: Callable[[Item], float], ease: Callable[[Item], Any]
+) -> Item | None:
+    """Like `easiest`, for gains, which are 1 without an effect.
+
+    If all gains are small, one within a tenth of the best may improve nearly nothing. An easier
+    remedy must therefore also reach a part of the best improvement.
+    """
+    best = max(map(gain, items), default=1.0)
+    if best <= 1:
+        return easiest(items, gain, ease)
+    near = [item for item in items if gain(item) - 1 >= LEAST_PART * (best - 1)]
+    return easiest(near, gain, ease)

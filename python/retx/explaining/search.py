@@ -16,7 +16,7 @@ from math import inf
 from typing import Any
 
 from retx.analysis.limits import shares
-from retx.analysis.ranking import WORTH, easiest, is_worth
+from retx.analysis.ranking import WORTH, easiest_gain, is_worth
 from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.pairs import for_one_limit, in_best_order
 from retx.explaining.proposals import LeftOut, fitting, proposals
@@ -163,14 +163,14 @@ class Search:
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
         def beside_the_best(trial: Trial) -> float:
-            """Gain of the trial relative to that of the best one.
+            """Gain of the best trial, times the trial's speed relative to it.
 
             Only draws that both trials have are used, since different draws would add noise.
             """
             ratio = trial.over(usable[0])
-            return ratio.mean if ratio else 0.0
+            return self.gain(usable[0]).mean * ratio.mean if ratio else 0.0
 
-        return easiest(usable, beside_the_best, lambda trial: trial.ease_with(self.baseline))
+        return easiest_gain(usable, beside_the_best, lambda trial: trial.ease_with(self.baseline))
 
     def shortest_delay(self, trials: Sequence[Trial]) -> Trial | None:
         """See `shortest_delay.py`."""

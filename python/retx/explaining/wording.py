@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx.analysis.limits import failure, line, per_cent, ranked
-from retx.analysis.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
+from retx.analysis.ranking import NEARLY, WHERE, WORTH, easiest_gain, is_worth
 from retx.explaining.evidence import evidence, standing_queue, waiting_acks
 from retx.explaining.phrases import phrase
 from retx.scenarios.units import seconds_of
@@ -89,7 +89,9 @@ def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Recommended combination: few and easy remedies with a gain close to the best."""
-    return easiest([row for row in content["combinations"] if not row["failures"]], _gain, _ease)
+    return easiest_gain(
+        [row for row in content["combinations"] if not row["failures"]], _gain, _ease
+    )
 
 
 def helps(row: Mapping[str, Any]) -> bool:
@@ -119,7 +121,7 @@ def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mappi
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
     ]
     apart = [row for row in others if (row["where"] in mine) != (best["where"] in mine)]
-    return easiest(apart or others, _gain, _ease)
+    return easiest_gain(apart or others, _gain, _ease)
 
 
 def paragraph(search: Search, content: Mapping[str, Any]) -> str:
