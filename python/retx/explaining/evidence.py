@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from retx.explaining.phrases import is_clamped, is_idle_at_bottleneck, leaves_slow_start_early
-from retx.explaining.situation import Situation
+from retx.explaining.situation import Situation, leg_rows
 from retx.scenarios.path import Hop, path_of
 from retx.scenarios.units import rate_of, seconds_of
 from retx.terminal.quantities import count, rate, seconds, share, size
@@ -239,12 +240,8 @@ _LIMITS: dict[str, Callable[[Situation], str]] = {
 
 
 def _losses(situation: Situation, kind: str, cause: str) -> str:
-    rows = situation.rows
-    fast = sum(row["episodes"]["fast_retransmit"][cause] for row in rows)
-    timeouts = sum(row["episodes"]["rto"][cause] for row in rows)
-    kinds = ((fast, "fast retransmit"), (timeouts, "timeout"))
-    parts = [f"{count(n)} {name}{'' if n == 1 else 's'}" for n, name in kinds if n]
-    counted = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
+    rows = [*situation.rows, *leg_rows(situation.summary, situation.flow)]
+    counted = _episodes(rows, cause)
     if cause == "spurious":
         needless = sum(row["retransmissions_unnecessary"] for row in rows)
         were = "retransmission was" if needless == 1 else "retransmissions were"
@@ -255,6 +252,25 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
         doubled = f", the timer doubled {count(longest)} times in a row" if longest > 1 else ""
         return f"{counted}{doubled}{lost}"
     return f"{counted}{lost}"
+
+
+def _episodes(rows: Sequence[Mapping[str, Any]], cause: str) -> str:
+    """Numbers of recoveries with this cause, and of reductions by ECN if it is congestion."""
+    fast = sum(row["episodes"]["fast_retransmit"][cause] for row in rows)
+    timeouts = sum(row["episodes"]["rto"][cause] for row in rows)
+    marked = sum(row["ecn_reductions"] or 0 for row in rows) if cause == "congestion" else 0
+    parts = [
+        _counted(n, name) for n, name in ((fast, "fast retransmit"), (timeouts, "timeout")) if n
+    ]
+    by_marks = f"{_counted(marked, 'reduction')} after ECN marks"
+    if marked and not parts:
+        return by_marks
+    recoveries = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
+    return f"{recoveries}, {by_marks}" if marked else recoveries
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{count(number)} {name}{'' if number == 1 else 's'}"
 
 
 def _low_cap(situation: Situation) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from retx.analysis.limits import flat, summed
-from retx.explaining.situation import last_failure_s, own_rows
+from retx.explaining.situation import last_failure_s, leg_rows, own_rows
 from retx.scenarios.names import is_leg
 from retx.scenarios.units import seconds_of
 
@@ -24,7 +24,8 @@ class Measured:
         goodput_bit_s: Goodput of all connections together. For a flow that TCP has given up, it is
             the mean until the end of the scenario, so that an earlier failure is no gain.
         response_s: Mean response time; None without exchanges, or before the last byte.
-        rtt_s: Mean round-trip time; None if none was measured.
+        rtt_s: Mean round-trip time; None if none was measured. If proxies split the flow, it is the
+            sum of the round-trip times of its connections, and of the waits in the proxies.
         needless: Unnecessary retransmissions as a share of all transmissions.
         others_bit_s: Goodput of the other flows together.
         seconds: Seconds for each key of `limited_by`, summed over all connections.
@@ -55,14 +56,14 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
     response = _response(rows, flow)
     answers = flow["app"]["kind"] == "request_response"
     speed = (1 / response if response else 0.0) if answers else goodput
-    sent = sum(row["segments_sent"] or 0 for row in rows)
-    needless = sum(row["retransmissions_unnecessary"] or 0 for row in rows)
-    times = [row["rtt_mean_s"] for row in rows if row["rtt_mean_s"] is not None]
+    legs = leg_rows(summary, flow)
+    sent = sum(row["segments_sent"] or 0 for row in (*rows, *legs))
+    needless = sum(row["retransmissions_unnecessary"] or 0 for row in (*rows, *legs))
     return Measured(
         speed=max(speed, FLOOR),
         goodput_bit_s=goodput,
         response_s=response,
-        rtt_s=sum(times) / len(times) if times else None,
+        rtt_s=_round_trip_s(summary, rows, legs),
         needless=needless / sent if sent else 0.0,
         others_bit_s=sum(row["goodput_bit_s"] or 0.0 for row in others),
         seconds=summed(flat(row.get("limited_by")) for row in rows),
@@ -76,6 +77,36 @@ def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str,
         it for it in summary["scenario"]["flow"] if it["name"] == flow["name"]
     )
     return found
+
+
+def _round_trip_s(
+    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], legs: Sequence[Mapping[str, Any]]
+) -> float | None:
+    """Mean time until an acknowledgment of the last receiver would be back; None if not measured.
+
+    The round trips of a split flow's own connection end at the first proxy.
+    """
+    own = _mean_rtt_s(rows)
+    if own is None or not legs:
+        return own
+    relays = {row["name"].rpartition("@")[2] for row in legs}
+    for relay in relays:
+        own += _mean_rtt_s([row for row in legs if row["name"].endswith(f"@{relay}")]) or 0.0
+    warmup_s = seconds_of(summary["scenario"].get("warmup") or "0 s")
+    span_s = summary["engine"]["simulated_s"] - warmup_s
+    proxies = [relay for relay in summary["relays"] if relay["name"] in relays]
+    return own + sum(_wait_s(relay, span_s) for relay in proxies)
+
+
+def _mean_rtt_s(rows: Sequence[Mapping[str, Any]]) -> float | None:
+    times = [row["rtt_mean_s"] for row in rows if row["rtt_mean_s"] is not None]
+    return sum(times) / len(times) if times else None
+
+
+def _wait_s(relay: Mapping[str, Any], duration_s: float) -> float:
+    """Mean wait of a byte in a proxy, by Little's law."""
+    held, relayed = relay["buffer_mean_bytes"], relay["bytes_relayed"]
+    return float(held) * duration_s / relayed if held and relayed else 0.0
 
 
 def _goodput(
@@ -93,14 +124,29 @@ def _goodput(
     scenario, end_s = summary["scenario"], summary["engine"]["simulated_s"]
     duration_s = seconds_of(scenario["duration"])
     if flow["app"]["kind"] != "transfer":
-        goodput = float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
-        begin_s = max(seconds_of(scenario.get("warmup") or "0 s"), rows[0]["start_s"] or 0.0)
+        start_s = min((row["start_s"] for row in rows if row["start_s"] is not None), default=0.0)
+        begin_s = max(seconds_of(scenario.get("warmup") or "0 s"), start_s)
+        goodput = _together(rows, begin_s, end_s)
         shortened = has_failed and begin_s < end_s < duration_s
         return goodput * (end_s - begin_s) / (duration_s - begin_s) if shortened else goodput
     ends = [duration_s if row["finish_s"] is None else row["finish_s"] for row in rows]
     life = max(ends) - min(row["start_s"] for row in rows)
     whole = sum(row["bytes_delivered"] or 0 for row in rows)
     return 8.0 * whole / life if life > 0 else 0.0
+
+
+def _together(rows: Sequence[Mapping[str, Any]], begin_s: float, end_s: float) -> float:
+    """Goodput of all connections from the start of the first one.
+
+    The sum of their goodputs would be too large, since that of a later connection is its mean over
+    a shorter time.
+    """
+    measured = [row for row in rows if row["goodput_bit_s"] is not None]
+    if len(measured) < 2:
+        return float(sum(row["goodput_bit_s"] for row in measured))
+    ends = [end_s if row["finish_s"] is None else row["finish_s"] for row in measured]
+    bits = 8.0 * sum(row["bytes_delivered"] for row in measured)
+    return float(bits / (max(ends) - begin_s))
 
 
 def _response(rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any]) -> float | None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from retx._native import ScenarioError
 from retx.analysis.limits import per_cent
 from retx.explaining.remedies import remedies
-from retx.explaining.remedy import Remedy
+from retx.explaining.remedy import Change, Remedy
 from retx.explaining.runs import Runs
 from retx.explaining.situation import NIL, Situation
 from retx.explaining.trial import Trial
 from retx.scenarios.parsed import Parsed
+
+END = re.compile(r"\b(at the (?:sender|receiver))\b")
+"""Place of an instruction: an end of the flow."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
         if not weight:
             left_out.append(LeftOut(remedy.name, _immaterial(remedy)))
             continue
-        changes = remedy.propose(situation)
+        changes = [_at_proxies(change, situation) for change in remedy.propose(situation)]
         if not changes:
             left_out.append(LeftOut(remedy.name, "the flow has it, or there is no place for it"))
         for change in changes:
@@ -64,6 +68,15 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
         return not trial.in_linux, not is_at_queue, -round(trial.weight, 1)
 
     return sorted(trials, key=order), left_out
+
+
+def _at_proxies(change: Change, situation: Situation) -> Change:
+    """The change, with instructions for the proxies too if their TCP changes with the flow's."""
+    nodes = situation.proxies
+    if not nodes or not any(key.startswith(f"{situation.tcp_key}.") for key in change.overrides):
+        return change
+    place = rf"\1 and at the proxy at {' and '.join(nodes)}"
+    return replace(change, apply=[END.sub(place, line) for line in change.apply])
 
 
 def _immaterial(remedy: Remedy) -> str:

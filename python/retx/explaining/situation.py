@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 from retx.analysis.limits import cut_off_s, failed_at_s, flat
+from retx.scenarios.names import is_leg, own_name
 from retx.scenarios.path import HEADERS, Hop, Path, path_of
 from retx.scenarios.units import bytes_of, seconds_of
 
@@ -241,6 +242,19 @@ class Situation:
         return found
 
     @property
+    def proxies(self) -> list[str]:
+        """Nodes of the proxies that split the flow and send its data with the flow's own TCP."""
+        passed = [node for node, _ in self.path.nodes_between]
+        return [
+            relay["node"]
+            for relay in self.scenario.get("relay") or ()
+            if relay["kind"] == "split"
+            and relay["node"] in passed
+            and relay.get("tcp", self.flow["tcp"]) == self.flow["tcp"]
+            and self.flow["name"] in (relay.get("flows") or [self.flow["name"]])
+        ]
+
+    @property
     def end_s(self) -> float:
         """Simulated time at which the run ended."""
         return float(self.summary["engine"]["simulated_s"])
@@ -283,4 +297,14 @@ def own_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mappin
         row
         for row in summary["flows"]
         if row["name"].startswith(stem) and not row["name"][len(stem) :].strip(digits)
+    ]
+
+
+def leg_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Rows of the connections behind the proxies that split a flow; none if no proxy does."""
+    names = {it["name"] for it in summary["scenario"]["flow"]}
+    return [
+        row
+        for row in summary["flows"]
+        if is_leg(row["name"], names) and own_name(row["name"], names) == flow["name"]
     ]
