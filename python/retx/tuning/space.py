@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -107,9 +107,9 @@ def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
         UsageError: Nothing varies, a choice has only one value, or two values have the same name.
     """
     for key, values in vary.items():
-        if isinstance(values, str):
+        if isinstance(values, str) or not isinstance(values, Range | Choice | Iterable):
             raise UsageError(
-                f"{key}: {values!r} is a text: write a list of values, or retx.Range(5, 20)"
+                f"{key}: {values!r} is one value: write a list of values, or retx.Range(5, 20)"
             )
     if not vary:
         raise UsageError("nothing to vary: name a key of the scenario and its values")
