@@ -38,7 +38,10 @@ def test_one_name_is_no_list_of_letters() -> None:
             lambda: retx.sweep(LOSSY, {"seed": [1]}, derive=dict, derive_from=["segs"]),
             "derive_from: no table 'segs'",
         ),
-        (lambda: retx.tune(LOSSY, {"link.cloud.delay": "5..20"}, maximise="goodput"), "is one value"),
+        (
+            lambda: retx.tune(LOSSY, {"link.cloud.delay": "5..20"}, maximise="goodput"),
+            "is one value",
+        ),
         (lambda: retx.tune(LOSSY, {"link.cloud.delay": 3}, maximise="goodput"), "3 is one value"),
         (lambda: retx.Range("5", "6"), "'5' is not a number"),
         (lambda: retx.run(""), "the scenario is empty: name a file"),

@@ -13,6 +13,7 @@ from retx.explaining.evidence import evidence
 from retx.explaining.measured import measured
 from retx.explaining.proposals import proposals
 from retx.explaining.situation import Situation
+from retx.explaining.trial import Trial
 
 PROXY = {"name": "pep", "node": "router", "kind": "split", "buffer": 100_000}
 
@@ -69,23 +70,28 @@ def test_retransmissions_behind_a_proxy_are_evidence() -> None:
     assert f"{number} fast retransmits by losses" in evidence(found, "window.wireless")
 
 
-@pytest.mark.parametrize(
-    ("relay", "place"),
-    [
-        (PROXY, "at the sender and at the proxy at router: "),
-        ({**PROXY, "tcp": "reno"}, "at the sender: "),
-        ({**PROXY, "node": "router", "kind": "snoop", "link": "air"}, "at the sender: "),
-    ],
-)
-def test_an_instruction_names_the_proxies_whose_tcp_changes(
-    relay: dict[str, Any], place: str
-) -> None:
-    if relay["kind"] == "snoop":
-        relay = {key: value for key, value in relay.items() if key != "buffer"}
-    made = scenario(relay=[relay], air={"forward": {"channel": {"model": "bernoulli", "p": 0.02}}})
-    trials, _ = proposals(situation(made))
-    bbr = next(trial for trial in trials if trial.name == "bbr")
-    assert bbr.apply[0].startswith(f"{place}modprobe tcp_bbr")
+def bbr_with(relay: dict[str, Any], **changes: Any) -> Trial:
+    """The trial of BBR for a lossy download with this relay."""
+    lossy = {"forward": {"channel": {"model": "bernoulli", "p": 0.02}}}
+    trials, _ = proposals(situation(scenario(relay=[relay], air=lossy, **changes)))
+    return next(trial for trial in trials if trial.name == "bbr")
+
+
+@pytest.mark.parametrize(("tcp", "keys"), [(None, {"t"}), ("reno", {"t", "reno"})])
+def test_a_proxy_sends_with_the_changed_tcp_too(tcp: str | None, keys: set[str]) -> None:
+    """The connection behind the proxy is the one that the losses slow down."""
+    bbr = bbr_with(PROXY if tcp is None else {**PROXY, "tcp": tcp})
+    assert bbr.overrides == {f"tcp.{key}.congestion_control": "bbr" for key in keys}
+    assert bbr.apply[0].startswith("at the sender and at the proxy at router: modprobe tcp_bbr")
+
+
+def test_a_snoop_agent_and_a_proxy_with_the_tcp_of_another_flow_stay_as_they_are() -> None:
+    snoop = {"name": "agent", "node": "router", "kind": "snoop", "link": "air"}
+    flow = {"name": "g", "from": "server", "to": "client", "tcp": "reno", "app": "bulk"}
+    made = scenario(relay=[{**PROXY, "tcp": "reno", "flows": ["f"]}])
+    shared = situation({**made, "flow": [*made["flow"], flow]})
+    assert shared.proxies == []
+    assert bbr_with(snoop).apply[0].startswith("at the sender: modprobe tcp_bbr")
 
 
 def test_flows_that_start_one_after_the_other_get_no_more_than_the_link_carries() -> None:

@@ -71,12 +71,20 @@ def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial
 
 
 def _at_proxies(change: Change, situation: Situation) -> Change:
-    """The change, with instructions for the proxies too if their TCP changes with the flow's."""
-    nodes = situation.proxies
-    if not nodes or not any(key.startswith(f"{situation.tcp_key}.") for key in change.overrides):
+    """The change of a TCP, made at the proxies that split the flow, too.
+
+    The connection that limits a split flow may be one behind a proxy.
+    """
+    own = f"{situation.tcp_key}."
+    settings = {key: value for key, value in change.overrides.items() if key.startswith(own)}
+    if not settings or not situation.proxies:
         return change
-    place = rf"\1 and at the proxy at {' and '.join(nodes)}"
-    return replace(change, apply=[END.sub(place, line) for line in change.apply])
+    overrides = dict(change.overrides)
+    for _, prefix in situation.proxies:
+        overrides |= {f"{prefix}.{key[len(own) :]}": value for key, value in settings.items()}
+    places = " and ".join(node for node, _ in situation.proxies)
+    there = rf"\1 and at the proxy at {places}"
+    return replace(change, overrides=overrides, apply=[END.sub(there, it) for it in change.apply])
 
 
 def _immaterial(remedy: Remedy) -> str:

@@ -242,16 +242,22 @@ class Situation:
         return found
 
     @property
-    def proxies(self) -> list[str]:
-        """Nodes of the proxies that split the flow and send its data with the flow's own TCP."""
+    def proxies(self) -> list[tuple[str, str]]:
+        """Proxies that split the flow: node, and prefix of the keys of the TCP that they send with.
+
+        Proxies whose TCP is also that of another flow are left out.
+        """
         passed = [node for node, _ in self.path.nodes_between]
+        others = {
+            flow.get("tcp") for flow in self.scenario["flow"] if flow["name"] != self.flow["name"]
+        }
         return [
-            relay["node"]
+            (relay["node"], f"tcp.{relay.get('tcp') or self.flow['tcp']}")
             for relay in self.scenario.get("relay") or ()
             if relay["kind"] == "split"
             and relay["node"] in passed
-            and relay.get("tcp", self.flow["tcp"]) == self.flow["tcp"]
             and self.flow["name"] in (relay.get("flows") or [self.flow["name"]])
+            and relay.get("tcp") not in others - {None}
         ]
 
     @property
