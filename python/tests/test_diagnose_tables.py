@@ -92,6 +92,17 @@ def test_what_a_capture_does_not_show(
     assert not list(tmp_path.rglob("*.png"))
 
 
+def test_a_capture_without_tcp_says_so(cli: Cli, tmp_path: Path) -> None:
+    link = {"name": "net", "ends": ["a", "b"], "rate": "5 Mbit/s", "delay": "9 ms"}
+    flow = {"name": "call", "from": "a", "to": "b", "app": "cbr"}
+    udp = {"packet": 200, "rate": "80 kbit/s"}
+    scenario = {"duration": "1 s", "link": [link], "flow": [flow | {"udp": udp}]}
+    retx.run(scenario, pcap=tmp_path / "call.pcap", pcap_at="net@a")
+    assert cli("diagnose", tmp_path / "call.pcap").stdout.endswith(" frames, no TCP flow\n")
+    done = cli("diagnose", tmp_path / "call.pcap", "--flow", 1)
+    assert (done.returncode, "flow 1: the capture has no TCP flow\n" in done.stderr) == (2, True)
+
+
 def test_tables_have_all_flows(cli: Cli, tmp_path: Path) -> None:
     link = {"name": "net", "ends": ["server", "client"], "rate": "5 Mbit/s", "delay": "9 ms"}
     flow = {"from": "server", "to": "client", "tcp": "linux", "app": "bulk"}

@@ -135,10 +135,8 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
 
     out, flows = console(), diagnosis.flows
     capture = diagnosis.content["capture"]
-    out.print(
-        f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, "
-        f"{len(flows)} flow{'' if len(flows) == 1 else 's'}"
-    )
+    found = f"{len(flows)} flow{'' if len(flows) == 1 else 's'}" if flows else "no TCP flow"
+    out.print(f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, {found}")
     for finding in diagnosis.findings:
         out.print(f"  {plain(finding)}.")
     if is_whole and len(flows) > 1:

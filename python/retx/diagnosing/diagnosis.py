@@ -107,6 +107,8 @@ class Diagnosis:
         for flow in self.flows:
             if flow["number"] == number:
                 return flow
+        if not self.flows:
+            raise UsageError(f"flow {number}: the capture has no TCP flow")
         raise UsageError(f"flow {number}: the capture has flows 1 to {len(self.flows)}")
 
     def only(self, number: int) -> Diagnosis:
