@@ -71,6 +71,7 @@ impl Direction {
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.highest_ack = self.highest_ack.max(ack);
+        self.captured_ack = self.captured_ack.max(Some(ack));
         self.receive_window = window;
         let sender_loop = now.sender_loop.unwrap_or(0);
         if self.is_established {

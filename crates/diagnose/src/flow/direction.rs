@@ -124,6 +124,9 @@ pub struct Direction {
     pub account: Account,
     /// Highest cumulative acknowledgment that has passed the capture.
     pub highest_ack: i64,
+    /// Highest acknowledgment in the capture, which may have begun within the connection; none before
+    /// the first.
+    pub captured_ack: Option<i64>,
     /// Lowest end of a segment that was sent only once and that the current acknowledgment covers
     /// for the first time; `i64::MAX` without such data.
     pub(super) original_end: i64,

@@ -187,8 +187,8 @@ impl Flow {
     fn is_other(&self, packet: &Packet) -> bool {
         let side = self.side(packet);
         let opens = packet.control.any(ControlBits::SYN) && !packet.control.any(ControlBits::ACK);
-        // A SYN within a connection that is not over is a retransmission.
-        opens && self.is_over && self.syn_ns[side].is_none_or(|_| self.halves[side].is_new(packet))
+        // A retransmitted SYN has the initial sequence number of the first one.
+        opens && self.syn_ns[side].map_or(self.is_over, |_| self.halves[side].is_new(packet))
     }
 
     /// Time since the flow's first packet.

@@ -225,7 +225,7 @@ impl Direction {
             // The capture shows the acknowledgment before the retransmission, but it reaches the
             // sender later. Its timestamp shows the sender that an earlier copy has arrived.
             frame_informing_sender: value.and(self.sender.frame_acking(end)),
-            is_acked: end <= self.highest_ack,
+            is_acked: Some(end) <= self.captured_ack,
             is_copy_unknown: false,
             previous_retransmission: self
                 .scoreboard
@@ -233,7 +233,7 @@ impl Direction {
                 .find_map(|span| span.retransmission),
         };
         let sure = |evidence| Proof { evidence, packet: None };
-        if kind == Kind::NetworkDuplicate || end <= self.highest_ack {
+        if kind == Kind::NetworkDuplicate || Some(end) <= self.captured_ack {
             record.add_proof(Necessity::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
         } else if all_sacked {
             record.add_proof(Necessity::Yes, 0.99, sure(Evidence::SackedBefore));

@@ -302,3 +302,30 @@ fn an_answer_to_a_repeated_syn_is_no_round_trip() {
     let found = path.round_trip_s.value.expect("a round trip");
     assert!((found - 0.04).abs() < 0.001, "{:?}", path.round_trip_s);
 }
+
+/// The FINs of a connection are lost. Another one begins with the same ports, and its own numbers.
+#[test]
+fn another_connection_between_the_same_ports() {
+    let mut script = lost_third(false);
+    let shift = 1_000_000_000;
+    script.packet(5_000, true, (shift, 0), (0, 2));
+    script.packet(5_040, false, (shift, shift + 1), (0, 18));
+    script.packet(5_040, true, (shift + 1, shift + 1), (0, 16));
+    script.packet(5_040, true, (shift + 1, shift + 1), (SEGMENT, 16));
+    script.packet(5_080, false, (shift + 1, shift + 1 + SEGMENT), (0, 16));
+    let answer = script.answer();
+    let sent: Vec<_> = answer.flows.iter().map(|it| (it.bytes, it.not_captured_bytes)).collect();
+    assert_eq!(sent, [(10_000, 0), (1_000, 0)]);
+}
+
+/// The capture begins within a flight, whose first segments were sent before it.
+#[test]
+fn data_from_before_the_capture_are_not_acknowledged() {
+    let mut script = lost_third(true);
+    let all = std::mem::take(&mut script.frames);
+    // Without the handshake and the first six segments.
+    script.frames.extend(all.into_iter().skip(3 + 6));
+    let flow = script.flow();
+    let [only] = flow.retransmissions.as_slice() else { panic!("{:?}", flow.retransmissions) };
+    assert_ne!(only.needless, Necessity::Yes, "{only:?}");
+}
