@@ -111,15 +111,17 @@ impl Direction {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
         let spacing = if !was_idle && since_data < least / 2 {
-            // Near the sender, a burst is as short as the sender makes it.
-            let segment_ns = if is_far(now) { self.segment_ns() } else { None }.unwrap_or(0.0);
+            // Before the queues of the path, no bottleneck has spaced the segments of a burst, but
+            // a host takes some microseconds for each.
+            let is_before_queues = is_before_queues(now);
+            let host_ns = is_before_queues.then_some(RELEASED_NS as f64);
+            let segment_ns = host_ns.or_else(|| self.segment_ns()).unwrap_or(0.0);
             // Timestamps place the sending up to a tick too early, before an acknowledgment that
             // may have released the data.
             let is_released = self.sender.awaits_ack_until(now.time_ns);
             // The acknowledgment may have reached the sender later than assumed, by the tolerance.
             let slack_ns = acks::rtt_tolerance_ns(now);
             let since_ack = if is_released { 0 } else { since_ack - slack_ns };
-            let is_before_queues = is_before_queues(now);
             let released_ns = if is_before_queues { released_ns(now) } else { i64::MAX };
             let since_ack = SinceAck { ns: since_ack, released_ns, is_open: self.sender.is_open() };
             let is_regular = self.paced_bursts.on_data(now.time_ns, since_ack, segment_ns);

@@ -11,6 +11,7 @@ mod flows;
 mod formats;
 mod identification;
 mod needless;
+mod pacing;
 mod patterns;
 mod recoveries;
 mod script;
