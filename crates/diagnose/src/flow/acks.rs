@@ -6,6 +6,7 @@ use super::needless::{Echo, needless_evidence};
 use super::packet_log::ObservedAck;
 use super::path::{DeliveredData, FullSegmentAck};
 use super::patterns::pauses;
+use super::release::is_far;
 use super::sender::Ack;
 use crate::answer::Proof;
 use crate::packet::{ControlBits, Packet};
@@ -73,17 +74,13 @@ impl Direction {
         self.highest_ack = self.highest_ack.max(ack);
         self.captured_ack = self.captured_ack.max(Some(ack));
         self.receive_window = window;
-        let sender_loop = now.sender_loop.unwrap_or(0);
         if self.is_established {
             self.on_evidence_of_ack(packet, now);
         }
-        // The tolerance is subtracted because the least round trip measured so far may exceed the
-        // true minimum.
-        let effective_ns = now.time_ns + sender_loop - rtt_tolerance_ns(now);
         let window = if is_known { window } else { -1 };
         self.sender.enqueue_ack(Ack {
             packet: now.packet,
-            effective_ns,
+            effective_ns: effective_ns(now),
             ack,
             is_duplicate,
             fills_gap,
@@ -325,6 +322,19 @@ impl Direction {
             }
         }
     }
+}
+
+/// Time at which an acknowledgment that passes the capture now takes effect at the sender, plus the
+/// time that the data that it releases take from there to the capture.
+fn effective_ns(now: &PacketContext) -> i64 {
+    // Near the sender, the least round trip is the time in which the host answered a SYN, and it
+    // may answer an acknowledgment sooner.
+    if !is_far(now) {
+        return now.time_ns;
+    }
+    // The tolerance is subtracted because the least round trip measured so far may exceed the true
+    // minimum.
+    now.time_ns + now.sender_loop.unwrap_or(0) - rtt_tolerance_ns(now)
 }
 
 /// Tolerance of the least round trip between the capture and the sender. An acknowledgment may take

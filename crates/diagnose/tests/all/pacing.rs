@@ -1,6 +1,7 @@
 //! Times at which a sender answers acknowledgments: pacing, and delays in its host.
 
 use crate::script::Script;
+use retx_diagnose::answer::Kind;
 
 /// Moves the last packet of a capture to a later time.
 fn delay_last(script: &mut Script, us: u64) {
@@ -55,4 +56,25 @@ fn pacing_is_recognised_before_a_slow_bottleneck() {
     }
     let of = script.flow().limited_by;
     assert!(of.pacing > 0.009, "{of:?}");
+}
+
+/// The host takes 0.08 ms to answer a SYN, but only 0.03 ms to answer the third duplicate ACK, with
+/// the first of two retransmissions, and a partial acknowledgment with the second.
+#[test]
+fn a_host_may_answer_an_acknowledgment_sooner_than_a_syn() {
+    let mut script = Script::default();
+    script.packet(0, false, (0, 0), (0, 2));
+    script.packet(0, true, (0, 1), (0, 18));
+    delay_last(&mut script, 80);
+    script.packet(40, false, (1, 1), (0, 16));
+    (0..10).for_each(|number| script.data(41, number));
+    (0..4).for_each(|_| script.ack(81, 1));
+    script.data(81, 1);
+    delay_last(&mut script, 30);
+    script.ack(121, 2);
+    script.data(121, 2);
+    delay_last(&mut script, 30);
+    script.ack(161, 10);
+    let kinds: Vec<_> = script.flow().retransmissions.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [Kind::Fast, Kind::Recovery]);
 }
