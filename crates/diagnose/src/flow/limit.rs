@@ -187,7 +187,11 @@ impl Direction {
         } else {
             0
         };
-        self.tentative_limit = TentativeLimit { limit, alternative: otherwise, flight, period };
+        // After a reduction, the growth of the window is not known well enough.
+        let has_room = self.episodes.is_empty()
+            && self.room.left().is_some_and(|left| left >= self.largest_payload);
+        self.tentative_limit =
+            TentativeLimit { limit, alternative: otherwise, flight, has_room, period };
     }
 
     /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in

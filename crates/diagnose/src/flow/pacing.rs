@@ -36,6 +36,8 @@ pub enum Spacing {
     Unknown,
     /// The data belong to a burst at the usual interval.
     Regular,
+    /// An acknowledgment may have released the data, before the queues of the path.
+    Released,
     /// A timer has sent the data, not an acknowledgment.
     Timed,
 }

@@ -132,6 +132,7 @@ impl Direction {
                 _ if is_before_queues && (is_even || self.is_paced(now)) => Spacing::Timed,
                 (true, _) if self.paced_bursts.is_timed() => Spacing::Timed,
                 (true, true) => Spacing::Regular,
+                _ if is_before_queues => Spacing::Released,
                 _ => Spacing::Unknown,
             }
         } else {

@@ -23,6 +23,8 @@ pub struct TentativeLimit {
     pub alternative: Limit,
     /// Bytes in flight.
     pub flight: i64,
+    /// True if another full segment fitted into the congestion window.
+    pub has_room: bool,
     /// Number of the period between two increases of the maximum number of bytes in flight.
     pub period: PeriodNumber,
 }
@@ -112,7 +114,7 @@ impl UndecidedTimes {
     pub fn correct(mut self, account: &mut Account, evidence: &FlowEvidence) {
         self.on_data(Spacing::Unknown);
         for (Key { decision, episode, spacing }, length) in self.times {
-            let TentativeLimit { limit, alternative, flight, period } = decision;
+            let TentativeLimit { limit, alternative, flight, has_room, period } = decision;
             let is_filled =
                 evidence.enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
             let is_bound =
@@ -122,6 +124,8 @@ impl UndecidedTimes {
             let may_be_paced = match spacing {
                 Spacing::Unknown => false,
                 Spacing::Regular => is_window,
+                // The window did not need the acknowledgment that came by chance just before.
+                Spacing::Released => is_window && has_room,
                 // A recovery in which the window had room, as no acknowledgment was needed.
                 Spacing::Timed => is_window || alternative == Limit::Recovery,
             };

@@ -58,6 +58,24 @@ fn pacing_is_recognised_before_a_slow_bottleneck() {
     assert!(of.pacing > 0.009, "{of:?}");
 }
 
+/// Pairs of segments leave every 5 ms, with an RTT of 100 ms. From 300 ms on, acknowledgments come
+/// by chance when pairs leave, but the window has room for them without.
+#[test]
+fn an_acknowledgment_that_comes_by_chance_releases_no_paced_data() {
+    let mut script = open(0);
+    (0..10).for_each(|number| script.data(100, number));
+    script.ack(200, 10);
+    for pair in 0..20 {
+        let ms = if pair < 10 { 200 } else { 250 } + 5 * u64::from(pair);
+        if pair >= 10 {
+            script.ack(ms, 2 * (pair - 10) + 12);
+        }
+        (0..2).for_each(|number| script.data(ms, 2 * pair + number + 10));
+    }
+    let of = script.flow().limited_by;
+    assert!((of.pacing - 0.09).abs() < 1e-3, "{of:?}");
+}
+
 /// The host takes 0.08 ms to answer a SYN, but only 0.03 ms to answer the third duplicate ACK, with
 /// the first of two retransmissions, and a partial acknowledgment with the second.
 #[test]
