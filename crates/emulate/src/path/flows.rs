@@ -167,7 +167,7 @@ impl Flows {
             // Some limits, such as an idle application, end when a segment is sent, not when an ACK
             // arrives.
             if matches!(content, Some(Content::Segment(_)))
-                && flow.limit_may_have_ended()
+                && flow.limit_may_have_ended(arriving.transmission)
                 && let Some(state) = context.senders.query(seen.flow)
             {
                 flow.note_limit(now, &state, &mut self.in_flight);

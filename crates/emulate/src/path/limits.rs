@@ -3,13 +3,16 @@
 //! *Rule.* The rule of a simulation (`docs/decisions/0018-what-limits-a-flow.md`), applied to
 //! `TCP_INFO`. The socket is queried after each acknowledgment that the kernel has processed. If
 //! something other than an acknowledgment can end the limit (a write of the application, a pacing
-//! timer), the socket is also queried after each segment.
+//! timer), the socket is also queried after each segment. It is queried after each retransmission,
+//! since a timer may have caused it: a timeout reduces the data in flight that kept the bottleneck
+//! busy.
 //!
 //! *Limitation.* The amount of data that a program has not written yet may be unknown. A server of
 //! requests therefore counts as limited by its application while nothing waits in its socket.
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
+use retx_sim::Transmission;
 use retx_sim::path::BandwidthDelayProduct;
 use retx_sim::plan::{AppPlan, CopyOnWrite};
 use retx_units::{Duration, Time};
@@ -148,6 +151,12 @@ impl Limiter {
         }
     }
 
+    /// True if the limit may have changed without an acknowledgment when a segment is sent.
+    pub fn may_end_at(&self, limit: FlowLimit, transmission: Transmission) -> bool {
+        // A sender that paces sends its last data at any time, and then waits for its application.
+        self.paces || transmission != Transmission::First || ends_without_ack(limit)
+    }
+
     fn limit(
         &mut self,
         snapshot: &SenderSnapshot<'_>,
@@ -230,7 +239,7 @@ impl Limiter {
 }
 
 /// True if something other than an acknowledgment can end this limit.
-pub const fn ends_without_ack(limit: FlowLimit) -> bool {
+const fn ends_without_ack(limit: FlowLimit) -> bool {
     use FlowLimit::{Application, Handshake, Nagle, Pacing, SendBuffer};
     matches!(limit, Handshake | Application | SendBuffer | Nagle | Pacing)
 }

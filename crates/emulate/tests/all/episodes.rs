@@ -239,6 +239,23 @@ fn a_delay_spike_times_out_in_vain() {
     both_of(&parsed(&script(spike, "").replace("\"20 ms\"", "\"200 ms\"")), &found);
 }
 
+/// The data in flight fill a slow link, and are lost, like the probe. When the timer expires, only
+/// one segment is in flight, and the congestion window is the limit.
+#[test]
+fn a_timeout_ends_the_limit_by_the_bottleneck() {
+    let lost: Vec<u64> = (31..=100).collect();
+    let link = losing(&lost);
+    let text = script(&link, "").replace("10 Mbit/s", "500 kbit/s").replace("\"20 ms", "\"200 ms");
+    let text = text.replace("57920", "144800").replace("duration = \"10 s", "duration = \"5 s");
+    let scenario = parsed(&text);
+    let simulated = run(&scenario, &record(), &Control::default()).expect("a sound run");
+    let Some(EmulationResult { summary, .. }) = emulated(&scenario) else { return };
+    let flow = &summary.flows[0].tcp().expect("it is over TCP").summary;
+    let [emulated, model] =
+        [&flow.limited_by, &simulated.flows[0].limited_by].map(|of| of.bottleneck);
+    assert!((emulated - model).abs() < 0.2, "{emulated} {model}");
+}
+
 /// The number of drops depends on the timing of the acknowledgments; the cause does not.
 #[test]
 fn a_full_queue_is_congestion() {

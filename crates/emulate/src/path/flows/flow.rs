@@ -2,7 +2,7 @@
 
 use super::{Content, Context};
 use crate::path::InspectedPacket;
-use crate::path::limits::{Limiter, SenderSnapshot, ends_without_ack};
+use crate::path::limits::{Limiter, SenderSnapshot};
 use crate::path::observed::{Acknowledgment, ObservedFlow};
 use crate::path::transitions::Query;
 use crate::socket_state::SocketState;
@@ -105,9 +105,10 @@ impl Flow {
         self.observed.on_state(state, &query, tables);
     }
 
-    /// True if the sender's current limit may have ended without an acknowledgment.
-    pub fn limit_may_have_ended(&self) -> bool {
-        ends_without_ack(self.observed.record.counters.limited_by.limit())
+    /// True if the sender's limit may have changed without an acknowledgment when it sent this
+    /// segment.
+    pub fn limit_may_have_ended(&self, transmission: Transmission) -> bool {
+        self.limiter.may_end_at(self.observed.record.counters.limited_by.limit(), transmission)
     }
 
     /// Records the limit of the sender, given the state of its socket.
