@@ -112,7 +112,10 @@ impl Sender {
         // RACK has expired: the retransmission after the timeout was acknowledged (RFC 8985 §6.3).
         let silence_ns = attempt.time_ns - self.ack_ns;
         let is_released = attempt.is_time_unknown || silence_ns < AT_ONCE_NS;
-        if !(self.shows_no_loss(attempt) && is_next && is_released && self.is_open()) {
+        // The acknowledgment of the data may have come in the meantime.
+        let is_acked = self.duplicates == 0 && self.sacked_to <= self.snd_una;
+        if !((is_acked || self.shows_no_loss(attempt)) && is_next && is_released && self.is_open())
+        {
             return false;
         }
         (self.state, self.undone_until) = (State::Loss(until), None);
@@ -235,5 +238,32 @@ mod tests {
             has_outlasted_timer: false,
         };
         assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Recovery);
+    }
+
+    /// F-RTO had no new data to send, so it has not undone the timeout: the acknowledgment of the
+    /// first retransmission has released the second. When it passes, its data are acknowledged.
+    #[test]
+    fn a_late_retransmission_shows_that_a_timeout_was_not_undone() {
+        let mut sender = Sender {
+            undone_until: Some(9_001),
+            resent_to: 2_001,
+            snd_una: 5_001,
+            sacked_to: 5_001,
+            ..Sender::default()
+        };
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 100_000,
+            start: 2_001,
+            end: 3_001,
+            previous_ns: 0,
+            is_previous_known: true,
+            earliest_previous_ns: 0,
+            snd_max: 9_001,
+            is_time_unknown: false,
+            is_followed: false,
+            has_outlasted_timer: false,
+        };
+        assert!(sender.refutes_undo(&attempt));
+        assert_eq!(sender.state, State::Loss(9_001));
     }
 }
