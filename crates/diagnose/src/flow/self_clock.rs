@@ -17,7 +17,7 @@ use super::burst_size::{BurstSizes, SlowStart};
 use super::direction::{Direction, PacketContext};
 use super::growing_window::{CUBIC_FIRST, GrowingWindow};
 use super::hystart::{Hystart, SampledAck};
-use super::paced_sender::PacedSender;
+use super::paced_sender::{Delivery, PacedSender};
 use super::sender::{Ack, State};
 use crate::packet::{ControlBits, Packet};
 
@@ -74,6 +74,13 @@ struct Arrival {
     is_pushed: Option<bool>,
 }
 
+impl Arrival {
+    /// Minimum RTT of a full segment, which takes more time than a SYN.
+    fn full_rtt_ns(&self) -> i64 {
+        self.rtt_ns + self.segment_ns.unwrap_or(0.0) as i64
+    }
+}
+
 impl SelfClock {
     /// Time at which data were sent, given the acknowledgments on their way to the sender.
     #[inline(never)]
@@ -105,7 +112,8 @@ impl SelfClock {
         }
         let sent_ns = match released_ns {
             _ if it.is_paced && !is_idle => {
-                let paced_ns = last_ns + self.paced.interval_ns(it.segment);
+                let rtt_ns = it.full_rtt_ns();
+                let paced_ns = last_ns + self.paced.interval_ns(it.segment, rtt_ns);
                 released_ns.unwrap_or(it.time_ns).max(paced_ns).min(it.time_ns)
             }
             _ if it.is_paced => it.time_ns,
@@ -157,9 +165,7 @@ impl SelfClock {
     /// Lets the window of a sender that paces follow its model of the path.
     fn limit_by_model(&mut self, it: &Arrival) {
         if it.is_paced {
-            // The minimum RTT is that of a SYN, which takes less time than a segment.
-            let rtt_ns = it.rtt_ns + it.segment_ns.unwrap_or(0.0) as i64;
-            let most = self.paced.largest_window(it.segment, rtt_ns);
+            let most = self.paced.largest_window(it.segment, it.full_rtt_ns());
             (self.window.ssthresh, self.window.adds_all) = (None, true);
             self.window.bytes = self.window.bytes.min(most.unwrap_or(i64::MAX));
         }
@@ -215,8 +221,6 @@ impl SelfClock {
         self.bursts.on_ack(ack.effective_ns, acked, segment);
         self.end_slow_start(ack, end, segment, least_ns);
         self.window.on_ack(ack, segment);
-        let sent = (self.window.una, end);
-        self.paced.on_ack(ack.effective_ns, sent, segment, least_ns);
     }
 
     /// Ends slow start if HyStart does so at this acknowledgment, before the window grows by it.
@@ -283,11 +287,15 @@ impl Direction {
             is_paced: self.paced_bursts.show_pacing() || self.self_clock.is_paced,
             is_pushed: self.pushed.marks_bursts().then(|| packet.control.any(ControlBits::PSH)),
         };
-        if self.sender.state != State::Open {
-            self.self_clock.last_ns = Some((now.time_ns, now.time_ns));
-            return *now;
+        let clock = &mut self.self_clock;
+        let mut sent_ns = now.time_ns;
+        if self.sender.state == State::Open {
+            sent_ns = clock.sent_ns(&arrival, self.sender.coming());
+        } else {
+            clock.last_ns = Some((sent_ns, sent_ns));
         }
-        let sent_ns = self.self_clock.sent_ns(&arrival, self.sender.coming());
+        let coming = self.sender.coming().take_while(|ack| ack.effective_ns <= sent_ns);
+        clock.paced.on_sent(arrival.end, coming);
         PacketContext { sent_ns, ..*now }
     }
 
@@ -313,7 +321,13 @@ impl Direction {
     /// Lets the self-clocked sender handle an acknowledgment.
     pub(super) fn clock_ack(&mut self, ack: &Ack) {
         let least_ns = self.sender.rtt_min_ns.unwrap_or(0);
-        self.self_clock.on_ack(ack, self.scoreboard.end, self.largest_payload, least_ns);
+        let (end, segment) = (self.scoreboard.end, self.largest_payload);
+        let clock = &mut self.self_clock;
+        clock.on_ack(ack, end, segment, least_ns);
+        let now = Delivery { una: clock.window.una, time_ns: ack.effective_ns };
+        let most = self.path.rate().map(|rate| rate * 1e-9);
+        clock.paced.on_delivery(now, end, most);
+        clock.paced.on_flight(end - now.una, segment, least_ns);
     }
 }
 
