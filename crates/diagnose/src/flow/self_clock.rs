@@ -85,6 +85,7 @@ impl SelfClock {
     /// Time at which data were sent, given the acknowledgments on their way to the sender.
     #[inline(never)]
     fn sent_ns<'a>(&mut self, it: &Arrival, coming: impl Iterator<Item = &'a Ack>) -> i64 {
+        self.is_paced |= it.is_paced;
         self.note_burst(it);
         let (arrived_ns, last_ns) = self.last_ns.unwrap_or((it.time_ns, it.time_ns));
         let gap_ns = it.time_ns - arrived_ns;
@@ -225,7 +226,8 @@ impl SelfClock {
 
     /// Ends slow start if HyStart does so at this acknowledgment, before the window grows by it.
     fn end_slow_start(&mut self, ack: &Ack, sent_to: i64, segment: i64, least_ns: i64) {
-        let Some(rtt_ns) = ack.rtt_ns.filter(|_| self.window.adds_all) else { return };
+        let has_hystart = self.window.adds_all && !self.is_paced;
+        let Some(rtt_ns) = ack.rtt_ns.filter(|_| has_hystart) else { return };
         let is_over = self.hystart.on_ack(&SampledAck {
             time_ns: ack.effective_ns,
             una: ack.ack,
@@ -437,6 +439,13 @@ mod tests {
         }
         // The 22nd acknowledgment comes more than half a round trip after the first.
         assert_eq!(clock.window.ssthresh, Some(41 * SEGMENT));
+        // BBR has no HyStart.
+        let mut paced = SelfClock { window, is_paced: true, ..SelfClock::default() };
+        for number in 1..40 {
+            let it = Ack { rtt_ns: Some(RTT_NS), ..ack(number * MS, number) };
+            paced.on_ack(&it, 1 + 60 * SEGMENT, SEGMENT, RTT_NS);
+        }
+        assert_eq!(paced.window.ssthresh, None);
     }
 
     /// Single segments, each released by the acknowledgment of one.
