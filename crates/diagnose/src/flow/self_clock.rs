@@ -252,8 +252,11 @@ impl SelfClock {
         let is_cubic = self.window.adds_all && !self.bursts.is_refuted();
         let ssthresh = (if is_cubic { used / 10 * 7 } else { used / 2 }).max(2 * segment);
         self.window.prior = Some((self.window.ssthresh, flight));
-        self.window.ssthresh = Some(ssthresh);
-        self.window.bytes = if is_timeout { segment } else { ssthresh };
+        // After a recovery, BBR has its window again (`bbr_set_cwnd_to_recover_or_restore`).
+        if !self.is_paced {
+            self.window.ssthresh = Some(ssthresh);
+            self.window.bytes = if is_timeout { segment } else { ssthresh };
+        }
         (self.window.has_lost, self.window.acked) = (true, 0);
         let end = self.window.una + flight;
         self.window.recovery_end = Some(end).filter(|_| !is_timeout);
@@ -475,6 +478,12 @@ mod tests {
         }
         clock.on_loss(22 * SEGMENT, SEGMENT, false);
         assert_eq!(clock.window.bytes, 10 * SEGMENT);
+        let mut paced = SelfClock { is_paced: true, ..SelfClock::default() };
+        paced.window.bytes = 30 * SEGMENT;
+        for is_timeout in [false, true] {
+            paced.on_loss(22 * SEGMENT, SEGMENT, is_timeout);
+            assert_eq!((paced.window.bytes, paced.window.ssthresh), (30 * SEGMENT, None));
+        }
     }
 
     /// Ten segments in each round trip, although all are acknowledged at once.
