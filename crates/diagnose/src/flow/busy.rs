@@ -4,6 +4,8 @@
 //! before the capture. But if the data in flight keep the bottleneck's queue from emptying,
 //! segments arrive back to back, spaced by their transmission times.
 
+use super::recovery_spike::RecoverySpike;
+
 /// Fraction of a segment's transmission time by which the next segment may be late without causing
 /// a gap (an arbitrary choice).
 const GAP: f64 = 0.5;
@@ -17,6 +19,8 @@ pub struct BusyPeriod {
     until_ns: i64,
     /// Position after the last retransmission that has arrived.
     pub resent_to: i64,
+    /// The last delay spike in a fast recovery; none if its time is attributed.
+    pub spike: Option<RecoverySpike>,
 }
 
 impl BusyPeriod {

@@ -280,7 +280,7 @@ impl Direction {
         let now = &self.with_clocked_time(packet, start, now);
         self.longest_queueing_ns = self.longest_queueing_ns.max(now.time_ns - now.sent_ns);
         self.is_at_receiver = now.is_at_receiver();
-        self.advance_to_sending(start, now);
+        self.advance_to_sending((start, end), now);
         let timestamp_value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = SendOrder { timestamp_value, ip_id: id };
         // Whether the identification shows the order may become known later.

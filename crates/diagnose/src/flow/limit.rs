@@ -23,8 +23,8 @@ impl Direction {
     }
 
     /// Processes the acknowledgments that the sender had received when it sent a packet with data
-    /// from the position `start`.
-    pub(super) fn advance_to_sending(&mut self, start: i64, now: &PacketContext) {
+    /// from `start` to `end`.
+    pub(super) fn advance_to_sending(&mut self, (start, end): (i64, i64), now: &PacketContext) {
         self.timestamp_tick_ns = now.timestamp_tick_ns;
         // The times are uncertain, but a sender does not retransmit what it knows to have arrived.
         let from_ns = now.sent_ns - self.release_tolerance_ns(now);
@@ -32,11 +32,12 @@ impl Direction {
         let is_queued = self.busy_period.as_ref().is_some_and(|run| run.length_ns(now.time_ns) > 0);
         let is_new = start >= self.scoreboard.end || is_queued;
         let has_received = |ack: &Ack| is_new || ack.ack <= start || ack.effective_ns < from_ns;
-        let end = self.scoreboard.end;
-        while let Some(ack) = self.sender.pop_received_ack(now, end, has_received) {
+        let sent_to = self.scoreboard.end;
+        while let Some(ack) = self.sender.pop_received_ack(now, sent_to, has_received) {
             self.take(&ack);
         }
         self.sender.delay_acks(now.sent_ns);
+        self.note_recovery_spike(end - start, now);
     }
 
     /// Processes acknowledgments until the end of the capture. If an acknowledgment has not reached
@@ -52,6 +53,7 @@ impl Direction {
         self.clock_ack(ack);
         self.last_partial.on_ack(self.sender.snd_una, ack.effective_ns);
         self.note_release(ack.effective_ns);
+        self.release_recovery_spike(ack.effective_ns);
         self.retransmitted_bytes = (self.retransmitted_bytes - ack.repaired_bytes).max(0);
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
@@ -250,6 +252,7 @@ impl Direction {
             };
             let ns = |bytes: i64| bytes as f64 / rate * 1e9;
             run.on_arrived(now.time_ns, ns(bytes), ns(missing));
+            self.attribute_recovery_spike(now);
         }
     }
 
@@ -313,6 +316,11 @@ impl Direction {
         if is_busy || self.hides_flight() {
             return is_busy;
         }
+        self.fills_path(flight)
+    }
+
+    /// True if so many bytes in flight fill the path.
+    pub(super) fn fills_path(&self, flight: i64) -> bool {
         self.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
     }
 

@@ -32,6 +32,7 @@ mod path;
 pub(crate) mod patterns;
 mod pushed;
 mod record;
+mod recovery_spike;
 mod relation;
 mod release;
 mod resending;

@@ -160,6 +160,31 @@ fn a_lost_retransmission_does_not_end_the_busy_period_of_the_bottleneck() {
     assert!(recovery_s < 0.015, "{of:?}");
 }
 
+/// Segments 20 and 22 are lost. The retransmission of 22 waits in a delay spike of 0.15 s, and the
+/// segments after it, which fill the path, wait with it.
+#[test]
+fn data_that_arrive_after_a_delay_spike_in_a_recovery_were_in_flight_during_it() {
+    let mut script = open(20);
+    let mut ms = 55;
+    let mut arrive = |number: u32, ack: u32, sacked_to: u32| {
+        ms += if number == 22 { 155 } else { 5 };
+        script.data(ms, number);
+        match sacked_to {
+            0 => script.ack(ms, ack),
+            _ => ack_with_block(&mut script, ms, ack, [23, sacked_to]),
+        }
+    };
+    (0..20).for_each(|number| arrive(number, number + 1, 0));
+    (23..60).for_each(|number| arrive(number, 20, number + 1));
+    arrive(20, 21, 60);
+    arrive(21, 22, 60);
+    arrive(22, 60, 0);
+    (60..80).for_each(|number| arrive(number, number + 1, 0));
+    let of = script.flow().limited_by;
+    let recovery_s = of.recovery.congestion + of.recovery.wireless + of.recovery.unknown;
+    assert!(recovery_s < 0.015, "{of:?}");
+}
+
 /// A full window of data waits in a delay spike: that of the peer, of five segments, and that of
 /// the path. Their acknowledgments are not delayed, and the last one waits for them.
 #[test]
