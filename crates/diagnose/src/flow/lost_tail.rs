@@ -6,8 +6,9 @@
 //! If more were acknowledged between the newest captured data and the loss than the flow still had
 //! to send, the sender had sent everything, and had no more data for the rest of this time.
 //!
-//! *Limitation.* Nagle's algorithm holds a partial segment back until all data sent are
-//! acknowledged; only Linux sends a single one at once.
+//! Nagle's algorithm holds a partial segment back until all data sent are acknowledged; only Linux
+//! sends a single one at once. If the last data are such a segment, Nagle's algorithm was the limit
+//! as soon as the sender had sent everything before it.
 
 use super::account::Limit;
 use super::delay_spike::is_provisional;
@@ -44,11 +45,21 @@ impl Direction {
         }));
     }
 
-    /// Attributes the time after the last data to the application, at the end of the flow.
+    /// Data that the sender still had to send after the position `end`, and its limit after them;
+    /// none if this is unknown.
+    fn unseen_after(&self, end: i64) -> Option<(i64, Limit)> {
+        if self.sender.is_linux() {
+            return Some((self.highest_ack - end, Limit::Application));
+        }
+        self.last_partial.held_from.map(|start| (start - end, Limit::Nagle))
+    }
+
+    /// Attributes the time after the last data to the application or to Nagle's algorithm, at the
+    /// end of the flow.
     pub(super) fn attribute_lost_tail(&mut self) {
         let Some(tail) = self.lost_tail.take() else { return };
-        let unseen = self.highest_ack - tail.end;
-        if unseen <= 0 || unseen >= tail.acked || !self.sender.is_linux() {
+        let Some((unseen, limit)) = self.unseen_after(tail.end) else { return };
+        if unseen <= 0 || unseen >= tail.acked {
             return;
         }
         // Acknowledgments come at an even rate while the bottleneck is busy.
@@ -60,7 +71,7 @@ impl Direction {
             let length_ns = at_ns.min(tail.length_ns) - from_ns;
             if length_ns > 0 && is_provisional(part.limit) {
                 let of = (part.limit, part.episode);
-                self.account.reassign(length_ns, of, (Limit::Application, None));
+                self.account.reassign(length_ns, of, (limit, None));
             }
         }
     }

@@ -17,6 +17,9 @@ pub struct LastPartial {
     is_acked: bool,
     /// Time at which the sender learned that the segment had arrived; none before.
     acked_ns: Option<i64>,
+    /// Position of the newest data if they are a partial segment that was sent when everything
+    /// before it was acknowledged; none otherwise.
+    pub held_from: Option<i64>,
     /// Number of acknowledgments that have reached the sender since it sent new data.
     acks: u32,
 }

@@ -59,6 +59,7 @@ impl Direction {
         self.since_last_data = None;
         self.note_spacing(was_idle, !is_partial, now);
         self.last_partial.on_new_data(self.scoreboard.end + payload_bytes, is_partial);
+        self.last_partial.held_from = (is_partial && was_idle).then_some(self.scoreboard.end);
     }
 
     /// Notes a silence that ends now, if it is long.

@@ -73,6 +73,27 @@ fn a_sender_whose_last_data_are_lost_has_no_more() {
     assert!((of.application - 0.14).abs() < 0.01, "{of:?}");
 }
 
+/// Losses as in the test above, after an initial window of four segments. Nagle's algorithm holds
+/// back the partial segment at the end until all data before it are acknowledged.
+#[test]
+fn nagle_holds_back_a_partial_segment_after_lost_data() {
+    let mut script = open(20);
+    for number in (0..30).chain(31..40) {
+        let ms = if number < 4 { 60 } else { 80 } + 5 * u64::from(number);
+        script.data(ms, number);
+        script.ack(ms, if number < 30 { number + 1 } else { 30 });
+    }
+    for (ms, number, ack) in [(285, 30, 40), (290, 40, 41), (295, 41, 42)] {
+        script.data(ms, number);
+        script.ack(ms, ack);
+    }
+    script.packet(335, true, (1 + 42_000, 1), (300, 24));
+    script.packet(335, false, (1, 1 + 42_300), (0, 16));
+    let of = script.flow().limited_by;
+    // From when the last full segment was sent until the recovery, and at the end.
+    assert!((of.nagle - 0.073).abs() < 1e-3, "{of:?}");
+}
+
 /// A capture at the receiver's end, where segments from `first` on arrive together at 1,500 ms,
 /// after a delay spike.
 fn delay_spike(initial: u32, first: u32, end: u32) -> Script {
