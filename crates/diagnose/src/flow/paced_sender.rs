@@ -90,6 +90,10 @@ impl PacedSender {
         if now.una <= self.delivery.una {
             return;
         }
+        self.delivery = now;
+        if self.sent.is_empty() {
+            return;
+        }
         let mut before = None;
         while let Some((_, delivery)) = self.sent.front().filter(|(end, _)| *end <= now.una) {
             before = Some(*delivery);
@@ -100,7 +104,6 @@ impl PacedSender {
             let sample = (now.una - before.una) as f64 / (now.time_ns - before.time_ns) as f64;
             self.bandwidth = self.bandwidth.max(sample.min(most.unwrap_or(f64::MAX)));
         }
-        self.delivery = now;
         if now.una > self.round_end {
             self.round_end = end;
             self.on_round();
@@ -109,8 +112,11 @@ impl PacedSender {
 
     /// Ends the draining of the queue once few enough data are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64, rtt_ns: i64) {
+        if self.phase != Phase::Drain {
+            return;
+        }
         let enough = (self.bandwidth * rtt_ns as f64) as i64 + self.budget(segment, rtt_ns);
-        if self.phase == Phase::Drain && flight <= enough {
+        if flight <= enough {
             self.phase = Phase::Cruise;
         }
     }
