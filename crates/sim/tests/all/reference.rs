@@ -152,6 +152,21 @@ fn bursts_are_as_in_the_reference() {
     }
 }
 
+/// A buffer of Linux lets an acknowledgment be followed at once by an update of the window.
+#[test]
+fn window_updates_after_acknowledgments_are_as_in_the_reference() {
+    for (preset, buffer) in [("sack", 60_000), ("newreno", 60_000), ("sack", 40_000)] {
+        let mut text = format!(
+            "seed = 12\nduration = \"20 s\"\n[tcp.peer]\nlike = \"{preset}\"\n\
+             buffers = \"linux\"\nreceive_buffer = {buffer}\n"
+        );
+        let loss = "channel = { model = \"bernoulli\", p = 0.01 }\n";
+        text += &link("path", ["a", "b"], (5, 20_000_000, 30), loss);
+        text += &flow("upload", ["a", "b"], 1_000_000, "\"bulk\"");
+        check_recorded(&plan(&text), &format!("{preset} {buffer}"), Recorded::Nothing);
+    }
+}
+
 /// Packets that reach a cell at the start or end of a slot, as the first hop, and over links whose
 /// events precede those of the cell.
 #[test]

@@ -122,6 +122,11 @@ impl Connection {
         if self.sends_sack_blocks() || self.timers.has_rare() {
             return;
         }
+        // These paths do not know Linux's buffers. With them, for example, an update of the window
+        // may follow an acknowledgment at once.
+        if self.receiver.memory.is_some() {
+            return;
+        }
         let timed = self.parameters.rtt_samples == RttSamples::Timed;
         let unseen = timed && !self.fast_paths.observed;
         if self.sender.is_calm() {
