@@ -205,10 +205,11 @@ impl<'a> Engine<'a> {
         if !uses_fast_paths {
             routes::unmark_private(&mut routes, &mut places);
         }
-        flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
         let first_lane = owners.add_funnels(funnels.count());
-        let single_links = uses_fast_paths && epochs.is_none();
+        let single_links = uses_fast_paths && epochs.is_none() && !flows.is_empty();
         let lanes = Lanes::new((first_lane, flows.len()), &routes, &mut pipes, single_links);
+        let first_entry = |hop| routes::entry_for_host(hop, &routes, &pipes);
+        flows.iter_mut().for_each(|flow| flow.set_first_route_entries(first_entry));
         let mut engine = Self {
             plan,
             key,

@@ -169,8 +169,8 @@ impl Flow {
     }
 
     /// Stores the route entry of each first hop, once the routes are complete.
-    pub fn set_first_route_entries(&mut self, routes: &[RouteEntry]) {
-        self.first_route_entries = self.first_hops.map(|hop| routes[hop as usize]);
+    pub fn set_first_route_entries(&mut self, entry_at: impl FnMut(u32) -> RouteEntry) {
+        self.first_route_entries = self.first_hops.map(entry_at);
     }
 
     /// Route entry of the first hop from this endpoint.

@@ -78,6 +78,17 @@ pub(super) fn mark_private(routes: &mut [RouteEntry], flows: &[Flow], pipes: &[P
     places
 }
 
+/// Entry of a first hop, as a host sees it. A pipe with lanes appears private, although other hosts
+/// may send into it: the packet holds its position and its destination from the beginning, so that
+/// it can be passed to a lane at once.
+pub(super) fn entry_for_host(hop: u32, routes: &[RouteEntry], pipes: &[Pipe]) -> RouteEntry {
+    let entry = routes[hop as usize];
+    match entry.find_pipe(pipes).and_then(Pipe::lanes) {
+        Some(_) => RouteEntry::new(NextHop::PrivatePipe(entry.known_pipe())),
+        None => entry,
+    }
+}
+
 /// Removes all marks, so that position and destination are always read from the packet.
 pub(super) fn unmark_private(routes: &mut [RouteEntry], places: &mut [u32]) {
     places.fill(ANY);

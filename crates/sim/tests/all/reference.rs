@@ -152,6 +152,31 @@ fn bursts_are_as_in_the_reference() {
     }
 }
 
+/// Several flows over one link, in both directions: without a rate, their packets often arrive in
+/// the same nanosecond, also those of data and of acknowledgments.
+#[test]
+fn flows_that_share_a_link_are_as_in_the_reference() {
+    let loss = "forward.channel = { model = \"bernoulli\", p = 0.01 }\n";
+    for (preset, back, more) in [
+        ("newreno", "", ""),
+        ("sack", "", loss),
+        ("linux", "reverse.rate = \"40 Mbit/s\"\n", ""),
+        ("linux_bbr", "reverse.rate = \"40 Mbit/s\"\n", loss),
+    ] {
+        let mut text = format!("duration = \"2 s\"\n[tcp.peer]\nlike = \"{preset}\"\n");
+        text += &format!(
+            "[[link]]\nname = \"link\"\nends = [\"a\", \"b\"]\nforward.rate = \"40 Mbit/s\"\n\
+             delay = \"5 ms\"\n\
+             {back}forward.queue = {{ discipline = \"droptail\", packets = 30 }}\n{more}"
+        );
+        for number in 0..6 {
+            let ends = if number == 5 { ["b", "a"] } else { ["a", "b"] };
+            text += &flow(&format!("flow{number}"), ends, 50_000 * (number / 2), "\"bulk\"");
+        }
+        check(&plan(&text), &format!("{preset}{back}{more}"));
+    }
+}
+
 /// A buffer of Linux lets an acknowledgment be followed at once by an update of the window.
 #[test]
 fn window_updates_after_acknowledgments_are_as_in_the_reference() {

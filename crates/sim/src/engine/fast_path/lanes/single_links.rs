@@ -1,6 +1,7 @@
 //! Lanes of single links: if a network has only a few pipes at the ends of routes, each of them
 //! passes its packets to lanes, although no other pipes follow it. An arrival of a packet is then
-//! a wake-up of a lane, which takes fewer instructions than an event ([`super::wakeups`]).
+//! a wake-up of a lane, which takes fewer instructions than an event ([`super::wakeups`]). Several
+//! flows may share such a pipe.
 
 use super::wakeups::LaneWakeups;
 use super::{LANES, Lane, LanePacket, Lanes};
@@ -16,17 +17,17 @@ use retx_link::stage::Entry;
 const MAX_PIPES: usize = 4;
 
 impl Lanes {
-    /// Creates lanes behind the last pipes of those routes that only one flow takes, if these pipes
-    /// are few and no others have lanes. If such a pipe follows others, the lanes belong to the
-    /// first leader of that chain.
+    /// Creates lanes behind the pipes that lead only to the ends of routes, if these pipes are few
+    /// and no others have lanes. If such a pipe follows others, the lanes belong to the first
+    /// leader of that chain.
     pub(super) fn attach_to_single_links(&mut self, routes: &[RouteEntry], pipes: &mut [Pipe]) {
-        let is_last = |hop: &[RouteEntry]| hop[0].is_private() && hop[1].destination().is_some();
-        let last = routes.windows(2).filter(|hop| is_last(hop)).map(|hop| hop[0].known_pipe());
+        let last = pipes_before_ends(routes, pipes.len());
         let first_leader = |index: u32| {
             let leader = |index: &u32| pipes[*index as usize].leader().map(|leader| leader as u32);
             std::iter::successors(Some(index), leader).last().unwrap_or(index)
         };
         let chains: Vec<(u32, u32)> = last
+            .into_iter()
             .map(|index| (first_leader(index), index))
             .filter(|(first, last)| first != last || pipes[*last as usize].may_get_lanes())
             .collect();
@@ -44,8 +45,8 @@ impl Lanes {
         self.wakeups.pending = LaneWakeups::new(self.all.len());
     }
 
-    /// Passes on a packet that has entered this pipe, given with its index, with the outcome
-    /// `entry`. All packets of the pipe go to the endpoint `to`.
+    /// Passes on a packet that a host has sent into this pipe, given with its index, with the
+    /// outcome `entry`. Behind the pipe it reaches the endpoint `to`.
     #[inline(always)]
     pub(in crate::engine) fn enter_from(
         &mut self,
@@ -68,5 +69,35 @@ impl Lanes {
             agenda.wake(index, arrival);
         }
         Entry::Accepted
+    }
+}
+
+/// Indices of the pipes behind which each packet has reached the end of its route.
+fn pipes_before_ends(routes: &[RouteEntry], pipes: usize) -> Vec<u32> {
+    // For each pipe: whether some routes end behind it, and whether some go on.
+    let mut found = vec![[false; 2]; pipes];
+    for hop in routes.windows(2) {
+        if let Some(pipe) = hop[0].pipe() {
+            found[pipe as usize][usize::from(!hop[1].is_end())] = true;
+        }
+    }
+    (0..).zip(found).filter(|(_, found)| *found == [true, false]).map(|(pipe, _)| pipe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Side;
+    use crate::route_entry::NextHop;
+
+    #[test]
+    fn a_pipe_may_be_shared_if_no_route_goes_on_behind_it() {
+        let [pipe, private] = [NextHop::Pipe, NextHop::PrivatePipe];
+        let end = NextHop::Endpoint(Endpoint::new(0, Side::Receiver));
+        let any = NextHop::PacketDestination;
+        // Pipe 0 is shared, some packets go on behind pipe 1, and pipe 3 leads to several ends.
+        let routes = [pipe(1), pipe(0), end, pipe(0), end, pipe(1), end, private(3), any];
+        let routes = routes.map(RouteEntry::new);
+        assert_eq!(pipes_before_ends(&routes, 4), [0, 3]);
     }
 }
