@@ -29,6 +29,8 @@ pub struct App {
     is_fed: bool,
     /// True if the receiver is a proxy, which forwards the bytes that it reads.
     feeds: bool,
+    /// True if the sender is a server, which answers requests.
+    answers: bool,
     plan: CopyOnWrite<AppPlan>,
 }
 
@@ -36,6 +38,7 @@ impl App {
     /// Creates the applications, before the first file.
     pub fn new(work: CopyOnWrite<AppPlan>) -> Self {
         Self {
+            answers: matches!(*work, AppPlan::Exchanges(_)),
             plan: work,
             file: 0,
             unwritten: 0,
@@ -128,7 +131,7 @@ impl App {
         }
         let written = self.unwritten == 0;
         let done = written && connection.unacknowledged() == 0;
-        if written && !self.closed && !self.is_supply_open && (done || self.answers()) {
+        if written && !self.closed && !self.is_supply_open && (done || self.answers) {
             self.closed = true;
             connection.close();
         }
@@ -139,11 +142,6 @@ impl App {
     #[inline(always)]
     pub const fn has_more(&self) -> bool {
         self.unwritten > 0
-    }
-
-    /// True if the sender is a server, which answers requests.
-    fn answers(&self) -> bool {
-        matches!(*self.plan, AppPlan::Exchanges(_))
     }
 
     /// Lets the receiver read after a segment has arrived; returns the number of bytes read.

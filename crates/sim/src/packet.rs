@@ -322,7 +322,7 @@ impl Packets {
         prefetch_index(&self.slots, id as usize);
     }
 
-    /// Prefetches the position of a packet on its route.
+    /// Prefetches the position of a packet on its route, and the number of its copy.
     #[inline]
     pub fn prefetch_hop(&self, id: u32) {
         prefetch_index(&self.tracking, id as usize);

@@ -26,23 +26,29 @@ const HEADERS: u32 = 40;
 /// Length of the IP packet of an acknowledgment with timestamps, bytes.
 const ACK: u32 = 52;
 
-/// Bandwidth-delay product of a flow's path, to be compared with the bytes in flight.
+/// Bandwidth-delay product of a flow's path, to be compared with the bytes in flight. What each
+/// acknowledgment needs is in the first cache line.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub struct BandwidthDelayProduct {
+    /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
+    acks: Option<AckWaits>,
+    /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
+    busy_bytes: u64,
+    /// Time at which `busy_bytes` and `present` become invalid, because the product changes.
+    until: Time,
+    /// Product before `until`.
+    present: Product,
     /// Index of the bottleneck pipe.
     pub pipe: u32,
     /// Contribution of this flow to the bytes in flight over the bottleneck, if other flows use it,
     /// too.
     pub contribution: FlightContribution,
-    /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
-    busy_bytes: u64,
-    /// Time at which `busy_bytes` becomes invalid, because the product changes.
-    until: Time,
     /// Bandwidth-delay product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
-    /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
-    acks: Option<AckWaits>,
 }
+
+const _: () = assert!(std::mem::offset_of!(BandwidthDelayProduct, pipe) <= 64);
 
 /// Contribution of a flow to the bytes in flight over its bottleneck, if other flows use it, too.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +77,12 @@ impl FlightContribution {
 #[derive(Debug, Clone, Copy)]
 struct Step {
     from: Time,
+    product: Product,
+}
+
+/// Bandwidth-delay product of a path, and its factors.
+#[derive(Debug, Clone, Copy, Default)]
+struct Product {
     /// Bandwidth-delay product, bytes of payload.
     bytes: u64,
     /// Rate of the bottleneck, bits of payload per second.
@@ -105,12 +117,13 @@ impl BandwidthDelayProduct {
         let is_bound_by_acks = steps.iter().any(|(_, by_acks)| *by_acks);
         let waits = !is_bound_by_acks && reverse.iter().any(|pipe| loaded[*pipe as usize]);
         Some(Box::new(Self {
-            pipe,
-            contribution: FlightContribution::NONE,
+            acks: waits.then(AckWaits::default),
             busy_bytes: 0,
             until: Time::ZERO,
+            present: Product::default(),
+            pipe,
+            contribution: FlightContribution::NONE,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
-            acks: waits.then(AckWaits::default),
         }))
     }
 
@@ -128,8 +141,7 @@ impl BandwidthDelayProduct {
 
     /// Prefetches what an acknowledgment needs.
     pub fn prefetch(&self) {
-        prefetch_index(std::slice::from_ref(&self.acks), 0);
-        prefetch_index(std::slice::from_ref(&self.busy_bytes), 0);
+        prefetch_index(std::slice::from_ref(self), 0);
     }
 
     /// Prefetches the place of the next acknowledgment (`sends`), or of the first.
@@ -155,7 +167,8 @@ impl BandwidthDelayProduct {
 
     #[inline(never)]
     fn note_wait(&mut self, now: Time, snd_una: u64) {
-        let Step { bytes, rate, back, .. } = self.current(now);
+        let current = if now < self.until { self.present } else { self.product_at(now) };
+        let Product { bytes, rate, back } = current;
         if let Some(acks) = &mut self.acks
             && let Some(wait) = acks.on_ack_arrived(now, snd_una, back)
         {
@@ -189,12 +202,13 @@ impl BandwidthDelayProduct {
     fn step(&mut self, now: Time) {
         let after = self.steps.partition_point(|step| step.from <= now);
         self.until = self.steps.get(after).map_or(Time::NEVER, |step| step.from);
-        self.busy_bytes = busy_part(self.current(now).bytes);
+        self.present = self.product_at(now);
+        self.busy_bytes = busy_part(self.present.bytes);
     }
 
-    fn current(&self, now: Time) -> Step {
+    fn product_at(&self, now: Time) -> Product {
         let after = self.steps.partition_point(|step| step.from <= now);
-        self.steps[after.saturating_sub(1)]
+        self.steps[after.saturating_sub(1)].product
     }
 }
 
@@ -245,7 +259,7 @@ impl Sizes {
         let bytes = u128::from(rate) * u128::from(base.as_nanos()) / 8_000_000_000;
         let waiting = u64::from(self.segments - 1) * payload;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(waiting);
-        (Step { from: at, bytes, rate, back }, by_acks < slowest)
+        (Step { from: at, product: Product { bytes, rate, back } }, by_acks < slowest)
     }
 }
 

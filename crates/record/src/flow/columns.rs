@@ -56,6 +56,8 @@ measures! {
         pub frames_sent: u64,
         /// Data segments sent, retransmissions included.
         pub segments_sent: u64,
+        /// Time under each limit.
+        pub limited_by: Box<Limits>,
         /// Congestion window over time.
         pub cwnd: TimeMean,
         /// Data segments containing bytes sent before.
@@ -72,8 +74,6 @@ measures! {
         pub max_backoff: Maximum,
         /// Idle times of the sender.
         pub idle: IdleTimes,
-        /// Time under each limit.
-        pub limited_by: Box<Limits>,
         /// Bytes acknowledged to the sender, but not yet delivered, if proxies split the
         /// connection.
         pub undelivered: LazyGauge,

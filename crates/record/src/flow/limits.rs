@@ -130,6 +130,12 @@ impl Limits {
         self.limit
     }
 
+    /// Reference to the current limit, for prefetching.
+    #[inline(always)]
+    pub const fn limit_ref(&self) -> &FlowLimit {
+        &self.limit
+    }
+
     /// Enables the recording of limits over time; must be called before the flow begins.
     pub fn record_limit_history(&mut self) {
         self.history = Some(Box::default());

@@ -50,10 +50,10 @@ pub struct FlowRecord {
     sent_to: u64,
     /// Time at which the last segment reached the peer; [`Time::NEVER`] before the first one.
     last_arrival: Time,
-    /// Counters from the start of the run.
-    pub counters: FlowCounters,
     /// Losses and retransmissions of this connection; allocated for the first one.
     truth: Option<Box<Truth>>,
+    /// Counters from the start of the run.
+    pub counters: FlowCounters,
     /// Rows of the `segments` table not yet acknowledged.
     unacked: Option<Box<Unacked>>,
     episode: Option<LastEpisode>,
@@ -132,6 +132,12 @@ impl FlowRecord {
     #[inline(always)]
     pub fn limit(&self) -> FlowLimit {
         self.counters.limited_by.limit()
+    }
+
+    /// Reference to the current limit, for prefetching.
+    #[inline(always)]
+    pub fn limit_ref(&self) -> &FlowLimit {
+        self.counters.limited_by.limit_ref()
     }
 
     /// Records the limit that keeps the sender from sending more now.
@@ -269,12 +275,13 @@ impl FlowRecord {
         self.has_unresolved_losses = truth.exception_count() > 0;
     }
 
-    /// Losses and retransmissions, allocated on first use.
-    /// Losses and retransmissions of the flow, if there have been any.
-    pub fn truth(&self) -> Option<&Truth> {
-        self.truth.as_deref()
+    /// Losses and retransmissions of the flow, while some of them are unresolved.
+    #[inline(always)]
+    pub fn unresolved_losses(&self) -> Option<&Truth> {
+        if self.has_unresolved_losses { self.truth.as_deref() } else { None }
     }
 
+    /// Losses and retransmissions, allocated on first use.
     fn truth_mut(&mut self) -> &mut Truth {
         self.has_unresolved_losses = true;
         self.truth.get_or_insert_default()

@@ -149,6 +149,13 @@ impl ExceptionalCopies {
         }
     }
 
+    /// First dropped copy, and first retransmission.
+    #[inline(always)]
+    pub fn firsts(&self) -> impl Iterator<Item = &SegmentCopy> {
+        let dropped = self.dropped.list.front().map(Stretch::copy);
+        dropped.into_iter().chain(self.retransmitted.list.front().map(Stretch::copy))
+    }
+
     /// True if there is a copy that [`Self::forget_before`] would remove.
     #[inline(always)]
     pub fn begin_before(&self, position: u64) -> bool {

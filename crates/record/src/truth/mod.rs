@@ -317,6 +317,12 @@ impl Truth {
         self.episodes
     }
 
+    /// Copies that [`Self::may_forget_before`] reads, for prefetching.
+    #[inline(always)]
+    pub fn first_exceptions(&self) -> impl Iterator<Item = &SegmentCopy> {
+        self.exceptions.firsts()
+    }
+
     /// False if [`Self::on_acknowledged`] would change nothing, and [`Self::exception_count`] is
     /// not 0.
     #[inline(always)]

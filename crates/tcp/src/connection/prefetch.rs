@@ -21,7 +21,7 @@ impl Connection {
         if sends {
             self.prefetch_lines::<NEXT, END>();
         } else {
-            self.prefetch_lines::<0, SENDER>();
+            self.prefetch_lines::<0, { SENDER + 1 }>();
         }
     }
 

@@ -326,8 +326,11 @@ impl Engine<'_> {
             self.packets.prefetch(id);
             flow.prefetch(side);
         }
-        if let Some((_, flow, side)) = self.end_of(at(4)) {
+        if let Some((id, flow, side)) = self.end_of(at(4)) {
             flow.prefetch_board(side);
+            if side == Side::Receiver && flow.has_unresolved_losses() {
+                self.packets.prefetch_hop(id);
+            }
             if let Some(pipe) = flow.first_route_entry(side).find_pipe(&self.pipes) {
                 pipe.prefetch_for_several();
             }
