@@ -3,6 +3,7 @@
 //! are sorted; each other day has an unsorted list.
 
 use super::funnel::Arrival;
+use prefetch_index::prefetch_index;
 use retx_units::Duration;
 use std::cmp::Reverse;
 
@@ -62,6 +63,8 @@ pub(in crate::engine) struct Calendar {
     packets_today: Vec<Arrival>,
     /// Latest day that may have packets.
     last: u64,
+    /// Place in the list of the day after today that is prefetched next. It is only a hint.
+    upcoming: u32,
 }
 
 impl Calendar {
@@ -76,6 +79,7 @@ impl Calendar {
             today: 0,
             packets_today: Vec::new(),
             last: 0,
+            upcoming: NONE,
         }
     }
 
@@ -154,8 +158,18 @@ impl Calendar {
         let first = self.packets_today.pop();
         if self.packets_today.is_empty() {
             self.advance_day();
+        } else if let Some(listed) = self.listed.get(self.upcoming as usize) {
+            // A list would have to be read place by place on the next day. Meanwhile, its places
+            // are prefetched one at a time.
+            self.prefetch_upcoming(listed.next);
         }
         first
+    }
+
+    #[inline(always)]
+    fn prefetch_upcoming(&mut self, place: u32) {
+        self.upcoming = place;
+        prefetch_index(&self.listed, place as usize);
     }
 
     /// Makes the next day that has packets the new today.
@@ -177,6 +191,8 @@ impl Calendar {
         for tied in self.packets_today.chunk_by_mut(Arrival::is_tied_with) {
             tied.sort_by_key(|packet| Reverse(packet.hop));
         }
+        let next = self.next_day().map(|day| self.lists[(day % self.size.count) as usize]);
+        self.prefetch_upcoming(next.unwrap_or(NONE));
     }
 
     fn next_day(&self) -> Option<u64> {
