@@ -353,7 +353,7 @@ app = { kind = "transfer", bytes = 200_000 }
 
 
 def test_a_tail_loss_probe_belongs_to_no_recovery() -> None:
-    """It once had the cause of the last recovery, even if this had ended, and counted there."""
+    """A probe once had the cause of an earlier recovery that had ended, and counted there."""
     result = retx.run(LOST_TAIL)
     resent = result.segments.filter(pl.col("retransmission")).select("seq", "cause")
     assert resent.rows() == [(5793, "fast_retransmit"), (199_825, None)]

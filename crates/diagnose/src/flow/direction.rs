@@ -124,8 +124,7 @@ pub struct Direction {
     pub account: Account,
     /// Highest cumulative acknowledgment that has passed the capture.
     pub highest_ack: i64,
-    /// Highest acknowledgment in the capture, which may have begun within the connection; none before
-    /// the first.
+    /// Highest acknowledgment of a packet in the capture; none before the first one.
     pub captured_ack: Option<i64>,
     /// Lowest end of a segment that was sent only once and that the current acknowledgment covers
     /// for the first time; `i64::MAX` without such data.
@@ -257,8 +256,7 @@ impl Direction {
             (self.highest_ack, self.sender.snd_una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
-        // Sequence numbers wrap, so one number stands for many positions. The one nearest to the
-        // highest position sent is correct.
+        // Sequence numbers wrap, so one number stands for many positions.
         let near = self.scoreboard.end;
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }

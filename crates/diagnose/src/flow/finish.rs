@@ -104,9 +104,9 @@ impl Flow {
     }
 
     /// Place of the capture, and the options, seen from the side that sent the data.
-    fn view(&self, data: usize, has_sack: bool) -> View<'static> {
+    fn view(&self, data: usize) -> View<'static> {
         let place = place(&self.loops[data], &self.loops[1 - data]);
-        View { place, has_sack, has_timestamps: self.has_stamps }
+        View { place, has_timestamps: self.has_stamps }
     }
 
     /// Diagnosis of the flow, and all packets if they were recorded.
@@ -120,8 +120,7 @@ impl Flow {
         });
         let mut retransmissions = Vec::new();
         for side in [data, 1 - data] {
-            let place = place(&self.loops[side], &self.loops[1 - side]);
-            self.halves[side].judge(place);
+            self.halves[side].judge(place(&self.loops[side], &self.loops[1 - side]));
             let from = self.ends[side].to_string();
             let records = &self.halves[side].records.all;
             retransmissions.extend(records.iter().map(|record| answer_of(record, &from)));
@@ -135,6 +134,7 @@ impl Flow {
         let [one, other] = &mut self.halves;
         let mut half = std::mem::take(if data == 0 { one } else { other });
         let acknowledged_bytes = if is_one_way { bytes } else { bytes - half.pending(bytes) };
+        let is_short = certainty::is_short(bytes, half.detectors.pauses.response_count());
         let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
@@ -148,7 +148,7 @@ impl Flow {
             + limits.window.unknown
             + limits.recovery.unknown
             + limits.timeout.unknown;
-        let view = self.view(data, half.sender.has_sack);
+        let view = self.view(data);
         let flow = answer::Flow {
             number,
             picture,
@@ -166,7 +166,7 @@ impl Flow {
             goodput_bit_s: rate_bit_s(acknowledged_bytes, life_s),
             timer: half.sender.estimator.profile(),
             limited_by: limits,
-            certainty: view.shares(half.has_trouble(), bytes)
+            certainty: view.shares(half.has_trouble(), is_short)
                 * (1.0 - unknown / life_s.max(1e-9)).clamp(0.0, 1.0),
             episodes,
             timeouts: half.history(),
@@ -214,7 +214,7 @@ impl Direction {
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
         let has_timestamps = self.records.all.iter().any(|it| it.timestamp_value.is_some());
-        let view = View { place, has_sack: self.sender.has_sack, has_timestamps };
+        let view = View { place, has_timestamps };
         for record in &mut self.records.all {
             record.kind_confidence = record.kind_confidence.min(view.kind_max(record));
             let sure = |evidence, packet| Proof { evidence, packet };
@@ -230,8 +230,10 @@ impl Direction {
             }
             let is_go_back_n = record.kind == Kind::Timeout && record.is_copy_unknown;
             if record.needless == Necessity::Unknown && record.is_acked && !is_go_back_n {
-                let (confidence, evidence) =
-                    if has_dsack { (0.95, Evidence::NoDsack) } else { (0.8, Evidence::None) };
+                let (confidence, evidence) = match has_dsack {
+                    true => (certainty::NO_DSACK, Evidence::NoDsack),
+                    false => (certainty::NO_EVIDENCE, Evidence::None),
+                };
                 record.add_proof(Necessity::No, confidence, sure(evidence, None));
             }
         }

@@ -313,10 +313,7 @@ impl Direction {
     /// True if the data in flight keep the bottleneck busy; `is_busy` is true if data have arrived
     /// back to back for a round trip.
     pub(super) fn is_filled(&self, is_busy: bool, flight: i64) -> bool {
-        if is_busy || self.hides_flight() {
-            return is_busy;
-        }
-        self.fills_path(flight)
+        is_busy || (!self.hides_flight() && self.fills_path(flight))
     }
 
     /// True if so many bytes in flight fill the path.

@@ -109,3 +109,25 @@ fn a_delayed_acknowledgment_is_seen_at_the_receiver() {
     // The capture is half a millisecond less certain there.
     assert!((of.delayed_ack - 0.2).abs() < 1e-3 && (of.nagle - 0.04).abs() < 1e-3, "{of:?}");
 }
+
+/// Responses of 200 segments each. In a series of requests, a wait is often the only one of its
+/// kind, so the shares are less certain than those of a download.
+#[test]
+fn shares_of_a_series_of_requests_are_less_certain() {
+    let certainty = |responses: u32| {
+        let mut script = Script::open(false);
+        for number in 0..responses {
+            let (ms, first) = (40 + 1_000 * u64::from(number), 200 * number);
+            script.packet(ms, false, (1 + 400 * number, 1 + SEGMENT * first), (400, 24));
+            (first..first + 200).for_each(|segment| script.data(ms, segment));
+            script.packet(
+                ms + 40,
+                false,
+                (401 + 400 * number, 1 + SEGMENT * (first + 200)),
+                (0, 16),
+            );
+        }
+        script.flow().certainty
+    };
+    assert!(certainty(2) < certainty(1), "{} {}", certainty(2), certainty(1));
+}

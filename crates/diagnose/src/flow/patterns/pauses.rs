@@ -116,6 +116,11 @@ impl Pauses {
         }
     }
 
+    /// Number of responses to requests.
+    pub fn response_count(&self) -> u64 {
+        self.answers.count
+    }
+
     /// Patterns of a flow that lasts `life_ns`.
     pub fn finish(mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         if let Some((since_ns, packet)) = self.closed.take() {
