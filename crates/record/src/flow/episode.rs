@@ -14,7 +14,8 @@ pub(super) struct LastEpisode {
     /// Row in the table `episodes`; `u32::MAX` if that table is not recorded.
     row: u32,
     pub kind: EpisodeKind,
-    over: bool,
+    /// Time of its end; [`Time::NEVER`] before.
+    end: Time,
 }
 
 impl LastEpisode {
@@ -22,9 +23,10 @@ impl LastEpisode {
         (self.row != u32::MAX).then_some(self.row)
     }
 
-    /// True until the recovery has ended.
-    pub fn is_open(&self) -> bool {
-        !self.over
+    /// True if a retransmission at this time belongs to the recovery. The acknowledgment that ends
+    /// a recovery may release a last one.
+    pub fn covers(&self, now: Time) -> bool {
+        now <= self.end
     }
 }
 
@@ -106,16 +108,18 @@ impl FlowRecord {
             });
         }
         let row = row.unwrap_or(u32::MAX);
-        self.episode = Some(LastEpisode { row, kind: inference.kind, over: false });
+        self.episode = Some(LastEpisode { row, kind: inference.kind, end: Time::NEVER });
     }
 
     /// Records the end of a recovery; the start of the next episode ends it, too.
     pub fn end_episode(&mut self, now: Time, tables: &mut Tables) {
         if let Some(episode) = &mut self.episode
-            && !std::mem::replace(&mut episode.over, true)
-            && let (Some(row), Some(episodes)) = (episode.row(), &mut tables.episodes)
+            && episode.end == Time::NEVER
         {
-            episodes.row_mut(row).end = now;
+            episode.end = now;
+            if let (Some(row), Some(episodes)) = (episode.row(), &mut tables.episodes) {
+                episodes.row_mut(row).end = now;
+            }
         }
     }
 }

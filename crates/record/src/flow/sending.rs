@@ -51,7 +51,7 @@ impl FlowRecord {
             self.sent_to = to;
             return Transmission::First;
         }
-        self.sent_again(segment, receiver)
+        self.sent_again(now, segment, receiver)
     }
 
     /// Checks, when data are sent, whether the time since the last data is long enough for a pause.
@@ -66,18 +66,23 @@ impl FlowRecord {
         }
     }
 
-    /// Recovery to which a retransmission belongs. A retransmission outside of any recovery is a
-    /// probe of the tail or of a closed window.
-    fn open_episode(&self) -> Option<LastEpisode> {
-        self.episode.filter(LastEpisode::is_open)
+    /// Recovery to which a retransmission belongs. If the recovery has ended, a copy of the last data
+    /// sent is a probe, of the tail or of a closed window, and belongs to none.
+    fn recovery_of(&self, now: Time, copy: SegmentCopy) -> Option<LastEpisode> {
+        self.episode.filter(|episode| episode.covers(now) || copy.to < self.sent_to)
     }
 
     #[cold]
-    fn sent_again(&mut self, segment: SentSegment, receiver: &impl ArrivedData) -> Transmission {
+    fn sent_again(
+        &mut self,
+        now: Time,
+        segment: SentSegment,
+        receiver: &impl ArrivedData,
+    ) -> Transmission {
         let SentSegment { copy, payload_bytes } = segment;
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);
-        let episode = self.open_episode().and_then(LastEpisode::row);
+        let episode = self.recovery_of(now, copy).and_then(LastEpisode::row);
         // Only data segments are counted, so a FIN alone is not.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
@@ -100,8 +105,8 @@ impl FlowRecord {
     ) -> Option<u32> {
         let SentSegment { copy, payload_bytes } = segment;
         let retransmission = transmission != Transmission::First;
-        if retransmission
-            && let Some(row) = self.open_episode().and_then(LastEpisode::row)
+        let recovery = self.recovery_of(now, copy).filter(|_| retransmission);
+        if let Some(row) = recovery.and_then(LastEpisode::row)
             && let Some(episodes) = &mut tables.episodes
         {
             let episode = episodes.row_mut(row);
@@ -115,7 +120,7 @@ impl FlowRecord {
             length_bytes: payload_bytes,
             packet_number: packet_number(copy.from, smss),
             retransmission,
-            cause: self.open_episode().filter(|_| retransmission).map(|episode| episode.kind),
+            cause: recovery.map(|episode| episode.kind),
         });
         self.unacked.get_or_insert_default().push(copy.to, row, retransmission);
         Some(row)

@@ -52,8 +52,8 @@ impl Row {
 struct Reckoning {
     unnecessary: u64,
     causes: Vec<Cause>,
-    /// For each episode, the segments retransmitted until the next episode, and how many of these
-    /// were unnecessary.
+    /// For each episode, the segments retransmitted until the next episode, without probes after its
+    /// end, and how many of these were unnecessary.
     work: Vec<(u64, u64)>,
 }
 
@@ -74,7 +74,13 @@ fn reckon(rows: &[Row], episodes: &[Episode], warmup: Time) -> Reckoning {
         if row.segment.length_bytes > 0 && row.segment.sent >= warmup {
             sum.unnecessary += unnecessary;
         }
-        if let Some(of) = episodes.iter().rposition(|episode| episode.next_segment <= row.number) {
+        let of = episodes.iter().rposition(|episode| episode.next_segment <= row.number);
+        // After the end of a recovery, a copy of the last data sent is a probe.
+        let sent_to = rows[..index].iter().map(|it| it.span().end).max();
+        let is_tail = Some(row.span().end) == sent_to;
+        let of = of.filter(|of| row.segment.sent <= episodes[*of].end || !is_tail);
+        assert_eq!(row.segment.cause, of.map(|of| episodes[of].kind), "{row:?}");
+        if let Some(of) = of {
             sum.work[of].0 += 1;
             sum.work[of].1 += unnecessary;
         }
