@@ -50,6 +50,9 @@ pub struct Capture {
     flows: Vec<FlowId>,
     /// Side that opens the connection of each flow.
     initiators: Vec<Side>,
+    /// Number of packets that each side of each flow has sent. As in Linux, they
+    /// are the IP identifications.
+    sent: Vec<[u16; 2]>,
     packets: Vec<PacketId>,
     /// Retransmissions that are recorded as unnecessary until [`Self::mark_necessary`] corrects the
     /// record. The key is the flow, the copy number and the index in `packets`. The index tells
@@ -106,6 +109,7 @@ impl Capture {
         let initiators = plan.flows.iter().map(|flow| flow.initiator);
         let senders = plan.datagrams.iter().map(|_| Side::Sender);
         Ok(Self {
+            sent: vec![[0; 2]; flows.len()],
             buffer,
             places,
             names,
@@ -123,6 +127,7 @@ impl Capture {
 
     /// Records that a packet enters a pipe or another stage at this place.
     pub fn on_entered(&mut self, now: Time, place: u32, id: u32, packets: &mut Packets) {
+        self.identify(id, packets);
         if let Some(place) = self.places[place as usize].entering {
             self.see((now, place), id, packets);
         }
@@ -135,21 +140,32 @@ impl Capture {
         }
     }
 
+    /// Numbers a packet when it enters its first stage, whether it is captured or not.
+    fn identify(&mut self, id: u32, packets: &mut Packets) {
+        let packet = packets.get(id);
+        if let Some(sent) = self.sent.get_mut(packet.flow() as usize)
+            && packet.identification().is_none()
+        {
+            let number = &mut sent[usize::from(packet.carries_data_direction())];
+            *number = number.wrapping_add(1);
+            packets.identify(id, *number);
+        }
+    }
+
     fn see(&mut self, (now, place): (Time, PointId), id: u32, packets: &mut Packets) {
         if packets.get(id).flow() as usize >= self.flows.len() {
             // An external packet that belongs to no flow of the scenario.
             return;
         }
         if packets.get(id).capture_id() == NONE {
-            let twin = packets.captured_copy(id);
-            let captured = self.add(packets.get(id), packets.segment(id), twin);
+            let captured = self.add(packets.get(id), packets.segment(id));
             packets.note_captured(id, captured);
         }
         let seen = packets.get(id);
         self.buffer.add_sighting(now, place, self.packets[seen.capture_id() as usize], seen.ecn());
     }
 
-    fn add(&mut self, packet: PacketRef<'_>, segment: Segment, twin: Option<u32>) -> u32 {
+    fn add(&mut self, packet: PacketRef<'_>, segment: Segment) -> u32 {
         let flow = packet.flow();
         let from = if packet.carries_data_direction() { Side::Sender } else { Side::Receiver };
         let opens = self.initiators[flow as usize] == from;
@@ -158,12 +174,10 @@ impl Capture {
             side: if opens { capture::Side::Opener } else { capture::Side::Listener },
             position: packet.position,
             transmission: packet.transmission(),
+            identification: packet.identification().unwrap_or_default(),
             segment,
         };
-        let id = match twin {
-            None => self.buffer.add_packet(&captured),
-            Some(twin) => self.buffer.add_copy(&captured, self.packets[twin as usize]),
-        };
+        let id = self.buffer.add_packet(&captured);
         let own = u32::try_from(self.packets.len()).expect("fewer than 2^32 packets in a capture");
         if packet.transmission() == Transmission::Unnecessary {
             self.unnecessary.insert((flow, packet.copy_number(), own), id);

@@ -210,16 +210,17 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
     The files lack the simulator's comments, which contain the truth.
     """
     frames = list(_frames((folder / "whole.pcapng").read_bytes()))
-    counted = _counted(frames) if case.ids else {}
     for index, place in enumerate(PLACES):
         here = [frame for frame in frames if frame[0] == index]
         packets = []
         origin: int | None = None
         pieces = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)]
         for number, (_, time_ns, data, comment) in enumerate(here, start=1):
-            identity, port = struct.unpack_from(">4xHxx8x4xxxxx", data)[0], data[20:22]
+            port = data[20:22]
             is_data = port == here[0][2][22:24]
-            data = data[:4] + struct.pack(">H", counted.get(identity, 0)) + data[6:]
+            identity = struct.unpack_from(">H", data, 4)[0]
+            counted = (identity + 4710) & 0xFFFF if case.ids else 0
+            data = data[:4] + struct.pack(">H", counted) + data[6:]
             pieces.append(
                 struct.pack("<IIII", *divmod(time_ns, 10**9), len(data), len(data)) + data
             )
@@ -235,18 +236,6 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
         path = folder / f"{place}.pcap"
         path.write_bytes(b"".join(pieces))
         yield place, packets, path
-
-
-def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
-    """IP identification of each packet; as in Linux, a connection has a counter per direction."""
-    of_side: dict[bytes, set[int]] = {}
-    for _, _, data, _ in frames:
-        of_side.setdefault(data[20:22], set()).add(struct.unpack_from(">H", data, 4)[0])
-    return {
-        identity: (number + 4711) & 0xFFFF
-        for identities in of_side.values()
-        for number, identity in enumerate(sorted(identities))
-    }
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes, str]]:

@@ -13,7 +13,6 @@ pub use address::{FlowEndpoints, FlowNodes, node_address};
 
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
-use std::collections::BTreeMap;
 
 /// Maximum length of the name of a place or a flow, bytes. Names go into pcapng options, whose
 /// length fields have 16 bits.
@@ -124,6 +123,8 @@ pub struct CapturedPacket {
     pub position: u64,
     /// First transmission or retransmission.
     pub transmission: Transmission,
+    /// Identification field of the IP header; copies made by the network have that of the original.
+    pub identification: u16,
     /// TCP header.
     pub segment: Segment,
 }
@@ -179,8 +180,8 @@ pub struct CaptureBuffer {
     flows: Vec<Flow>,
     rows: Vec<Row>,
     options: Vec<[u8; 4]>,
-    /// Original packet of each copy made by the network; copies have its IP identification.
-    originals: BTreeMap<u32, u32>,
+    /// IP identification of each packet. It is stored apart, because the rows have no room left.
+    identifications: Vec<u16>,
     sightings: Vec<Sighting>,
 }
 
@@ -244,11 +245,13 @@ impl CaptureBuffer {
 
     /// Adds a packet. It appears in the file once for each call of [`CaptureBuffer::add_sighting`].
     pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
-        let CapturedPacket { flow, side, position, transmission, segment } = *packet;
+        let CapturedPacket { flow, side, position, transmission, identification, segment } =
+            *packet;
         let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
         let options_at = u32::try_from(self.options.len()).expect("at most 16 GiB of TCP options");
         let encoded = segment.options.encode();
         self.options.extend_from_slice(encoded.as_slice().as_chunks().0);
+        self.identifications.push(identification);
         self.rows.push(Row {
             position,
             fate: Fate::UnderWay,
@@ -264,17 +267,6 @@ impl CaptureBuffer {
             transmission,
         });
         id
-    }
-
-    /// Adds a copy that the network has made of a packet; it has the same IP identification.
-    pub fn add_copy(&mut self, packet: &CapturedPacket, of: PacketId) -> PacketId {
-        let id = self.add_packet(packet);
-        self.originals.insert(id.0, self.original(of));
-        id
-    }
-
-    fn original(&self, id: PacketId) -> u32 {
-        self.originals.get(&id.0).copied().unwrap_or(id.0)
     }
 
     /// Records that a packet passes an interface, with this ECN field.
@@ -327,8 +319,11 @@ impl CaptureBuffer {
         Packet {
             source,
             destination,
-            // All sightings of a packet and of its copies have the same IP identification.
-            ip: Ipv4Header { identification: self.original(id) as u16, time_to_live: 64, ecn },
+            ip: Ipv4Header {
+                identification: self.identifications[id.0 as usize],
+                time_to_live: 64,
+                ecn,
+            },
             transport: match self.flows[row.flow.0 as usize].protocol {
                 Protocol::Tcp => Transport::Tcp(segment),
                 Protocol::Udp => Transport::Udp(UdpHeader { payload_bytes: segment.payload_bytes }),

@@ -14,12 +14,10 @@ pub(super) struct Copies {
     arrived: bool,
     /// Most recent drop of a copy.
     last_drop: Option<PacketDrop>,
-    /// Id in the capture of the first copy that a capture point saw, or [`NONE`].
-    captured: u32,
 }
 
 /// State of a packet of which the network has made no copy.
-const ALONE: Copies = Copies { alive: 1, arrived: false, last_drop: None, captured: NONE };
+const ALONE: Copies = Copies { alive: 1, arrived: false, last_drop: None };
 
 /// State of the other copies of a packet when the packet arrives or is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +40,7 @@ impl Packets {
                 self.copies.push(ALONE);
                 u32::try_from(self.copies.len() - 1).expect("fewer than 2^32 copies")
             });
-            self.copies[group as usize] = Copies { captured: self.get(id).capture_id(), ..ALONE };
+            self.copies[group as usize] = ALONE;
             self.get_mut(id).rare_fields_mut().copy_group = group;
         }
         // The insertion allocates the index and stores the options; the header, including the ECN
@@ -111,19 +109,14 @@ impl Packets {
         }
     }
 
-    /// Id in the capture of the copy that a capture point saw first; `None` if none was seen.
-    pub fn captured_copy(&self, id: u32) -> Option<u32> {
-        let group = self.get(id).copy_group();
-        let captured = if group == NONE { NONE } else { self.copies[group as usize].captured };
-        (captured != NONE).then_some(captured)
-    }
-
     /// Records the id of a packet in the capture.
     pub fn note_captured(&mut self, id: u32, captured: u32) {
         self.get_mut(id).rare_fields_mut().capture_id = captured;
-        let group = self.get(id).copy_group();
-        if group != NONE && self.copies[group as usize].captured == NONE {
-            self.copies[group as usize].captured = captured;
-        }
+    }
+
+    /// Sets the identification field of a packet's IP header. Copies that the network makes of the
+    /// packet later have it, too.
+    pub fn identify(&mut self, id: u32, identification: u16) {
+        self.get_mut(id).rare_fields_mut().identification = Some(identification);
     }
 }

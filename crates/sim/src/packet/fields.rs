@@ -28,6 +28,8 @@ impl Default for TrackingFields {
 pub(super) struct RareFields {
     /// Id in the capture: see [`PacketRef::capture_id`].
     pub capture_id: u32,
+    /// Identification field of the IP header: see [`PacketRef::identification`].
+    pub identification: Option<u16>,
     /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if
     /// there are no copies.
     pub copy_group: u32,
@@ -43,6 +45,7 @@ impl Default for RareFields {
     fn default() -> Self {
         Self {
             capture_id: NONE,
+            identification: None,
             copy_group: NONE,
             transmission: Transmission::First,
             other_copies: OtherCopies::None,
@@ -119,6 +122,11 @@ impl<'a> PacketRef<'a> {
     /// Id in the capture; [`NONE`] if no capture point has seen the packet.
     pub fn capture_id(self) -> u32 {
         self.rare_fields().capture_id
+    }
+
+    /// Identification field of the IP header; `None` unless packets are captured.
+    pub fn identification(self) -> Option<u16> {
+        self.rare_fields().identification
     }
 
     /// Index of the group of the packet and all copies that the network has made of it; [`NONE`] if

@@ -60,6 +60,7 @@ impl Hand<'_> {
             side,
             position: part.position,
             transmission: Transmission::First,
+            identification: 0,
             segment,
         });
         self.capture.add_sighting(self.now, self.place, packet, Ecn::NotEct);
