@@ -66,8 +66,8 @@ impl FlowRecord {
         }
     }
 
-    /// Recovery to which a retransmission belongs. If the recovery has ended, a copy of the last data
-    /// sent is a probe, of the tail or of a closed window, and belongs to none.
+    /// Recovery to which a retransmission belongs. If the recovery has ended, a copy of the last
+    /// data sent is a probe, of the tail or of a closed window, and belongs to none.
     fn recovery_of(&self, now: Time, copy: SegmentCopy) -> Option<LastEpisode> {
         self.episode.filter(|episode| episode.covers(now) || copy.to < self.sent_to)
     }

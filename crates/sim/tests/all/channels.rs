@@ -117,8 +117,8 @@ fn seen(outcome: &Outcome) -> Vec<([u16; 2], u32, String)> {
 }
 
 /// The IP identifications count the packets of a side in the order of sending, wherever they are
-/// captured: those of lost packets are missing. A copy made by the network has that of its original,
-/// and a retransmission has one of its own.
+/// captured: those of lost packets are missing. A copy made by the network has that of its
+/// original, and a retransmission has one of its own.
 #[test]
 fn a_copy_has_the_identification_of_its_original() {
     let double = "forward.channel = [{ model = \"duplicate\", p = 1, after = \"3 ms\" }, \

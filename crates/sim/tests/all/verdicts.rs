@@ -52,8 +52,8 @@ impl Row {
 struct Reckoning {
     unnecessary: u64,
     causes: Vec<Cause>,
-    /// For each episode, the segments retransmitted until the next episode, without probes after its
-    /// end, and how many of these were unnecessary.
+    /// For each episode, the segments retransmitted until the next episode, without probes after
+    /// its end, and how many of these were unnecessary.
     work: Vec<(u64, u64)>,
 }
 
