@@ -5,7 +5,7 @@ use super::{once_in, pick};
 use crate::plans::tcp;
 use retx_sim::plan::{Amounts, AppPlan, ExchangePlan, FileSizes, FlowPlan, Plan, Side, TcpPlan};
 use retx_tcp::presets::PRESETS;
-use retx_tcp::{Config, Size, loss_cause};
+use retx_tcp::{Buffers, Config, Size, loss_cause};
 use retx_units::{Duration, Law, RandomStream, Rate, Time};
 
 /// Adds up to three presets, each with some of its fields changed at random.
@@ -37,6 +37,7 @@ fn random_tcp(stream: &mut RandomStream) -> TcpPlan {
     config.send_buffer = Size::Mss(send);
     config.receive_buffer = Size::Mss(receive);
     config.receive_autotuning = None;
+    config.buffers = pick(stream, &[Buffers::Payload, Buffers::Linux]);
     config.loss_cause = cause(pick(stream, loss_cause::Config::BUILT_IN));
     config.check().unwrap_or_else(|error| panic!("{}: {error:?}", plan.name));
     plan
