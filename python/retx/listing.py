@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.errors.meant import meant
 
 Entry = dict[str, Any]
 """`name`, `summary` and `parameters`; see `describe`."""
@@ -65,6 +65,5 @@ def _named(word: str, kinds: dict[str, list[Entry]]) -> str:
 
 
 def _meant(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = meant(word, known)
     return f"{hint} (there are {', '.join(known)})" if known else hint

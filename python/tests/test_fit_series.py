@@ -224,6 +224,8 @@ def test_the_law_of_delays_is_recognised(law):
 def test_conversions_agree_with_closed_forms_and_simulation():
     times = np.arange(200_000) * 0.001
     cases = (
+        "loss 5%",
+        "loss random 3 %",
         "loss gemodel 2% 20% 60% 0.5%",
         "loss=3% burst_ratio=2.5",
         "loss state 1% 30% 20% 5% 1%",

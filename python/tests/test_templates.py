@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import retx
+from retx.errors import UsageError
 from retx.scenarios import templates
 
 NAMES = ("datacentre", "dsl", "lte", "satellite", "starlink", "wifi")
@@ -28,6 +29,11 @@ def test_the_templates_are_listed() -> None:
     assert all(
         entry["summary"].endswith(".") and "FILE" not in entry["summary"] for entry in listed
     )
+
+
+def test_an_error_names_the_nearest_template() -> None:
+    with pytest.raises(UsageError, match="did you mean 'satellite'"):
+        templates.text("satelite")
 
 
 @pytest.mark.parametrize("name", NAMES)

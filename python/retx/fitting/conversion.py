@@ -15,6 +15,7 @@ from retx.errors import UsageError
 from retx.models import gilbert_elliott as ge
 from retx.models.arguments import ModelError
 
+RANDOM = re.compile(r"loss (?:random )?([0-9.eE+-]+) ?%?")
 PAIR = re.compile(r"([a-z_]+)\s*=\s*([0-9.eE+-]+)\s*(%?)")
 FORMS: dict[frozenset[str], Callable[..., ge.Chain]] = {
     frozenset({"loss", "mean_burst"}): lambda loss, mean_burst: ge.from_loss_and_burst(
@@ -25,8 +26,8 @@ FORMS: dict[frozenset[str], Callable[..., ge.Chain]] = {
 }
 CHAIN_KEYS = {"p", "r", "k", "h"}
 EXAMPLES = (
-    "“loss gemodel 1% 10% 70% 0.1%”, “p=0.01 r=0.1 k=0.999 h=0.3”, “loss=1% mean_burst=3”, "
-    "“loss=1% burst_ratio=2” or “loss state 1% 30% 20% 5%”"
+    "“loss 5%”, “loss gemodel 1% 10% 70% 0.1%”, “p=0.01 r=0.1 k=0.999 h=0.3”, "
+    "“loss=1% mean_burst=3”, “loss=1% burst_ratio=2” or “loss state 1% 30% 20% 5%”"
 )
 
 
@@ -34,14 +35,17 @@ def convert(text: str) -> dict[str, Any]:
     """Converts a loss model from one notation to all others that can express it.
 
     Args:
-        text: netem's `loss gemodel …` or `loss state …`; or keys: p, r, k and h; loss with
-            mean_burst, burst_ratio (ITU-T G.107) or clp, the probability of a loss after a loss.
+        text: netem's `loss …%`, `loss gemodel …` or `loss state …`; or keys: p, r, k and h; loss
+            with mean_burst, burst_ratio (ITU-T G.107) or clp, the probability of a loss after a
+            loss.
 
     Raises:
         UsageError: The text has none of these forms, or no chain has these values.
     """
     words = text.replace("loss", "loss ", 1).split() if "loss gemodel" in text else text.split()
     try:
+        if random := RANDOM.fullmatch(" ".join(text.split())):
+            return _random(*_shares([random[1]], 1))
         if "gemodel" in words:
             return _answer(ge.from_netem(*_shares(words[words.index("gemodel") + 1 :], 4)))
         if "state" in words:
@@ -92,6 +96,19 @@ def _answer(chain: ge.Chain) -> dict[str, Any]:
         share, ratio = ge.itu(p, r)
         found["itu"] = {"loss": float(share), "burst_ratio": float(ratio), "clp": 1 - r}
     return found
+
+
+def _random(loss: float) -> dict[str, Any]:
+    """Channel `bernoulli`, for losses that do not depend on each other."""
+    if not 0 <= loss < 1:
+        raise UsageError("the loss rate is at least 0 and less than 100 %")
+    return {
+        "channel": {"model": "bernoulli", "p": loss},
+        "netem": f"loss {100 * loss:.10g}%",
+        "loss": loss,
+        "mean_burst": 1 / (1 - loss),
+        "itu": {"loss": loss, "burst_ratio": 1.0, "clp": loss},
+    }
 
 
 def _states(given: list[float]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from retx.errors import warn_of_lasting_losses
 from retx.errors.checks import name_list
+from retx.errors.meant import meant
 from retx.models import cardwell, ethernet_limit, mathis, pftk, window_limit
 from retx.models.arguments import ModelError
 from retx.models.conditions import Conditions, conditions
@@ -95,9 +95,8 @@ def checked_forms(models: str | Sequence[str] | None) -> list[str]:
     chosen = name_list(models or ())
     for name in chosen:
         if name not in FORMS:
-            close = get_close_matches(name, FORMS, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ModelError(f"no closed form {name!r}{hint} (there are {', '.join(FORMS)})")
+            hint = f"{meant(name, FORMS)} (there are {', '.join(FORMS)})"
+            raise ModelError(f"no closed form {name!r}{hint}")
     return chosen or list(FORMS)
 
 

@@ -8,12 +8,12 @@ import os
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
 from retx._native import CodeRefusedError, UserCodeError
+from retx.errors.meant import meant
 from retx.files.regular import open_regular
 from retx.plugins.fingerprint import fingerprint, is_found
 from retx.plugins.methods import fault_of, own_methods
@@ -294,8 +294,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _meant(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    hint = f'; did you mean "{close[0]}"?' if close else ""
+    hint = meant(word, known, '"')
     return f"{hint} (there are: {', '.join(known)})" if known else f"{hint} (there are none)"
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache
 from math import isclose
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from retx.errors import UsageError
+from retx.errors.meant import meant
 from retx.files.regular import read_regular
 
 if sys.version_info >= (3, 11):
@@ -48,8 +48,7 @@ def unknown(what: str, name: str, known: Iterable[str], *, listed: bool = True) 
         listed: False if there are too many names for a message.
     """
     there = sorted(known, key=str.casefold) if isinstance(known, set) else list(known)
-    close = get_close_matches(name, there, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = meant(name, there)
     names = f" (there are: {', '.join(there) or 'none'})" if listed else ""
     return f"no {what} {name!r}{hint}{names}"
 

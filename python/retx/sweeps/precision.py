@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
+from retx.errors.meant import meant
 from retx.errors.renamed import current
 from retx.scenarios.names import flow_names, link_names, listed
 from retx.sweeps.grid import Until
@@ -97,17 +98,12 @@ class Metric:
 
 
 def _column(table: str, column: str) -> str:
-    from difflib import get_close_matches
-
     column = current(column)
     known = dict(_native.measures())[table]
     if column in known:
         return column
-    near = get_close_matches(column, known, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    raise UsageError(
-        f"metric: no column {column!r} in {table}{meant} (there is {', '.join(known)})"
-    )
+    hint = f"{meant(column, known)} (there is {', '.join(known)})"
+    raise UsageError(f"metric: no column {column!r} in {table}{hint}")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
+from retx.errors.meant import meant
 
 SUFFIX = ".toml"
 
@@ -24,7 +25,8 @@ def text(name: str) -> str:
     """
     known = dict(_files())
     if name not in known:
-        raise UsageError(f"no template {name!r}; there are {', '.join(sorted(known))}")
+        hint = f"{meant(name, known)} (there are {', '.join(sorted(known))})"
+        raise UsageError(f"no template {name!r}{hint}")
     return known[name]
 
 

@@ -104,8 +104,8 @@ pub(in crate::engine) struct Epochs {
     heads: Vec<u32>,
     /// Pipes that packets reach in this epoch.
     reached: Vec<u32>,
-    /// Order and index of each arrival at one pipe.
-    several: Vec<(u64, u32)>,
+    /// Indices of the arrivals at one pipe.
+    several: Vec<u32>,
     /// True while an event of the calendar is being handled, which schedules the next one.
     is_open: bool,
     /// Local events of this epoch, the latest first.
@@ -242,11 +242,11 @@ impl Epochs {
         several.clear();
         let mut next = head;
         while let Some(arrival) = arrivals.get(next as usize) {
-            several.push((arrival.order(start), next));
+            several.push(next);
             next = arrival.next;
         }
-        several.sort_unstable_by_key(|(order, _)| *order);
-        for (_, place) in &several {
+        several.sort_unstable_by_key(|place| arrivals[*place as usize].order(start));
+        for place in &several {
             self.enter_or_drop((&mut *pipe, index), &arrivals[*place as usize], routes);
         }
         self.several = several;
