@@ -55,13 +55,13 @@ pub fn measure_ack_loss(trace: &FlowTrace) -> Estimate {
     let missing: u32 = follow.iter().map(|it| it.div_ceil(usual) - 1).sum();
     let all = follow.len() as f64 + f64::from(missing);
     let bound = estimate_share(f64::from(missing), all, String::new());
+    let each = if usual == 1 { "each segment".into() } else { format!("{usual} segments") };
     Estimate {
         value: None,
         low: Some(0.0),
         high: bound.high,
         evidence: format!(
-            "{missing} acknowledgments fewer than one for {usual} segments; the receiver may have \
-             sent fewer"
+            "{missing} missing if there is one for {each}; the receiver may have sent fewer"
         ),
     }
 }

@@ -49,13 +49,13 @@ def lines(fit: CaptureFit) -> Iterator[str]:
         )
     elif control is not None:
         yield from comment(
-            f"{bracketed(reduction, lambda it: f'{it:.2f}')} of the window is left after "
-            f"{reduction['evidence']}."
+            f"After a loss, the sender keeps {bracketed(reduction, lambda it: f'{it:.2f}')} of its "
+            f"window ({reduction['evidence']})."
         )
     else:
         factor = bracketed(reduction, lambda it: f"{it:.2f}")
         yield from comment(
-            "The congestion control cannot be known: part of the window left after a loss "
+            "The congestion control cannot be known: part of the window kept after a loss "
             f"{factor} ({reduction['evidence']}). CUBIC, Linux's default, is assumed."
         )
     yield f"congestion_control = {quoted(control or 'cubic')}"

@@ -28,7 +28,11 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     like, why = preset(fit)
     control = ends["congestion_control"]
     reduction = ends["reduction"]
-    control_text = f"sends by {control}" if control else "its congestion control cannot be known"
+    control_text = (
+        f"its congestion control is {control}"
+        if control
+        else "its congestion control cannot be known"
+    )
     if control == "bbr":
         excess = f"{ends['flight_excess']:.1f} times as much in flight as Reno or CUBIC"
         yield f"The sender is like {like} ({why}); {control_text} ({excess})."
@@ -55,8 +59,9 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
 
 
 def _reduction(reduction: Mapping[str, Any]) -> str:
-    """Part of the window that is left after a loss, with the evidence."""
-    part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
+    """Part of the window that the sender keeps after a loss, with the evidence."""
+    value = reduction["value"]
+    part = f"; it keeps {100 * value:.0f} % of its window after a loss" if value else ""
     return f"{part} ({reduction['evidence']})"
 
 
