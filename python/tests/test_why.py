@@ -343,6 +343,20 @@ def test_the_axis_of_the_page_fits_the_rows_that_are_shown() -> None:
         assert all(5 < float(axis.place(tick)) < 95 for tick in axis.ticks)
 
 
+def test_a_figure_names_the_parts_of_a_combination_in_words() -> None:
+    from retx.plots.remedies import _label
+
+    repair = "forward error correction on air, 2 parity frames for 8 packets"
+    row = {"in_linux": True, "name": "fec + arq", "text": f"{repair}, and an initial window of 32"}
+    label = _label(row)
+    words = " ".join(label.split())
+    assert words == "forward error correction on air + an initial window of 32"
+    long = ["a congestion window that is kept over pauses of the application"] * 4
+    label = _label({**row, "name": "a + b + c + d", "text": ", and ".join(long)})
+    assert label.count(" + ") + label.count(" +\n") == 3
+    assert len(label.split("\n")) == 2
+
+
 def test_the_command_says_it_in_words(cli) -> None:
     done = cli("why", SATELLITE, "--budget", "2 s")
     assert done.returncode == 0, done.stderr

@@ -21,6 +21,8 @@ BOUNDS = {
 """Legend text and line style of each bound."""
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.31, 1.0
+JOINED = ", and "
+"""Words between the parts of a combination."""
 LABEL_CHARACTERS = 46
 """Maximum length of a line of a label; labels have at most two lines."""
 
@@ -58,10 +60,16 @@ def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _label(row: Mapping[str, Any]) -> str:
     """Label of a change; a combination is abbreviated part by part, not cut off."""
-    if " + " in row["name"]:
-        return str(row["name"])
     mark = "" if row["in_linux"] else " (in no kernel)"
-    lines = wrap(row["text"], LABEL_CHARACTERS, max_lines=2, placeholder=" …")
+    text = row["text"]
+    if " + " in row["name"]:
+        # What follows a comma within a part only explains it.
+        parts = [part.split(", ")[0] for part in text.split(JOINED)]
+        text = " + ".join(parts)
+        if len(wrap(text + mark, LABEL_CHARACTERS)) > 2:
+            most = (2 * LABEL_CHARACTERS - len(mark)) // len(parts) - 3
+            text = " + ".join(shorten(part, most, placeholder=" …") for part in parts)
+    lines = wrap(text, LABEL_CHARACTERS, max_lines=2, placeholder=" …")
     lines[-1] = shorten(lines[-1], LABEL_CHARACTERS - len(mark), placeholder=" …") + mark
     return "\n".join(lines)
 
