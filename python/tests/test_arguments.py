@@ -29,7 +29,7 @@ def swept(**options: Any) -> retx.Sweep:
     ("call", "message"),
     [
         (lambda: retx.run(LOSSY, pcap_at=["cloud@server"]), "pcap_at says where .* add pcap"),
-        (lambda: retx.run(LOSSY, pcap="x", pcap_at=[1]), "capture: 1: write LINK@NODE"),
+        (lambda: retx.run(LOSSY, pcap="x", pcap_at=[1]), "--pcap-at.*: 1: write LINK@NODE"),
         (
             lambda: retx.run(LOSSY, pcap=""),
             "pcap is empty: name a file or directory, or leave it out",
@@ -88,6 +88,16 @@ def test_values_that_are_refused_with_their_key(value: object, message: str) -> 
 def test_a_grid_that_is_no_list_is_refused_with_its_key() -> None:
     with pytest.raises(retx.ScenarioError, match=f"sweep\\.{LOSS}: .* set is not a TOML value"):
         swept(grid={LOSS: {0.1}})
+
+
+@pytest.mark.parametrize(
+    ("place", "message"), [("air@a", 'no link "air"'), ("cloud@a", '"a" is no end of cloud')]
+)
+def test_an_unknown_place_of_a_capture_names_the_option(
+    place: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(retx.ScenarioError, match=f"--pcap-at, in Python pcap_at.*: {message}"):
+        retx.run(LOSSY, pcap=tmp_path / "x", pcap_at=place)
 
 
 def test_what_can_be_meant_is_taken(tmp_path: Path) -> None:

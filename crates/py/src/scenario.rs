@@ -45,13 +45,18 @@ impl Scenario {
             let wlans = self.inner.wlans.iter().map(|wlan| wlan.name.as_str());
             let names: Vec<&str> =
                 links.iter().map(|link| link.name.as_str()).chain(wlans).collect();
-            let message = format!("capture: no link \"{link}\"; there is {}", names.join(", "));
+            let message = format!(
+                "place of capture (--pcap-at, in Python pcap_at): no link \"{link}\"; there is {}",
+                names.join(", ")
+            );
             return Err(ScenarioError::new_err(message));
         };
         let [left, right] = &links[index].ends;
         if node != left && node != right {
-            let message =
-                format!("capture: \"{node}\" is no end of {link}: {left} and {right} are");
+            let message = format!(
+                "place of capture (--pcap-at, in Python pcap_at): \"{node}\" is no end of \
+                 {link}: {left} and {right} are"
+            );
             return Err(ScenarioError::new_err(message));
         }
         Ok(CapturePoint::Link { link: index as u32, right: node == right })
@@ -62,7 +67,8 @@ impl Scenario {
         let stations = &wlan.config.stations;
         let Some(place) = stations.iter().position(|station| station == node) else {
             let message = format!(
-                "capture: \"{node}\" is no station of {}: {} are",
+                "place of capture (--pcap-at, in Python pcap_at): \"{node}\" is no station of \
+                 {}: {} are",
                 wlan.name,
                 stations.join(", ")
             );

@@ -79,5 +79,6 @@ def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tupl
 def _capture_point(place: object) -> tuple[str, str]:
     link, at, node = place.partition("@") if isinstance(place, str) else ("", "", "")
     if not (at and link and node):
-        raise UsageError(f"capture: {place!r}: write LINK@NODE, such as cloud@server")
+        point = "place of capture (--pcap-at, in Python pcap_at)"
+        raise UsageError(f"{point}: {place!r}: write LINK@NODE, such as cloud@server")
     return link, node
