@@ -126,6 +126,61 @@ def test_a_standing_queue_is_named(tmp_path: Path) -> None:
     assert "standing_queue" in names(flow)
 
 
+SLOW = {"rate": "200 kbit/s", "queue": {"discipline": "droptail", "packets": 60}}
+FAST = {"rate": "20 Mbit/s", "queue": {"discipline": "droptail", "packets": 50}}
+LONG = {"rate": "2 Mbit/s", "queue": {"discipline": "droptail", "packets": 60}}
+
+
+@pytest.mark.parametrize(
+    ("forward", "reverse", "timestamps", "waiting"),
+    [
+        (FAST, SLOW, True, "acknowledgments"),
+        (LONG, FAST, True, "data"),
+        (FAST, SLOW, False, "unknown"),
+        (LONG, FAST, False, "unknown"),
+    ],
+)
+def test_a_standing_queue_has_its_direction(
+    forward: Mapping[str, Any],
+    reverse: Mapping[str, Any],
+    timestamps: bool,
+    waiting: str,
+    tmp_path: Path,
+) -> None:
+    """Acknowledgments of a fast download fill the slow link that they pass."""
+    link = {"forward": forward, "reverse": reverse}
+    tcp = {"like": "linux", "timestamps": timestamps}
+    capture = tmp_path / "sender.pcapng"
+    result, flow = diagnosed(capture, tcp=tcp, rate="20 Mbit/s", **link)
+    (found,) = (it for it in flow["patterns"] if it["name"] == "standing_queue")
+    assert found["waiting"] == waiting
+    mean = {it["direction"]: it["queue_mean_packets"] for it in result.summary["links"]}
+    assert (mean["reverse"] > mean["forward"]) == (reverse is SLOW)
+    (sentence,) = (it for it in sentences(flow) if it.startswith("Standing queue"))
+    assert ("BBR" in sentence) == (waiting != "acknowledgments")
+    assert ("CAKE" in sentence) == (waiting != "data")
+
+
+@pytest.mark.parametrize(("forward", "reverse"), [(FAST, SLOW), (LONG, FAST)])
+def test_two_captures_show_which_packets_wait(
+    forward: Mapping[str, Any], reverse: Mapping[str, Any], tmp_path: Path
+) -> None:
+    tcp = {"like": "linux", "timestamps": False}
+    ends = {"name": "net", "ends": ["server", "client"], "delay": "20 ms"}
+    scenario = {
+        "duration": "20 s",
+        "tcp": {"tcp": tcp},
+        "link": [ends | {"rate": "20 Mbit/s", "forward": forward, "reverse": reverse}],
+        "flow": [{"name": "f", "from": "server", "to": "client", "tcp": "tcp", "app": "bulk"}],
+    }
+    captures = [tmp_path / "sender.pcapng", tmp_path / "receiver.pcapng"]
+    for capture, node in zip(captures, ("server", "client"), strict=True):
+        retx.run(scenario, seed=1, pcap=capture, pcap_at=[f"net@{node}"])
+    (flow,) = retx.diagnose(*captures).flows
+    (found,) = (it for it in flow["patterns"] if it["name"] == "standing_queue")
+    assert found["waiting"] == ("acknowledgments" if reverse is SLOW else "data")
+
+
 def test_every_pattern_has_words() -> None:
     sources = (ROOT / "crates/diagnose/src/flow").rglob("*.rs")
     text = "".join(source.read_text(encoding="utf-8") for source in sources)

@@ -204,6 +204,23 @@ pub struct Pattern {
     pub packets: Vec<u64>,
     /// Probability that the flow really has this pattern.
     pub confidence: f64,
+    /// Packets that wait in the queue, for the pattern `standing_queue`; none for other patterns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+}
+
+/// Packets that wait in a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiting {
+    /// The data of the flow.
+    Data,
+    /// The acknowledgments of the data.
+    Acknowledgments,
+    /// Both, in two queues.
+    Both,
+    /// The capture does not show which packets wait.
+    Unknown,
 }
 
 /// Seconds for which one limit applied, split by the cause of the episode to which they belong.

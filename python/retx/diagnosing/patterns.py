@@ -20,7 +20,9 @@ class Named:
 
     title: str
     remedy: str
-    """Sentence with a remedy; `{waits}` stands for a clause about the waits for timeouts."""
+    """Sentence with a remedy; `{waits}` stands for a clause about the waits for timeouts, and
+    `{queue}` for the remedy in `QUEUES`.
+    """
 
 
 PATTERNS = {
@@ -39,11 +41,7 @@ PATTERNS = {
         "Send below its rate (SO_MAX_PACING_RATE, or a shaper before the policer), or have the "
         "rate raised.",
     ),
-    "standing_queue": Named(
-        "Standing queue",
-        "A shorter queue or FQ-CoDel at the bottleneck, or a congestion control that leaves the "
-        "queue short, such as BBR.",
-    ),
+    "standing_queue": Named("Standing queue", "{queue}"),
     "zero_window": Named(
         "Closed receive window",
         "The receiving program does not read fast enough: the network is not the limit.",
@@ -70,6 +68,27 @@ PATTERNS = {
     ),
 }
 """Texts for each name in `patterns`."""
+OF_DATA = (
+    "a shorter queue or FQ-CoDel at the bottleneck, or a congestion control that leaves the queue "
+    "short, such as BBR"
+)
+OF_ACKS = (
+    "a shorter queue or FQ-CoDel at the bottleneck of that direction, which mostly carries other "
+    "data, such as an upload; if the ACKs themselves fill it, fewer of them (ack-filter of CAKE)"
+)
+QUEUES = {
+    "data": f"The data wait: {OF_DATA}.",
+    "acknowledgments": (
+        f"The ACKs wait, not the data: {OF_ACKS}. If other data fill it, another congestion "
+        "control at the sender of these data does not shorten it."
+    ),
+    "both": f"The data wait, and the ACKs, too. For the data: {OF_DATA}. For the ACKs: {OF_ACKS}.",
+    "unknown": (
+        "This capture does not show whether the data or their ACKs wait; two captures, one at each "
+        f"end, would. If the data wait: {OF_DATA}. If the ACKs wait: {OF_ACKS}."
+    ),
+}
+"""Remedies for a standing queue, by the packets that wait in it."""
 
 
 def title(pattern: Mapping[str, Any]) -> str:
@@ -81,7 +100,9 @@ def sentences(flow: Mapping[str, Any]) -> Iterator[str]:
     """Sentences about each pattern of a flow: its evidence, and a remedy."""
     for pattern in flow["patterns"]:
         evidence = pattern["evidence"][:1].upper() + pattern["evidence"][1:]
-        remedy = PATTERNS[pattern["name"]].remedy.replace("{waits}", _waits(flow["timeouts"]))
+        remedy = PATTERNS[pattern["name"]].remedy
+        remedy = remedy.replace("{waits}", _waits(flow["timeouts"]))
+        remedy = remedy.replace("{queue}", QUEUES[pattern.get("waiting", "unknown")])
         yield f"{title(pattern)}: {evidence}. {remedy}"
 
 

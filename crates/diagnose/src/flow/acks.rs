@@ -71,6 +71,9 @@ impl Direction {
         let fills_gap = advances && self.has_gap;
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
+        if let Some(rtt_ns) = rtt_ns.filter(|_| !is_syn && !has_blocks) {
+            self.detectors.queueing.on_sample(rtt_ns, now.time_ns);
+        }
         self.highest_ack = self.highest_ack.max(ack);
         self.captured_ack = self.captured_ack.max(Some(ack));
         self.receive_window = window;

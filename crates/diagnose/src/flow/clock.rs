@@ -25,9 +25,10 @@ pub struct Clock {
     bound_ns: Option<f64>,
     /// True if the tick is none of the usual ones.
     is_unusual: bool,
-    /// Least difference between the capture time of a packet with data and its timestamp, both
-    /// counted from the first packet, for each tick of `TICKS_NS`; none before any data.
-    offsets_ns: Option<[i64; TICKS_NS.len()]>,
+    /// Least difference between the capture time of a packet and its timestamp, both counted from
+    /// the first packet, for each tick of `TICKS_NS`. The first list is for packets without data,
+    /// which are transmitted faster, and the second for packets with data; none before any packet.
+    offsets_ns: [Option<[i64; TICKS_NS.len()]>; 2],
 }
 
 impl Clock {
@@ -36,9 +37,9 @@ impl Clock {
         self.tick.map_or(0, |index| TICKS_NS[index])
     }
 
-    /// Time at which a packet would have passed the capture without waiting in any queue. Packets
-    /// without data only help to find the tick, since they are transmitted faster.
-    pub fn time_without_queueing(&mut self, value: u32, time_ns: i64, has_data: bool) -> i64 {
+    /// Time for which a packet has waited in queues before the capture, rounded down to a tick;
+    /// none if the tick is unknown.
+    pub fn queueing_ns(&mut self, value: u32, time_ns: i64, has_data: bool) -> Option<i64> {
         let (first, first_ns) = *self.first.get_or_insert((value, time_ns));
         let ticks = i64::from(value.wrapping_sub(first) as i32);
         let elapsed_ns = time_ns - first_ns;
@@ -50,25 +51,26 @@ impl Clock {
                 self.tick = self.usual_tick(bound_ns);
             }
         }
-        if !has_data {
-            return time_ns;
-        }
-        // The tick may be found when data already wait in a queue, so the offsets are measured for
-        // all ticks from the first data on.
-        let offsets_ns = self.offsets_ns.get_or_insert([i64::MAX; TICKS_NS.len()]);
+        // The tick may be found when packets already wait in a queue, so the offsets are measured
+        // for all ticks from the first packet on.
+        let of_kind = &mut self.offsets_ns[usize::from(has_data)];
+        let offsets_ns = of_kind.get_or_insert([i64::MAX; TICKS_NS.len()]);
         // Times in damaged files may lie anywhere, hence the saturating subtractions.
         let since_ns = |tick_ns: i64| elapsed_ns.saturating_sub(ticks * tick_ns);
         for (offset_ns, tick_ns) in offsets_ns.iter_mut().zip(TICKS_NS) {
             *offset_ns = (*offset_ns).min(since_ns(tick_ns));
         }
-        let Some(index) = self.tick else { return time_ns };
+        let index = self.tick?;
         let waited_ns = since_ns(TICKS_NS[index]).saturating_sub(offsets_ns[index]);
         if waited_ns > LONGEST_NS {
-            (self.tick, self.is_unusual) = (None, true);
-            return time_ns;
+            // Only packets with data are evidence of the tick.
+            if has_data {
+                (self.tick, self.is_unusual) = (None, true);
+            }
+            return None;
         }
         // Two packets with the same timestamp may have been sent up to one tick apart.
-        time_ns - (waited_ns - TICKS_NS[index]).max(0)
+        Some((waited_ns - TICKS_NS[index]).max(0))
     }
 
     /// Index of the longest usual tick below this bound. A queue that grows only raises the bound,
@@ -86,6 +88,11 @@ impl Clock {
 mod tests {
     use super::*;
 
+    /// Time at which a packet would have passed the capture without waiting in any queue.
+    fn time_without_queueing(clock: &mut Clock, value: u32, time_ns: i64, has_data: bool) -> i64 {
+        time_ns - clock.queueing_ns(value, time_ns, has_data).unwrap_or(0)
+    }
+
     /// With a queue that grows to 1.3 s, 5,000 ticks of 1 ms seem to last 6.3 s.
     #[test]
     fn a_long_queue_does_not_change_the_tick() {
@@ -93,7 +100,7 @@ mod tests {
         for ms in 0..20_000_i64 {
             let queue_ns = ((ms - 200).max(0) * 300_000).min(1_300_000_000);
             let unqueued_ns =
-                clock.time_without_queueing(ms as u32, ms * 1_000_000 + queue_ns, true);
+                time_without_queueing(&mut clock, ms as u32, ms * 1_000_000 + queue_ns, true);
             if ms > 1_000 {
                 assert!((unqueued_ns - ms * 1_000_000).abs() < 2_000_000, "{ms} ms: {unqueued_ns}");
             }
@@ -104,11 +111,11 @@ mod tests {
     #[test]
     fn a_slow_link_does_not_hide_the_tick() {
         let mut clock = Clock::default();
-        clock.time_without_queueing(0, 0, false);
+        time_without_queueing(&mut clock, 0, 0, false);
         for number in 0..200 {
             let sent_ms = 36 * (1 + number / 10);
             let time_ns = (46 + 10 * number) * 1_000_000;
-            let unqueued_ns = clock.time_without_queueing(sent_ms as u32, time_ns, true);
+            let unqueued_ns = time_without_queueing(&mut clock, sent_ms as u32, time_ns, true);
             let late_ns = unqueued_ns - (sent_ms + 10) * 1_000_000;
             assert!((0..=1_000_000).contains(&late_ns), "{number}: {late_ns}");
         }
@@ -120,7 +127,7 @@ mod tests {
         let mut clock = Clock::default();
         let late_ns = |ms: i64| {
             let time_ns = ms * 1_000_000;
-            time_ns - clock.time_without_queueing((ms / 2) as u32, time_ns, true)
+            time_ns - time_without_queueing(&mut clock, (ms / 2) as u32, time_ns, true)
         };
         let late_ns: Vec<i64> = (0..20_000).map(late_ns).collect();
         assert!(late_ns[9_000..].iter().all(|late_ns| *late_ns == 0));

@@ -55,6 +55,12 @@ impl Ecn {
              after frame {}",
             self.first
         );
-        Some(Pattern { name: "ecn", evidence, packets: vec![self.first], confidence: 0.99 })
+        Some(Pattern {
+            name: "ecn",
+            evidence,
+            packets: vec![self.first],
+            confidence: 0.99,
+            waiting: None,
+        })
     }
 }

@@ -227,16 +227,17 @@ impl Flow {
             }
         }
         let mut sending = self.now(packet, side);
+        let mut queueing_ns = None;
         if let Some((value, _)) = packet.options.timestamps {
             // Beyond a gap, the timestamp echoed is that of the last packet before the gap (RFC
             // 7323 §4.3).
             let missing = self.halves[1 - side].scoreboard.first_span();
             let is_newest = missing.is_none_or(|span| span.copies > 0);
             sending.echo = packet.options.timestamps.map(|(_, echo)| echo).filter(|_| is_newest);
-            let unqueued =
-                self.clocks[side].time_without_queueing(value, time_ns, packet.payload_bytes > 0);
+            let has_data = packet.payload_bytes > 0;
+            queueing_ns = self.clocks[side].queueing_ns(value, time_ns, has_data);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
-                sending.sent_ns = unqueued;
+                sending.sent_ns = time_ns - queueing_ns.filter(|_| has_data).unwrap_or(0);
                 sending.timestamp_tick_ns = self.clocks[side].timestamp_tick_ns();
             }
         }
@@ -248,6 +249,7 @@ impl Flow {
             self.first_talker.get_or_insert(side);
         }
         self.payload[side] += (self.halves[side].scoreboard.end - before - control).max(0);
+        self.halves[1 - side].detectors.queueing.waited_ns = queueing_ns;
         let answering = self.now(packet, 1 - side);
         let sample = self.halves[1 - side].on_ack(packet, &answering);
         if let Some(ns) = sample {

@@ -11,7 +11,7 @@ pub(crate) mod one_way;
 use crate::answer::{self, Answer, Evidence, Necessity, Proof};
 use crate::between::{CaptureComparison, OneWayComparison};
 use crate::flow::packet_log::{Observed, WatchedFlows};
-use crate::flow::patterns::options;
+use crate::flow::patterns::{options, standing_queue};
 use crate::packet::{ControlBits, Endpoint, Packet};
 use crate::reader::ReadError;
 use crate::run::{self, RequestedOutput};
@@ -160,6 +160,8 @@ pub(crate) fn read<R: Read>(
             different.push((index + 1, round_trip_ns / 1_000));
             None
         });
+        let flow = &mut first.flows[index];
+        standing_queue::compare_directions(&mut flow.patterns, flow.between.as_ref());
         if wanted.watched == WatchedFlows::Flow(index + 1) {
             let is_turned = matched.as_ref().is_some_and(|matched| matched.is_turned);
             let observed = if is_turned { others.remove(&partner) } else { own.remove(&index) };

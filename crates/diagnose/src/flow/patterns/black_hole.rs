@@ -108,7 +108,13 @@ impl BlackHoleDetector {
             return;
         };
         let packets = vec![stuck.first.0];
-        self.found = Some(Pattern { name: "path_mtu_black_hole", evidence, packets, confidence });
+        self.found = Some(Pattern {
+            name: "path_mtu_black_hole",
+            evidence,
+            packets,
+            confidence,
+            waiting: None,
+        });
     }
 
     /// Pattern of a black hole, if the flow shows one; called after the last packet of the flow.

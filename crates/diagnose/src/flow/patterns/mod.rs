@@ -9,12 +9,13 @@ pub(crate) mod options;
 mod outage;
 pub mod pauses;
 mod policer;
-mod standing_queue;
+pub(crate) mod standing_queue;
 
 pub use black_hole::BlackHoleDetector;
 pub use options::Negotiation;
 pub use pauses::Pauses;
 pub use policer::PolicerDetector;
+pub use standing_queue::AckQueueing;
 
 use super::direction::Direction;
 use super::record::RetransmissionRecord;
@@ -36,6 +37,8 @@ pub struct PatternDetectors {
     pub policer: PolicerDetector,
     /// Detector of closed windows, and of pauses of the application.
     pub pauses: Pauses,
+    /// Waits of acknowledgments in queues.
+    pub queueing: AckQueueing,
 }
 
 /// Packet of the data's sender.
@@ -95,7 +98,7 @@ impl Direction {
         let policer = detectors.policer.finish(lost, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
-        found.extend(standing_queue::find_standing_queue(&self.sender.rtts));
+        found.extend(detectors.queueing.find_standing_queue(&self.sender.rtts));
         found.extend(detectors.pauses.finish(life_ns, receiver_loop_ns));
         found.extend(self.ecn.pattern());
         found

@@ -67,7 +67,13 @@ impl Negotiation {
                 if refused.len() == 1 { "it" } else { "them" }
             );
             let packets = vec![own, other];
-            return Some(Pattern { name: "options_refused", evidence, packets, confidence: 0.99 });
+            return Some(Pattern {
+                name: "options_refused",
+                evidence,
+                packets,
+                confidence: 0.99,
+                waiting: None,
+            });
         }
         let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
         // A few segments without timestamps prove nothing: they may be damaged or forged.
@@ -78,7 +84,13 @@ impl Negotiation {
             self.bare[side], self.first_bare[side]
         );
         let packets = vec![self.first_bare[side]];
-        Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.95 })
+        Some(Pattern {
+            name: "options_removed",
+            evidence,
+            packets,
+            confidence: 0.95,
+            waiting: None,
+        })
     }
 }
 
@@ -101,5 +113,5 @@ pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
         behind.number
     );
     let packets = vec![before.number];
-    Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.999 })
+    Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.999, waiting: None })
 }

@@ -35,7 +35,13 @@ impl Total {
             "{what} {times}, {sum} in all; the longest, {longest}, begins with frame {}",
             self.packet
         );
-        Some(Pattern { name, evidence, packets: vec![self.packet], confidence: 0.95 })
+        Some(Pattern {
+            name,
+            evidence,
+            packets: vec![self.packet],
+            confidence: 0.95,
+            waiting: None,
+        })
     }
 }
 

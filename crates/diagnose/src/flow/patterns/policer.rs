@@ -151,6 +151,7 @@ impl PolicerDetector {
             ),
             packets: Vec::new(),
             confidence: 0.9,
+            waiting: None,
         })
     }
 
