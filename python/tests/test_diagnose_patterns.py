@@ -181,12 +181,38 @@ def test_two_captures_show_which_packets_wait(
     assert found["waiting"] == ("acknowledgments" if reverse is SLOW else "data")
 
 
+def test_a_small_receive_window_is_named_with_the_window_needed(tmp_path: Path) -> None:
+    """A window of 30 kB at 40 ms allows 6 Mbit/s; 50 Mbit/s need more than 250 kB."""
+    tcp = {"like": "linux", "advertised_window": 30_000}
+    result, flow = diagnosed(tmp_path / "a.pcapng", tcp=tcp)
+    assert result.summary["flows"][0]["limited_by"]["receive_window"] > 0.9 * flow["life_s"]
+    (found,) = (it for it in flow["patterns"] if it["name"] == "small_receive_window")
+    numbers = re.fullmatch(
+        r"the largest receive window is 30 kB, which, at an RTT of ([\d.]+) ms, allow at most "
+        r"([\d.]+) Mbit/s; the bottleneck seems to pass ([\d.]+) Mbit/s, which take (\d+) kB .*",
+        found["evidence"],
+    )
+    assert numbers
+    rtt_ms, most, rate, needed = map(float, numbers.groups())
+    assert rtt_ms == pytest.approx(40, rel=0.02)
+    assert most == pytest.approx(30 * 8 / rtt_ms, rel=0.01)
+    assert rate == pytest.approx(50 * 1448 / 1538, rel=0.03)
+    assert needed == pytest.approx(rate * rtt_ms / 8, rel=0.03)
+    assert any("tcp_rmem" in sentence for sentence in sentences(flow))
+
+
+def test_a_large_receive_window_is_not_small(tmp_path: Path) -> None:
+    _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": "linux"})
+    assert "small_receive_window" not in names(flow)
+
+
 def test_every_pattern_has_words() -> None:
     sources = (ROOT / "crates/diagnose/src/flow").rglob("*.rs")
     text = "".join(source.read_text(encoding="utf-8") for source in sources)
     direct = re.findall(r'\bPattern \{\s*name: "(\w+)"', text)
     pauses = re.findall(r'\.pattern\("(\w+)"', text)
-    assert set(direct) | set(pauses) == set(PATTERNS)
+    buffers = re.findall(r'\("(small_\w+)", ', text)
+    assert set(direct) | set(pauses) | set(buffers) == set(PATTERNS)
 
 
 def test_patterns_are_in_the_text_and_the_page(cli: Cli, tmp_path: Path) -> None:

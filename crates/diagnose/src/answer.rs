@@ -196,7 +196,8 @@ pub struct Stall {
 #[derive(Debug, Clone, Serialize)]
 pub struct Pattern {
     /// Name: `path_mtu_black_hole`, `outage`, `policer`, `standing_queue`, `zero_window`,
-    /// `think_time`, `no_request`, `ecn`, `options_refused` or `options_removed`.
+    /// `small_receive_window`, `small_send_buffer`, `think_time`, `no_request`, `ecn`,
+    /// `options_refused` or `options_removed`.
     pub name: &'static str,
     /// Sentence that names the evidence, with frame numbers.
     pub evidence: String,

@@ -42,6 +42,18 @@ PATTERNS = {
         "rate raised.",
     ),
     "standing_queue": Named("Standing queue", "{queue}"),
+    "small_receive_window": Named(
+        "Small receive window",
+        "At the receiver: a receive buffer of at least twice the rate of the bottleneck times the "
+        "RTT (the last value of net.ipv4.tcp_rmem; and no SO_RCVBUF in the program, which would "
+        "fix the buffer). A quicker network or another congestion control does not help.",
+    ),
+    "small_send_buffer": Named(
+        "Small send buffer",
+        "At the sender: a send buffer of at least twice the rate of the bottleneck times the RTT "
+        "(the last value of net.ipv4.tcp_wmem; and no SO_SNDBUF in the program, which would fix "
+        "the buffer), or a larger clamp of the congestion window (ip route … cwnd).",
+    ),
     "zero_window": Named(
         "Closed receive window",
         "The receiving program does not read fast enough: the network is not the limit.",

@@ -129,6 +129,7 @@ impl Direction {
         }
         let longest = self.longest_acked.min(self.segment_bytes(packet));
         self.detectors.black_hole.on_ack(self.highest_ack, longest, now.time_ns);
+        self.detectors.windows.on_ack(self.receive_window);
         self.detectors.pauses.on_ack(&pauses::ReceiverPacket {
             packet: now.packet,
             time_ns: now.time_ns,

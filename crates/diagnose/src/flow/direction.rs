@@ -349,7 +349,7 @@ impl Direction {
                 payload_bytes: packet.payload_bytes.into(),
                 is_retransmission: matches!(relation, Relation::Again(_)),
             };
-            self.detectors.on_data(&sent, self.segment_bytes(packet));
+            self.detectors.on_data(&sent, self.segment_bytes(packet), self.sender.snd_una);
         }
     }
 

@@ -128,8 +128,7 @@ impl Flow {
         // Retransmissions of both directions are listed in the order of the capture.
         retransmissions.sort_by_key(|record| record.packet);
         let observed = self.observed(data);
-        let life_s = ends[data] as f64 * NS;
-        let bytes = self.payload[data];
+        let (life_s, bytes) = (ends[data] as f64 * NS, self.payload[data]);
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;
         let mut half = std::mem::take(if data == 0 { one } else { other });
@@ -144,6 +143,7 @@ impl Flow {
         if is_one_way || 2 * half.not_captured > bytes {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
+        half.add_small_buffer(&mut patterns, &limits, life_s);
         let unknown = limits.unknown
             + limits.window.unknown
             + limits.recovery.unknown

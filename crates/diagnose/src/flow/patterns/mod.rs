@@ -9,17 +9,19 @@ pub(crate) mod options;
 mod outage;
 pub mod pauses;
 mod policer;
+mod small_buffer;
 pub(crate) mod standing_queue;
 
 pub use black_hole::BlackHoleDetector;
 pub use options::Negotiation;
 pub use pauses::Pauses;
 pub use policer::PolicerDetector;
+pub use small_buffer::Windows;
 pub use standing_queue::AckQueueing;
 
 use super::direction::Direction;
 use super::record::RetransmissionRecord;
-use crate::answer::{Kind, Necessity, Pattern};
+use crate::answer::{Kind, Limits, Necessity, Pattern};
 
 /// Pauses are reported only if together they take at least this fraction of a flow's life (an
 /// arbitrary choice).
@@ -39,6 +41,8 @@ pub struct PatternDetectors {
     pub pauses: Pauses,
     /// Waits of acknowledgments in queues.
     pub queueing: AckQueueing,
+    /// Sizes of the windows.
+    pub windows: Windows,
 }
 
 /// Packet of the data's sender.
@@ -58,8 +62,9 @@ pub struct SentPacket {
 
 impl PatternDetectors {
     /// Handles data that pass the capture. `segment` is the largest payload of a segment on the
-    /// path.
-    pub fn on_data(&mut self, sent: &SentPacket, segment: i64) {
+    /// path, and `una` the first unacknowledged position that the sender knows.
+    pub fn on_data(&mut self, sent: &SentPacket, segment: i64, una: i64) {
+        self.windows.on_data(sent.start + sent.payload_bytes - una);
         self.policer.on_data(sent);
         self.black_hole.on_data(sent, segment);
         self.pauses.on_data(sent);
@@ -86,6 +91,8 @@ impl Direction {
     /// time from the capture to the receiver and back.
     pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         let detectors = std::mem::take(&mut self.detectors);
+        // The windows are needed once the limits are known.
+        self.detectors.windows = detectors.windows;
         let mut found = Vec::new();
         found.extend(detectors.black_hole.finish());
         // Timeouts of a black hole would look like an outage.
@@ -102,5 +109,14 @@ impl Direction {
         found.extend(detectors.pauses.finish(life_ns, receiver_loop_ns));
         found.extend(self.ecn.pattern());
         found
+    }
+
+    /// Adds the pattern of a small buffer. A window that the receiver closes is another pattern:
+    /// its program reads too slowly, and a larger buffer would not help.
+    pub fn add_small_buffer(&self, patterns: &mut Vec<Pattern>, limits: &Limits, life_s: f64) {
+        if !patterns.iter().any(|it| it.name == "zero_window") {
+            let (windows, rtt_min_ns) = (self.detectors.windows, self.sender.rtt_min_ns);
+            patterns.extend(windows.find_small_buffer(limits, life_s, &self.path, rtt_min_ns));
+        }
     }
 }
