@@ -136,7 +136,8 @@ pub(crate) fn read<R: Read>(
     let copies: u64 = flows.iter().map(|flow| flow.capture_duplicates).sum();
     if copies > 0 {
         findings.push(format!(
-            "{} a second copy of a packet, made where it was captured; left out",
+            "{} another copy of a packet, from another interface, VLAN or place of the path; \
+             left out. If the file was captured at several places, give a file for each place",
             frames(copies, "is", "are each")
         ));
     }

@@ -78,7 +78,7 @@ impl Direction {
         self.captured_ack = self.captured_ack.max(Some(ack));
         self.receive_window = window;
         if self.is_established {
-            self.on_evidence_of_ack(packet, now);
+            self.on_evidence_of_ack(packet, sample.map(|(since_ns, _)| since_ns), now);
         }
         let window = if is_known { window } else { -1 };
         self.sender.enqueue_ack(Ack {
@@ -121,8 +121,9 @@ impl Direction {
         self.packet_log.iter_mut().for_each(|log| log.acks.push(observed));
     }
 
-    /// Evaluates an acknowledgment as evidence of a pattern (a known fault or habit).
-    fn on_evidence_of_ack(&mut self, packet: &Packet, now: &PacketContext) {
+    /// Evaluates an acknowledgment as evidence of a pattern (a known fault or habit). `since_ns` is
+    /// the time since the newest data that it acknowledges have passed the capture.
+    fn on_evidence_of_ack(&mut self, packet: &Packet, since_ns: Option<i64>, now: &PacketContext) {
         self.ecn.on_ack(packet);
         if packet.control.any(ControlBits::SYN | ControlBits::RST) {
             return;
@@ -135,6 +136,8 @@ impl Direction {
             time_ns: now.time_ns,
             window: self.receive_window,
             payload_bytes: packet.payload_bytes,
+            undelayed_ns: since_ns
+                .map(|ns| now.time_ns - ns + now.receiver_loop.unwrap_or(ns).min(ns)),
             acks_all_data: self.highest_ack >= self.scoreboard.end,
             sender_loop_ns: now.sender_loop.unwrap_or(0),
         });

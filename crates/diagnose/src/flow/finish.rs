@@ -134,7 +134,7 @@ impl Flow {
         let mut half = std::mem::take(if data == 0 { one } else { other });
         let acknowledged_bytes = if is_one_way { bytes } else { bytes - half.pending(bytes) };
         let is_short = certainty::is_short(bytes, half.detectors.pauses.response_count());
-        let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
+        let mut patterns = half.patterns(ends[data]);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
         let mut limits = half.account.limits(|index| limiting_cause(&episodes, index));

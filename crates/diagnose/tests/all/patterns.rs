@@ -117,8 +117,34 @@ fn a_server_that_thinks() {
     let found = named(&flow, "think_time").expect("a slow answer");
     assert!(found.evidence.contains("3 times, 1.200 s in all"), "{found:?}");
     let found = named(&flow, "no_request").expect("two pauses between requests");
-    let pause = 2.0 * (2.0 - 0.44 - 0.04);
+    // A response arrives at the client 20 ms after it passes, and a request passes 20 ms after it
+    // was sent.
+    let pause = 2.0 * (2.0 - 0.4 - 0.04);
     assert!(found.evidence.contains(&format!("2 times, {pause:.3} s in all")), "{found:?}");
+}
+
+/// Requests every 100 ms, whose responses of one segment pass at once. The client, 20 ms away,
+/// sends its acknowledgment with this delay, or with the next request.
+fn paused(ack_delay_ms: Option<u64>) -> Flow {
+    let mut script = Script::open(false);
+    for number in 0..10 {
+        let at = 100 + 100 * u64::from(number);
+        script.packet(at, false, (1 + 50 * number, 1 + number * SEGMENT), (50, 24));
+        script.data(at, number);
+        if let Some(delay_ms) = ack_delay_ms {
+            script.ack(at + 40 + delay_ms, number + 1);
+        }
+    }
+    script.flow()
+}
+
+#[test]
+fn a_delayed_ack_does_not_shorten_the_pause_of_the_client() {
+    for ack_delay_ms in [Some(0), Some(40), None] {
+        let flow = paused(ack_delay_ms);
+        let found = named(&flow, "no_request").expect("nine pauses");
+        assert!(found.evidence.contains("9 times, 0.540 s in all"), "{found:?}");
+    }
 }
 
 /// The connection stays open for 10 s after the only response; then the client sends data that get

@@ -87,9 +87,8 @@ fn follows_a_loss(record: &RetransmissionRecord) -> bool {
 }
 
 impl Direction {
-    /// Patterns of this direction of a flow that lasts `life_ns`. `receiver_loop_ns` is the least
-    /// time from the capture to the receiver and back.
-    pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
+    /// Patterns of this direction of a flow that lasts `life_ns`.
+    pub fn patterns(&mut self, life_ns: i64) -> Vec<Pattern> {
         let detectors = std::mem::take(&mut self.detectors);
         // The windows are needed once the limits are known.
         self.detectors.windows = detectors.windows;
@@ -106,7 +105,7 @@ impl Direction {
         self.is_policed = policer.is_some();
         found.extend(policer);
         found.extend(detectors.queueing.find_standing_queue(&self.sender.rtts));
-        found.extend(detectors.pauses.finish(life_ns, receiver_loop_ns));
+        found.extend(detectors.pauses.finish(life_ns));
         found.extend(self.ecn.pattern());
         found
     }

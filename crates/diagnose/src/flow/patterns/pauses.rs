@@ -50,7 +50,8 @@ impl Total {
 pub struct Pauses {
     /// Time and frame of the packet that closed the receive window; none while that window is open.
     closed: Option<(i64, u64)>,
-    /// Time and frame of the ACK that acknowledged all data; none while data are in flight.
+    /// Time at which an undelayed ACK of all data would have passed, and frame of the ACK; none
+    /// while data are in flight.
     idle: Option<(i64, u64)>,
     /// Time and frame of an unanswered request, if any. A request consists of data that the other
     /// end sends while all data are acknowledged.
@@ -62,6 +63,8 @@ pub struct Pauses {
     answers: Total,
     requests: Total,
     last_ns: i64,
+    /// Time of the last packet that acknowledged new data.
+    last_progress_ns: i64,
 }
 
 /// Packet of the data's receiver.
@@ -75,6 +78,10 @@ pub struct ReceiverPacket {
     pub window: i64,
     /// Number of payload bytes.
     pub payload_bytes: u32,
+    /// Time at which the packet would have passed if the receiver had acknowledged the newest data
+    /// at once, and nothing had delayed them; none if it acknowledges no new data, or if these were
+    /// retransmitted.
+    pub undelayed_ns: Option<i64>,
     /// True if the packet acknowledges everything that was sent.
     pub acks_all_data: bool,
     /// Least time from the capture to the sender and back.
@@ -93,21 +100,28 @@ impl Pauses {
         } else if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(it.time_ns - since_ns, packet);
         }
+        if it.acks_all_data && self.idle.is_none() {
+            // The pause begins when the client has the data, not with an ACK that it delays, or
+            // sends with the next request. Data behind others that waited arrive after those.
+            let since_ns = it.undelayed_ns.map_or(it.time_ns, |ns| ns.max(self.last_progress_ns));
+            // Further ACKs do not move the start of the pause while nothing is in flight.
+            self.idle = Some((since_ns, it.packet));
+        }
+        if it.undelayed_ns.is_some() {
+            self.last_progress_ns = it.time_ns;
+        }
         if it.payload_bytes > 0 && it.acks_all_data {
             // A request may have several segments. The pause of the client ends with the first one,
             // and the server can respond after the last one.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
+                && it.time_ns > since_ns
             {
                 self.before_request = Some((it.time_ns - since_ns, packet));
             }
             // The time that request and response take between the capture and the server is not
             // part of the server's pause.
             self.request = Some((it.time_ns + it.sender_loop_ns, it.packet));
-        }
-        if it.acks_all_data {
-            // Further ACKs do not move the start of the pause while nothing is in flight.
-            self.idle.get_or_insert(at);
         }
     }
 
@@ -128,14 +142,10 @@ impl Pauses {
     }
 
     /// Patterns of a flow that lasts `life_ns`.
-    pub fn finish(mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
+    pub fn finish(mut self, life_ns: i64) -> Vec<Pattern> {
         if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(self.last_ns - since_ns, packet);
         }
-        // Each measured pause of the client includes the time that the last ACK takes from the
-        // capture to the client, and the time that the request takes back. Both are subtracted.
-        let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
-        self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
         let found = [
             self.windows.pattern("zero_window", life_ns, "the receiver closed its window"),
             self.answers.pattern("think_time", life_ns, "a request waited for its answer"),
