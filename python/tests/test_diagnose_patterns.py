@@ -215,6 +215,28 @@ def test_every_pattern_has_words() -> None:
     assert set(direct) | set(pauses) | set(buffers) == set(PATTERNS)
 
 
+@pytest.mark.parametrize(("bucket_bytes", "gains"), [(15_000, True), (100_000, False)])
+def test_the_remedies_for_a_policer_gain(bucket_bytes: int, gains: bool) -> None:
+    """BBR and pacing help against a small bucket; with a large one the flow has the whole rate."""
+    channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": bucket_bytes}
+    link = {"name": "net", "ends": ["server", "client"], "rate": "50 Mbit/s", "delay": "20 ms"}
+    flow = {"name": "f", "from": "server", "to": "client", "app": "bulk"}
+
+    def goodput(tcp: Mapping[str, Any]) -> float:
+        scenario = {
+            "duration": "20 s",
+            "tcp": {"tcp": tcp},
+            "link": [link | {"forward": {"channel": channel}}],
+            "flow": [flow | {"tcp": "tcp"}],
+        }
+        return float(retx.run(scenario, seed=1).summary["flows"][0]["goodput_bit_s"])
+
+    before = goodput({"like": "linux"})
+    best = max(goodput({"like": "linux_bbr"}), goodput({"like": "linux", "pacing": True}))
+    assert (best > 1.2 * before) == gains
+    assert (before > 0.9 * 5e6) != gains
+
+
 def test_patterns_are_in_the_text_and_the_page(cli: Cli, tmp_path: Path) -> None:
     channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 50_000}
     capture = tmp_path / "a.pcapng"

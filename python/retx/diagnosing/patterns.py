@@ -38,8 +38,10 @@ PATTERNS = {
     ),
     "policer": Named(
         "Policer",
-        "Send below its rate (SO_MAX_PACING_RATE, or a shaper before the policer), or have the "
-        "rate raised.",
+        "If the goodput is already near this rate, only a higher rate makes the flow faster. "
+        "Otherwise the bucket is too small for the bursts of the sender: BBR, pacing (the queue fq "
+        "and SO_MAX_PACING_RATE) or a larger bucket. A shaper before the policer avoids losses, "
+        "but makes a single flow faster only if the bucket is small.",
     ),
     "standing_queue": Named("Standing queue", "{queue}"),
     "small_receive_window": Named(
