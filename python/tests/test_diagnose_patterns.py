@@ -201,6 +201,17 @@ def test_a_small_receive_window_is_named_with_the_window_needed(tmp_path: Path) 
     assert any("tcp_rmem" in sentence for sentence in sentences(flow))
 
 
+def test_a_small_send_buffer_is_named(tmp_path: Path) -> None:
+    """Twenty segments in flight at 40 ms are 6 Mbit/s, although the windows allow more."""
+    tcp = {"like": "sack", "send_buffer": 20 * 1460}
+    result, flow = diagnosed(tmp_path / "a.pcapng", tcp=tcp)
+    assert result.summary["flows"][0]["limited_by"]["send_buffer"] > 0.9 * flow["life_s"]
+    (found,) = (it for it in flow["patterns"] if it["name"].startswith("small_"))
+    assert found["name"] == "small_send_buffer"
+    assert "no more data are in flight than 29 kB" in found["evidence"]
+    assert any("tcp_wmem" in sentence for sentence in sentences(flow))
+
+
 def test_a_large_receive_window_is_not_small(tmp_path: Path) -> None:
     _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": "linux"})
     assert "small_receive_window" not in names(flow)
