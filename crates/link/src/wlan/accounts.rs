@@ -22,6 +22,7 @@ impl Cell {
     }
 
     /// Counts a transmission that ends.
+    #[inline]
     pub(super) fn count_transmission_end(&mut self, now: Time) {
         self.busy.transmitting -= 1;
         if self.busy.transmitting == 0 {
@@ -45,7 +46,8 @@ impl Cell {
         }
     }
 
-    fn count_data(&mut self, station: u16, airtime: Duration, intact: bool) {
+    #[inline]
+    pub(super) fn count_data(&mut self, station: u16, airtime: Duration, intact: bool) {
         let sender = &mut self.senders[usize::from(station)];
         let arrived = sender.head.is_some_and(|head| head.arrived);
         let on_air = &mut sender.counters.airtime;

@@ -89,7 +89,7 @@ impl Cell {
     }
 
     /// Duration field of a data frame: a SIFS and an ACK.
-    fn answer_time(&self) -> Duration {
+    pub(super) fn answer_time(&self) -> Duration {
         self.parameters.sifs + self.times.ack
     }
 
@@ -123,11 +123,7 @@ impl Cell {
         if kind == Kind::Rts {
             sender.counters.rts_sent += 1;
         } else if kind == Kind::Data {
-            let head = sender.head.as_mut().expect("a packet is in service");
-            sender.counters.frames_sent += 1;
-            sender.counters.retries += u64::from(head.attempts > 0);
-            head.attempts = head.attempts.saturating_add(1);
-            head.arrived = false;
+            sender.count_data_sent();
         }
     }
 
@@ -298,6 +294,7 @@ impl Cell {
     }
 
     /// Handles a data frame received intact. Its packet leaves the cell unless it is a duplicate.
+    #[inline]
     pub(super) fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
         let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
@@ -345,6 +342,7 @@ impl Cell {
     }
 
     /// Draws the backoff after a packet that was acknowledged or given up.
+    #[inline]
     pub(super) fn draw_next_backoff(&mut self, station: u16) -> u32 {
         let sender = &mut self.senders[usize::from(station)];
         sender.cw = self.parameters.cw_min;
@@ -352,22 +350,30 @@ impl Cell {
     }
 
     /// Ends the service of a packet; the station then backs off for this number of slots.
-    pub(super) fn finish_and_back_off(&mut self, now: Time, station: u16, backoff: u32) {
-        let index = usize::from(station);
-        let sender = &mut self.senders[index];
-        let head = sender.begin_next_packet(now, &mut self.actions);
-        sender.counters.dropped_at_retry_limit += u64::from(!head.delivered);
-        sender.counters.attempts.add_packet(head.attempts);
-        sender.counters.loss_bursts.add_outcome(!head.delivered);
-        self.bursts[1].add_outcome(!head.delivered);
-        let radio = &mut self.radios[index];
+    fn finish_and_back_off(&mut self, now: Time, station: u16, backoff: u32) {
+        let has_packet = self.finish_service(now, station);
+        let radio = &mut self.radios[usize::from(station)];
         radio.activity = Activity::Contending;
         radio.access = Access::Backoff(backoff);
-        radio.has_packet = sender.head.is_some();
-        if !head.delivered {
-            let (id, reason) = (head.id, Reason::RetryLimit);
+        radio.has_packet = has_packet;
+    }
+
+    /// Ends the service of a packet; true if the station then has another one in service.
+    #[inline]
+    pub(super) fn finish_service(&mut self, now: Time, station: u16) -> bool {
+        let sender = &mut self.senders[usize::from(station)];
+        let Head { id, delivered, attempts, .. } = *sender.served();
+        sender.begin_next_packet(now, &mut self.actions);
+        let has_packet = sender.head.is_some();
+        sender.counters.dropped_at_retry_limit += u64::from(!delivered);
+        sender.counters.attempts.add_packet(attempts);
+        sender.counters.loss_bursts.add_outcome(!delivered);
+        self.bursts[1].add_outcome(!delivered);
+        if !delivered {
+            let reason = Reason::RetryLimit;
             self.depart(now, station, Departure::Lost { id, at: now, reason });
         }
         self.note_exits(now, station);
+        has_packet
     }
 }

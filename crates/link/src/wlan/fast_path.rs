@@ -1,10 +1,11 @@
 //! Fast path: one event for a data frame that nobody disturbs, and for its acknowledgment.
 //!
 //! *Preconditions.* All stations hear each other, and no channel model delays packets. No frame is
-//! on the air or awaited, and the backoff of exactly one station ends first. Then the time line of
-//! the exchange is known: from its start to the end of the ACK the medium is busy or reserved for
-//! every station, so a packet that arrives meanwhile only draws a backoff. A frame that needs an
-//! RTS, a collision, and a data frame or ACK that the channel loses are left to the general code.
+//! on the air or awaited, no reservation lasts, and the backoff of exactly one station ends first.
+//! Then the time line of the exchange is known: from its start to the end of the ACK the medium is
+//! busy or reserved for every station, so a packet that arrives meanwhile only draws a backoff. A
+//! frame that needs an RTS, a collision, and a data frame or ACK that the channel loses are left to
+//! the general code.
 //!
 //! *How.* Of an exchange, only the end of the data frame has an effect outside the cell. When it
 //! ends, the backoff of its sender after the ACK is drawn, and thus the end of the next data frame
@@ -15,8 +16,8 @@
 //! the same order. A test compares random cells with and without this path.
 
 use super::Cell;
-use super::access::whole_slots;
 use super::exchange::{Kind, Transmission};
+use super::medium::{Contender, SharedMedium};
 use super::station::{Access, Activity, NOBODY};
 use retx_units::{Duration, Time};
 
@@ -33,8 +34,8 @@ pub(super) struct Exchange {
 enum Progress {
     /// The data frame begins at this time, unless a packet arrives before.
     Planned(Time),
-    /// The data frame is on the air.
-    Sending,
+    /// The data frame is on the air for this time.
+    Sending(Duration),
     /// The data frame has been received.
     Acknowledging(Acknowledgment),
 }
@@ -46,31 +47,47 @@ struct Acknowledgment {
     end: Time,
     /// Number of slots for which the sender of the data backs off afterwards.
     backoff: u32,
+    /// Start of the next exchange, and its sender, if they are known.
+    next: Option<(Time, u16)>,
 }
 
 impl Cell {
     /// Enables the fast path, if the cell permits it.
     pub fn enable_fast_path(&mut self) {
         self.uses_fast_path = self.reach.is_complete() && self.delayed.is_none();
+        self.medium = SharedMedium::new(self.radios.len());
     }
 
     /// Brings the cell up to date with everything before `now`. `inclusive` is true if the events
     /// of the cell at `now` precede what the caller does.
     #[inline]
     pub fn advance_to(&mut self, now: Time, inclusive: bool) {
-        while let Some(Exchange { station, progress }) = self.exchange {
-            let due = match progress {
-                Progress::Planned(start) => start,
-                Progress::Acknowledging(ack) => ack.end,
-                Progress::Sending => break,
-            };
-            if due > now || due == now && !inclusive {
-                break;
+        while let Some(due) = self.delayed_event()
+            && (due < now || due == now && inclusive)
+        {
+            self.make_up_for_event();
+        }
+    }
+
+    /// Time of the next event that is made up for later.
+    #[inline]
+    const fn delayed_event(&self) -> Option<Time> {
+        match &self.exchange {
+            Some(Exchange { progress: Progress::Planned(start), .. }) => Some(*start),
+            Some(Exchange { progress: Progress::Acknowledging(ack), .. }) => Some(ack.end),
+            Some(Exchange { progress: Progress::Sending(_), .. }) | None => None,
+        }
+    }
+
+    fn make_up_for_event(&mut self) {
+        match self.exchange {
+            Some(Exchange { station, progress: Progress::Planned(start) }) => {
+                self.start_exchange(start, station);
             }
-            match progress {
-                Progress::Acknowledging(ack) => self.end_exchange(station, &ack),
-                _ => self.start_exchange(due, station),
+            Some(Exchange { station, progress: Progress::Acknowledging(ack) }) => {
+                self.end_exchange(station, &ack);
             }
+            Some(Exchange { progress: Progress::Sending(_), .. }) | None => {}
         }
     }
 
@@ -84,7 +101,7 @@ impl Cell {
         let start = self.next;
         let mut starting = None;
         for (station, (due, radio)) in self.dues.iter().zip(&self.radios).enumerate() {
-            if radio.activity != Activity::Contending {
+            if radio.activity != Activity::Contending || radio.nav() > start {
                 return;
             }
             if *due == start && starting.replace(station as u16).is_some() {
@@ -97,8 +114,10 @@ impl Cell {
     }
 
     /// Plans the exchange that a station begins at `start`, if its data frame needs no RTS.
+    #[inline]
     fn plan_start(&mut self, start: Time, station: u16) {
-        if let Some(end) = self.undisturbed_end(start, self.head(station).frame.bytes) {
+        let bytes = self.senders[usize::from(station)].served().frame.bytes;
+        if let Some(end) = self.undisturbed_end(start, bytes) {
             self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
             self.next = end;
         }
@@ -106,165 +125,200 @@ impl Cell {
 
     /// End of a data frame with a packet of `bytes` that begins at `start`; `None` if it needs an
     /// RTS, or if the rate changes before its ACK.
+    #[inline]
     fn undisturbed_end(&mut self, start: Time, bytes: u32) -> Option<Time> {
         let end = start + self.data_time(bytes) + self.parameters.propagation;
         let changes = self.rates.last().is_some_and(|(at, _)| *at <= end + self.parameters.sifs);
         (!changes && !self.is_announced(bytes)).then_some(end)
     }
 
-    /// Plans again after a packet has arrived at a station; `begins` is true if the station begins
-    /// to contend.
-    pub(super) fn plan_with(&mut self, station: u16, begins: bool) {
+    /// Starts the contention for a packet at a station that had no packet in service.
+    pub(super) fn begin_contention(&mut self, now: Time, station: u16) {
         match self.exchange.map(|exchange| (exchange.station, exchange.progress)) {
-            // A packet that waits behind others changes nothing.
+            Some((_, Progress::Sending(_))) => {
+                self.contend_after_exchange(station);
+            }
             Some((sender, Progress::Acknowledging(ack))) => {
-                let waits = self.senders[usize::from(sender)].line.queue_length();
-                if begins || station == sender && waits == 1 {
-                    self.expect_next(sender, &ack);
+                let contender = self.contend_after_exchange(station);
+                if self.medium.add_contender(contender) {
+                    self.plan_after(sender, ack);
                 }
             }
-            Some((_, Progress::Sending)) => {}
-            planned if begins => {
-                let before = match planned {
-                    Some((_, Progress::Planned(start))) => start,
-                    _ => self.next,
-                };
-                self.next = before.min(self.dues[usize::from(station)]);
+            planned => {
+                if let Some((_, Progress::Planned(start))) = planned {
+                    self.next = start;
+                }
+                if self.medium.is_valid {
+                    self.restore_radios();
+                }
+                self.begin_access(now, station);
+                self.next = self.next.min(self.dues[usize::from(station)]);
                 self.plan_exchange();
             }
-            _ => {}
         }
     }
 
+    /// Notes that a station with a packet contends when the exchange has ended. Until then the
+    /// medium is busy, so that a station without a backoff draws one.
+    fn contend_after_exchange(&mut self, station: u16) -> Contender {
+        let left = match self.medium.access(station) {
+            Access::Backoff(slots) => slots,
+            Access::Free | Access::Fresh => self.senders[usize::from(station)].draw_backoff(),
+        };
+        self.medium.set(station, left, true)
+    }
+
+    /// Plans again after a packet has arrived at a station that has another one in service.
+    #[inline]
+    pub(super) fn note_waiting(&mut self, station: u16) {
+        // Only the first packet that waits behind the one that is being acknowledged changes the
+        // plan.
+        if let Some(Exchange { station: sender, progress: Progress::Acknowledging(ack) }) =
+            self.exchange
+            && sender == station
+            && self.senders[usize::from(station)].line.queue_length() == 1
+        {
+            self.expect_next(sender, ack);
+        }
+    }
+
+    /// Starts the data frame of an exchange.
     fn start_exchange(&mut self, now: Time, station: u16) {
-        self.begin_transmission(now, station);
-        self.notify_start_of_exchange(now, station);
-        self.exchange = Some(Exchange { station, progress: Progress::Sending });
-    }
-
-    /// Has the effects of [`Self::notify_start`] if all stations hear each other and the medium was
-    /// idle: then each station begins to receive the frame.
-    fn notify_start_of_exchange(&mut self, now: Time, station: u16) {
-        // The idle slots of most stations begin at the same time, so that their number is computed
-        // once.
-        let mut known = (Time::NEVER, 0);
-        let Self { radios, dues, senders, parameters, .. } = self;
-        for (index, (radio, due)) in radios.iter_mut().zip(dues).enumerate() {
-            if index == usize::from(station) {
-                continue;
-            }
-            if let Access::Backoff(slots) = radio.access {
-                let start = radio.slots_start(parameters);
-                if known.0 != start {
-                    known = (start, whole_slots(now.since(start), parameters.slot));
-                }
-                radio.suspend_backoff(slots, known.1);
-            } else if radio.access == Access::Fresh {
-                radio.access = Access::Backoff(senders[index].draw_backoff());
-            }
-            *due = Time::NEVER;
-            radio.begin_reception(now, station);
+        let index = usize::from(station);
+        if self.medium.is_valid {
+            self.medium.end_backoff(station);
+        } else {
+            self.share_medium(now, station);
         }
+        let Self { senders, busy, .. } = self;
+        busy.since = now;
+        busy.transmitting = 1;
+        let bytes = senders[index].count_data_sent().frame.bytes;
+        let progress = Progress::Sending(self.data_time(bytes));
+        self.exchange = Some(Exchange { station, progress });
     }
 
     /// Handles the event of an exchange: the end of its data frame, or that of its ACK if the next
     /// data frame is not known before.
+    #[inline]
     pub(super) fn advance_exchange(&mut self, now: Time, exchange: Exchange) {
         match exchange.progress {
             Progress::Acknowledging(ack) => self.end_exchange(exchange.station, &ack),
-            _ => self.end_data(now, exchange.station),
+            Progress::Sending(airtime) => self.end_data(now, exchange.station, airtime),
+            Progress::Planned(_) => unreachable!("a planned exchange has begun before its end"),
         }
     }
 
     /// Handles the end of the data frame.
-    fn end_data(&mut self, now: Time, station: u16) {
-        self.exchange = None;
-        let frame = self.on_air[usize::from(station)];
-        let spared = self.fate(now, station, &frame);
+    fn end_data(&mut self, now: Time, station: u16, airtime: Duration) {
+        let to = self.senders[usize::from(station)].served().to;
         let start = now + self.parameters.sifs;
         let end = start + self.times.ack + self.parameters.propagation;
-        if let Some(after) = spared {
+        if !self.channels.are_perfect() && !self.is_spared(now, (station, to), airtime, end) {
+            return;
+        }
+        self.count_transmission_end(now);
+        self.arrive(now, (station, to), Duration::ZERO);
+        self.count_data(station, airtime, true);
+        let backoff = self.draw_next_backoff(station);
+        self.expect_next(station, Acknowledgment { start, end, backoff, next: None });
+    }
+
+    /// True if the channel loses neither the data frame of an exchange nor its ACK, which ends at
+    /// `end`. Otherwise the exchange is left to the general code.
+    #[inline(never)]
+    fn is_spared(&mut self, now: Time, ends: (u16, u16), airtime: Duration, end: Time) -> bool {
+        let (station, to) = ends;
+        let mut frame = Transmission::new(to, Kind::Data, self.answer_time());
+        (frame.airtime, frame.rate) = (airtime, self.parameters.rate);
+        let spared = self.fate(now, station, &frame);
+        if spared.is_some() {
             let mut ack = Transmission::new(station, Kind::Ack, Duration::ZERO);
             ack.rate = self.control_rate;
-            let fate = self.fate(end, frame.to, &ack);
+            let fate = self.fate(end, to, &ack);
             if fate.is_some() {
-                self.count_transmission_end(now);
-                self.arrive(now, (station, frame.to), after);
-                self.count_ended(station, (Kind::Data, frame.airtime), true);
-                let backoff = self.draw_next_backoff(station);
-                let ack = Acknowledgment { start, end, backoff };
-                let progress = Progress::Acknowledging(ack);
-                self.exchange = Some(Exchange { station, progress });
-                return self.expect_next(station, &ack);
+                return true;
             }
             self.ack_fate = Some(fate);
         }
+        self.exchange = None;
+        self.on_air[usize::from(station)] = frame;
+        self.restore_radios_in_frame(now, station);
         self.end_with(now, station, spared);
         self.find_next();
+        false
     }
 
-    /// Sets `next` to the end of the data frame after this ACK, or to an earlier time if that is
-    /// not known.
-    fn expect_next(&mut self, station: u16, ack: &Acknowledgment) {
-        self.next = ack.end;
-        let Some(waiting) = self.senders[usize::from(station)].line.next() else { return };
-        let waiting = waiting.map(|packet| packet.frame.bytes);
-        // The station whose backoff ends first; `NOBODY` if there are several.
-        let (mut least, mut first) = (u32::MAX, NOBODY);
-        for (index, radio) in (0..).zip(&self.radios) {
-            let slots = match radio.access {
-                _ if radio.nav() > ack.end => return,
-                _ if index == station && waiting.is_some() => ack.backoff,
-                _ if index == station || !radio.has_packet => continue,
-                Access::Backoff(slots) => slots,
-                Access::Free | Access::Fresh => return,
-            };
-            if slots <= least {
-                first = if slots < least { index } else { NOBODY };
-                least = slots;
-            }
+    /// Waits for the end of this ACK, and plans the next exchange.
+    fn expect_next(&mut self, station: u16, ack: Acknowledgment) {
+        // Other disciplines than droptail choose the next packet at the end of the ACK.
+        if let Some(waiting) = self.senders[usize::from(station)].line.next() {
+            let has_packet = waiting.is_some();
+            self.medium.set(station, ack.backoff, has_packet);
+            self.medium.find_contenders();
         }
-        self.next = Time::NEVER;
-        if least < u32::MAX {
-            let start = ack.end + self.parameters.difs + self.parameters.slot * u64::from(least);
-            let bytes = match first {
-                NOBODY => None,
-                _ if first == station => waiting,
-                _ => Some(self.head(first).frame.bytes),
-            };
-            let end = bytes.and_then(|bytes| self.undisturbed_end(start, bytes));
-            self.next = end.unwrap_or(start);
+        self.plan_after(station, ack);
+    }
+
+    /// Plans the exchange after this ACK. Sets `next` to the end of its data frame, or to an
+    /// earlier time if that is not known.
+    fn plan_after(&mut self, station: u16, mut ack: Acknowledgment) {
+        (self.next, ack.next) = self.next_exchange(station, &ack);
+        self.exchange = Some(Exchange { station, progress: Progress::Acknowledging(ack) });
+    }
+
+    /// Time of the next event after the data frame with this ACK; if it is the end of the next data
+    /// frame, also the start and the sender of that frame.
+    #[inline]
+    fn next_exchange(&mut self, station: u16, ack: &Acknowledgment) -> (Time, Option<(Time, u16)>) {
+        let Some(waiting) = self.senders[usize::from(station)].line.next() else {
+            return (ack.end, None);
+        };
+        let Some((slots, first)) = self.medium.first_contender() else {
+            return (Time::NEVER, None);
+        };
+        let start = self.shared_start(ack.end, slots);
+        let bytes = match first {
+            NOBODY => return (start, None),
+            _ if first == station => waiting.expect("it contends for a packet").frame.bytes,
+            _ => self.senders[usize::from(first)].served().frame.bytes,
+        };
+        match self.undisturbed_end(start, bytes) {
+            Some(end) => (end, Some((start, first))),
+            None => (start, None),
         }
+    }
+
+    /// Time at which a frame begins after this number of slots, if the medium is idle from
+    /// `idle_since` on.
+    #[inline]
+    fn shared_start(&self, idle_since: Time, slots: u64) -> Time {
+        idle_since + self.parameters.difs + self.parameters.slot * slots
     }
 
     /// Handles the end of the ACK. All stations have heard both frames.
     fn end_exchange(&mut self, station: u16, ack: &Acknowledgment) {
         let now = ack.end;
-        let to = self.on_air[usize::from(station)].to;
         self.busy.total += now.since(ack.start);
+        let to = self.senders[usize::from(station)].served().to;
         self.senders[usize::from(to)].counters.airtime.ack += self.times.ack;
-        self.finish_and_back_off(now, station, ack.backoff);
-        // The station whose backoff ends first; `NOBODY` if there are several.
-        let (mut next, mut first) = (Time::NEVER, NOBODY);
-        let Self { radios, dues, parameters, .. } = self;
-        for (index, (radio, due)) in (0..).zip(radios.iter_mut().zip(dues)) {
-            radio.be_idle_since(now);
-            if index == station {
-                radio.confirm_nav(ack.start);
-            } else if index != to {
-                // The reservation by the data frame ends with the ACK at the latest.
-                radio.update_nav(now, Time::NEVER);
-            }
-            *due = radio.transmission_start(now, parameters);
-            if *due <= next {
-                first = if *due < next { index } else { NOBODY };
-                next = *due;
-            }
+        let has_packet = self.finish_service(now, station);
+        self.medium.idle_since = now;
+        if let Some((start, station)) = ack.next {
+            self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
+            return;
         }
-        self.next = next;
-        self.exchange = None;
-        if first != NOBODY && next != Time::NEVER {
-            self.plan_start(next, first);
+        self.medium.set(station, ack.backoff, has_packet);
+        self.medium.find_contenders();
+        (self.exchange, self.next) = (None, Time::NEVER);
+        if let Some((slots, first)) = self.medium.first_contender() {
+            self.next = self.shared_start(now, slots);
+            if first != NOBODY {
+                self.plan_start(self.next, first);
+            }
+            if self.exchange.is_none() {
+                self.restore_radios();
+            }
         }
     }
 

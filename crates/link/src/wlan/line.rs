@@ -14,6 +14,8 @@ use retx_units::{QueueLengthHistory, RandomStream, Time};
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     queue: State,
+    /// Number of waiting packets.
+    length: u64,
     /// True if a packet that arrives at an idle station bypasses the queue.
     passes: bool,
     /// Sum of the waiting times of all packets up to the time `settled`, in packet-nanoseconds.
@@ -38,6 +40,7 @@ impl Line {
         Self {
             passes: matches!(config, queue::Config::droptail(_)),
             queue: config.build(environment),
+            length: 0,
             waited: 0,
             settled: Time::ZERO,
             longest: 0,
@@ -62,7 +65,12 @@ impl Line {
     }
 
     /// Removes and returns the next packet to serve.
+    #[inline]
     pub fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Head> {
+        // The state of droptail, unlike that of other disciplines, does not change then.
+        if self.passes && self.length == 0 {
+            return None;
+        }
         let before = self.advance_to(now);
         let first = self.queue.dequeue(now, actions);
         self.keep(now, before);
@@ -80,21 +88,21 @@ impl Line {
         if let State::droptail(queue) = &self.queue { Some(queue.first()) } else { None }
     }
 
-    pub fn queue_length(&self) -> u64 {
-        self.queue.occupancy().packets
+    pub const fn queue_length(&self) -> u64 {
+        self.length
     }
 
     /// Advances the sum of waiting times to `now`; returns the number of waiting packets.
     fn advance_to(&mut self, now: Time) -> u64 {
         self.waited = self.total_waiting_ns(now);
         self.settled = now;
-        self.queue_length()
+        self.length
     }
 
-    /// Records in the history that the queue length has changed from `before`.
+    /// Takes over the queue length, and records in the history that it has changed from `before`.
     fn keep(&mut self, now: Time, before: u64) {
-        let waiting = self.queue_length();
-        self.history.iter_mut().for_each(|history| history.add_change(now, before, waiting));
+        self.length = self.queue.occupancy().packets;
+        self.history.iter_mut().for_each(|history| history.add_change(now, before, self.length));
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.

@@ -30,6 +30,7 @@ mod delayed;
 mod exchange;
 mod fast_path;
 mod line;
+mod medium;
 pub mod parameters;
 pub mod reach;
 mod station;
@@ -168,6 +169,8 @@ pub struct Cell {
     uses_fast_path: bool,
     /// Exchange on the fast path; `next` is then the end of its data frame or of the next one.
     exchange: Option<fast_path::Exchange>,
+    /// State of the medium on the fast path.
+    medium: medium::SharedMedium,
     /// Fate of the next ACK, if it was drawn before the end of the ACK.
     ack_fate: Option<Option<Duration>>,
 }
@@ -212,6 +215,7 @@ impl Cell {
             busy: Busy::default(),
             uses_fast_path: false,
             exchange: None,
+            medium: medium::SharedMedium::default(),
             ack_fate: None,
             parameters,
         }
@@ -229,9 +233,10 @@ impl Cell {
             return Entry::QueueFull;
         }
         if begins {
-            self.begin_access(now, port.from);
+            self.begin_contention(now, port.from);
+        } else {
+            self.note_waiting(port.from);
         }
-        self.plan_with(port.from, begins);
         Entry::Accepted
     }
 
@@ -280,6 +285,12 @@ impl Cell {
         if let Some(exchange) = self.exchange {
             return self.advance_exchange(now, exchange);
         }
+        self.handle_deadlines(now);
+    }
+
+    /// Handles the deadlines of all stations at `now`.
+    #[inline(never)]
+    fn handle_deadlines(&mut self, now: Time) {
         self.forward_due(now);
         while let Some((_, rate)) = self.rates.pop_if(|(at, _)| *at <= now) {
             self.parameters.rate = rate;

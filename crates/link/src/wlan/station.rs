@@ -219,12 +219,27 @@ impl Sender {
         true
     }
 
-    /// Ends the service of a packet and begins that of the next one. Returns the packet whose
-    /// service has ended.
-    pub fn begin_next_packet(&mut self, now: Time, actions: &mut QueueActions) -> Head {
-        let done = self.head.take().expect("a packet is in service");
+    /// Packet in service.
+    #[inline]
+    pub fn served(&mut self) -> &mut Head {
+        self.head.as_mut().expect("a packet is in service")
+    }
+
+    /// Ends the service of a packet and begins that of the next one.
+    #[inline]
+    pub fn begin_next_packet(&mut self, now: Time, actions: &mut QueueActions) {
         self.head = self.line.dequeue(now, actions);
-        done
+    }
+
+    /// Counts a data frame that begins; returns its packet.
+    #[inline]
+    pub fn count_data_sent(&mut self) -> &Head {
+        let head = self.head.as_mut().expect("a packet is in service");
+        self.counters.frames_sent += 1;
+        self.counters.retries += u64::from(head.attempts > 0);
+        head.attempts = head.attempts.saturating_add(1);
+        head.arrived = false;
+        head
     }
 
     /// Draws a number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
