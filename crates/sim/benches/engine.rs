@@ -15,7 +15,9 @@
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
 
-use plans::{LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, shared_dumbbell, tcp, wifi};
+use plans::{
+    LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, shared_dumbbell, tcp, wifi, wifi_uploads,
+};
 use retx_link::channel::Frame;
 use retx_link::wlan::{Cell, Packet, Port};
 use retx_sim::Options;
@@ -120,7 +122,9 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
             "download, 2 x 10 Mbit/s, 20 ms, 1 % loss, x100",
             (0..spans.downloads).map(download).collect(),
         ),
-        ("802.11b, one station, one flow", vec![wifi(spans.slow)]),
+        ("802.11b, one station, one flow", vec![wifi(1, 40, spans.slow)]),
+        ("802.11b, a chain of four hops, one flow", vec![wifi(4, 8, spans.slow)]),
+        ("802.11b, uploads of ten stations", vec![wifi_uploads(10, spans.slow)]),
     ]
 }
 

@@ -274,10 +274,31 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
     plan.proxies = proxies;
 }
 
-/// A bulk flow between two WLAN stations, with a window too small to overflow a queue.
-pub fn wifi(end: Duration) -> Plan {
+/// A bulk flow over `hops` hops of one WLAN cell, with a window of `segments` that is too small to
+/// overflow a queue.
+pub fn wifi(hops: usize, segments: u64, end: Duration) -> Plan {
     let mut plan = one_flow(&[], tcp("newreno"), AppPlan::Bulk);
-    plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(40);
-    insert_cell(&mut plan, 0, cell(2));
+    plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(segments);
+    insert_cell(&mut plan, 0, cell(hops + 1));
     Plan { end: Time::ZERO + end, ..plan }
+}
+
+/// Bulk flows from `count` WLAN stations to one further station.
+pub fn wifi_uploads(count: u32, end: Duration) -> Plan {
+    let mut plan = wifi(1, 20, end);
+    let StagePlan::Wlan(wlan) = &mut plan.stages[0] else { unreachable!("its only stage") };
+    wlan.config = cell(count as usize + 1);
+    let flow = plan.flows.remove(0);
+    plan.routes.clear();
+    let port = |entry, exit| vec![Hop::Stage(Port { stage: 0, entry, exit })];
+    for index in 0..count {
+        plan.routes.extend([port(index as u16, count as u16), port(count as u16, index as u16)]);
+        plan.flows.push(FlowPlan {
+            name: format!("upload.{index}"),
+            routes: [2 * index, 2 * index + 1],
+            nodes: [index, count],
+            ..flow.clone()
+        });
+    }
+    plan
 }
