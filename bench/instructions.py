@@ -33,6 +33,8 @@ SCENARIOS = [
     "BBR, 100",
     "download",
     "one station",
+    "chain of four",
+    "ten stations",
 ]
 
 

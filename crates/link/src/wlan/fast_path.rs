@@ -62,32 +62,17 @@ impl Cell {
     /// of the cell at `now` precede what the caller does.
     #[inline]
     pub fn advance_to(&mut self, now: Time, inclusive: bool) {
-        while let Some(due) = self.delayed_event()
-            && (due < now || due == now && inclusive)
+        let is_over = |time: Time| time < now || time == now && inclusive;
+        if let Some(Exchange { station, progress: Progress::Acknowledging(ack) }) = self.exchange
+            && is_over(ack.end)
         {
-            self.make_up_for_event();
+            self.end_exchange(station, &ack);
         }
-    }
-
-    /// Time of the next event that is made up for later.
-    #[inline]
-    const fn delayed_event(&self) -> Option<Time> {
-        match &self.exchange {
-            Some(Exchange { progress: Progress::Planned(start), .. }) => Some(*start),
-            Some(Exchange { progress: Progress::Acknowledging(ack), .. }) => Some(ack.end),
-            Some(Exchange { progress: Progress::Sending(_), .. }) | None => None,
-        }
-    }
-
-    fn make_up_for_event(&mut self) {
-        match self.exchange {
-            Some(Exchange { station, progress: Progress::Planned(start) }) => {
-                self.start_exchange(start, station);
-            }
-            Some(Exchange { station, progress: Progress::Acknowledging(ack) }) => {
-                self.end_exchange(station, &ack);
-            }
-            Some(Exchange { progress: Progress::Sending(_), .. }) | None => {}
+        // The end of the data frame that begins now is an event of the cell.
+        if let Some(Exchange { station, progress: Progress::Planned(start) }) = self.exchange
+            && is_over(start)
+        {
+            self.start_exchange(start, station);
         }
     }
 

@@ -13,11 +13,19 @@ use retx_link::stage::{Departure, Entry, Packet};
 impl Engine<'_> {
     /// Handles the wake-up of a stage.
     pub(super) fn handle_stage_wakeup(&mut self, index: u32) {
+        self.handle_stage_event(index);
+        self.handle_next_stage_events(index);
+        self.rearm_stage(index);
+    }
+
+    pub(super) fn handle_stage_event(&mut self, index: u32) {
         self.note_turn(Owner::Stage(index));
         self.waking_stage = Some(index);
         let placed = index as usize;
         self.stages[placed].stage.handle_timeout(self.now);
-        self.execute_relay_actions(index);
+        if matches!(self.stages[placed].stage, Stage::Relay(_)) {
+            self.execute_relay_actions(index);
+        }
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
             let first = self.stages[placed].first_place;
             // A stage knows only the ids of packets. The port follows from the position that was
@@ -33,7 +41,6 @@ impl Engine<'_> {
             }
         }
         self.waking_stage = None;
-        self.rearm_stage(index);
     }
 
     /// Records that a stage or UDP flow handles its events at this time.
