@@ -306,9 +306,16 @@ impl Limits {
         if let Some(since) = self.since
             && self.limit.waits_for_ack()
         {
-            let from = from.max(since);
-            let free_from = if self.held == Duration::ZERO { since } else { self.hold.to };
-            self.hold = Hold { free_from, from, to: now };
+            let is_first = self.held == Duration::ZERO;
+            let mut from = from.max(since);
+            if !is_first && from < self.hold.to {
+                // Two acknowledgments may end the same delay, of which each time counts once.
+                from = self.hold.to;
+                self.hold.to = now;
+            } else {
+                let free_from = if is_first { since } else { self.hold.to };
+                self.hold = Hold { free_from, from, to: now };
+            }
             self.held += now.since(from);
             self.extend_history(from, self.limit);
             self.extend_history(now, FlowLimit::DelayedAck);

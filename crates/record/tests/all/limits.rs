@@ -77,6 +77,23 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     assert_eq!(times.time_under(FlowLimit::Handshake), ms(10));
 }
 
+/// A second acknowledgment, such as an update of the window, ends the same delay as the first one.
+#[test]
+fn a_delay_that_two_acknowledgments_end_counts_once() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.set(at(10), FlowLimit::SlowStart, at(10));
+    limits.note_delayed_ack(at(20), at(30));
+    limits.note_delayed_ack(at(20), at(60));
+    let timer = Reduction { by_timer: true, ..Reduction::first_in_window(1, Wireless) };
+    limits.note_reduction(at(100), at(10), &timer);
+    limits.end_life(at(100));
+    let times = limits.times();
+    assert_eq!(times.time_under(FlowLimit::DelayedAck), ms(40));
+    assert_eq!(times.time_under(FlowLimit::Timeout(Wireless)), ms(50));
+    assert_eq!(times.total(), ms(100));
+}
+
 /// A spurious timeout follows a reduction by congestion; undoing the timeout restores the window of
 /// that reduction.
 #[test]
