@@ -220,7 +220,7 @@ def test_a_large_receive_window_is_not_small(tmp_path: Path) -> None:
 def test_every_pattern_has_words() -> None:
     sources = (ROOT / "crates/diagnose/src/flow").rglob("*.rs")
     text = "".join(source.read_text(encoding="utf-8") for source in sources)
-    direct = re.findall(r'\bPattern \{\s*name: "(\w+)"', text)
+    direct = re.findall(r'\bPattern(?:::new\(\s*| \{\s*name: )"(\w+)"', text)
     pauses = re.findall(r'\.pattern\("(\w+)"', text)
     buffers = re.findall(r'\("(small_\w+)", ', text)
     assert set(direct) | set(pauses) | set(buffers) == set(PATTERNS)
@@ -246,6 +246,9 @@ def test_the_remedies_for_a_policer_gain(bucket_bytes: int, gains: bool) -> None
     best = max(goodput({"like": "linux_bbr"}), goodput({"like": "linux", "pacing": True}))
     assert (best > 1.2 * before) == gains
     assert (before > 0.9 * 5e6) != gains
+    remedy = PATTERNS["policer"].remedy
+    assert "near this rate, only a higher rate" in remedy
+    assert "Otherwise the bucket is too small for the bursts of the sender: BBR, pacing" in remedy
 
 
 def test_patterns_are_in_the_text_and_the_page(cli: Cli, tmp_path: Path) -> None:

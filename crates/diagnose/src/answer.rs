@@ -210,6 +210,18 @@ pub struct Pattern {
     pub waiting: Option<Waiting>,
 }
 
+impl Pattern {
+    /// Creates a pattern that is no queue.
+    pub(crate) const fn new(
+        name: &'static str,
+        evidence: String,
+        packets: Vec<u64>,
+        confidence: f64,
+    ) -> Self {
+        Self { name, evidence, packets, confidence, waiting: None }
+    }
+}
+
 /// Packets that wait in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

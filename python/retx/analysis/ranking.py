@@ -12,6 +12,8 @@ NEARLY = 0.9
 LEAST_PART = 0.5
 """Fraction of the best improvement, gain − 1, that an easier change must reach to be preferred
 (an arbitrary choice)."""
+JOINED = ", and "
+"""Words between the changes of a combination."""
 WHERE = ("end", "application", "router", "link", "path")
 """Places of a change, from the easiest to the hardest: a setting of a host, a program, the queue of
 a router, repair by the link, a new device on the path.

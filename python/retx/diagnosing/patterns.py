@@ -94,7 +94,7 @@ QUEUES = {
     "data": f"The data wait: {OF_DATA}.",
     "acknowledgments": (
         f"The ACKs wait, not the data: {OF_ACKS}. If other data fill it, another congestion "
-        "control at the sender of these data does not shorten it."
+        "control of this flow does not shorten it, but one of the other flow may."
     ),
     "both": f"The data wait, and the ACKs, too. For the data: {OF_DATA}. For the ACKs: {OF_ACKS}.",
     "unknown": (

@@ -8,7 +8,7 @@ from functools import cached_property, cmp_to_key
 from math import exp, log, sqrt
 from typing import Any
 
-from retx.analysis.ranking import WHERE
+from retx.analysis.ranking import JOINED, WHERE
 from retx.analysis.students_t import two_sided
 from retx.explaining.measured import Measured
 from retx.explaining.remedy import Change, Remedy
@@ -82,7 +82,7 @@ class Trial:
     @property
     def text(self) -> str:
         """Description of the changes."""
-        return ", and ".join(change.text for change in self.changes)
+        return JOINED.join(change.text for change in self.changes)
 
     @property
     def apply(self) -> list[str]:

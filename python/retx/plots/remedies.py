@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from retx.analysis.ranking import is_worth
+from retx.analysis.ranking import JOINED, is_worth
 from retx.plots.limits import bar_inches, draw_shares, share_table, stacked
 from retx.plots.style import BLUE, GREEN, GREY, Ax, Figure, label_decades, styled
 
@@ -21,8 +21,6 @@ BOUNDS = {
 """Legend text and line style of each bound."""
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.31, 1.0
-JOINED = ", and "
-"""Words between the parts of a combination."""
 LABEL_CHARACTERS = 46
 """Maximum length of a line of a label; labels have at most two lines."""
 
@@ -63,7 +61,7 @@ def _label(row: Mapping[str, Any]) -> str:
     mark = "" if row["in_linux"] else " (in no kernel)"
     text = row["text"]
     if " + " in row["name"]:
-        # What follows a comma within a part only explains it.
+        # The text of a part begins with the change; commas separate what only explains it.
         parts = [part.split(", ")[0] for part in text.split(JOINED)]
         text = " + ".join(parts)
         if len(wrap(text + mark, LABEL_CHARACTERS)) > 2:

@@ -55,12 +55,6 @@ impl Ecn {
              after frame {}",
             self.first
         );
-        Some(Pattern {
-            name: "ecn",
-            evidence,
-            packets: vec![self.first],
-            confidence: 0.99,
-            waiting: None,
-        })
+        Some(Pattern::new("ecn", evidence, vec![self.first], 0.99))
     }
 }

@@ -110,6 +110,9 @@ fn copies_at_three_interfaces() {
     let flow = &answer.flows[0];
     assert_eq!(flow.retransmissions.len(), 1, "{:?}", flow.retransmissions);
     assert_eq!(flow.capture_duplicates, 2 * script.frames.len() as u64);
+    let [finding] = &answer.capture.findings[..] else { panic!("{:?}", answer.capture.findings) };
+    assert!(finding.contains("are each another copy of a packet, from another interface"));
+    assert!(finding.contains("give a file for each place"));
 }
 
 /// Copies that arrive after hundreds of other packets are recognised at another interface.

@@ -18,6 +18,7 @@ impl Engine<'_> {
         self.rearm_stage(index);
     }
 
+    /// Handles one event of a stage; the stage's next event must then be scheduled, or handled.
     pub(super) fn handle_stage_event(&mut self, index: u32) {
         self.note_turn(Owner::Stage(index));
         self.waking_stage = Some(index);

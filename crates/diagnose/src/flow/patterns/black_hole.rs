@@ -108,13 +108,7 @@ impl BlackHoleDetector {
             return;
         };
         let packets = vec![stuck.first.0];
-        self.found = Some(Pattern {
-            name: "path_mtu_black_hole",
-            evidence,
-            packets,
-            confidence,
-            waiting: None,
-        });
+        self.found = Some(Pattern::new("path_mtu_black_hole", evidence, packets, confidence));
     }
 
     /// Pattern of a black hole, if the flow shows one; called after the last packet of the flow.

@@ -67,13 +67,7 @@ impl Negotiation {
                 if refused.len() == 1 { "it" } else { "them" }
             );
             let packets = vec![own, other];
-            return Some(Pattern {
-                name: "options_refused",
-                evidence,
-                packets,
-                confidence: 0.99,
-                waiting: None,
-            });
+            return Some(Pattern::new("options_refused", evidence, packets, 0.99));
         }
         let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
         // A few segments without timestamps prove nothing: they may be damaged or forged.
@@ -84,13 +78,7 @@ impl Negotiation {
             self.bare[side], self.first_bare[side]
         );
         let packets = vec![self.first_bare[side]];
-        Some(Pattern {
-            name: "options_removed",
-            evidence,
-            packets,
-            confidence: 0.95,
-            waiting: None,
-        })
+        Some(Pattern::new("options_removed", evidence, packets, 0.95))
     }
 }
 
@@ -113,5 +101,5 @@ pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
         behind.number
     );
     let packets = vec![before.number];
-    Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.999, waiting: None })
+    Some(Pattern::new("options_removed", evidence, packets, 0.999))
 }

@@ -35,11 +35,5 @@ pub fn longest_outage(
         length(group) as f64 * 1e-9,
         if count > 1 { format!("; {count} such series") } else { String::new() }
     );
-    Some(Pattern {
-        name: "outage",
-        evidence,
-        packets: vec![first, last],
-        confidence: 0.9,
-        waiting: None,
-    })
+    Some(Pattern::new("outage", evidence, vec![first, last], 0.9))
 }

@@ -35,13 +35,7 @@ impl Total {
             "{what} {times}, {sum} in all; the longest, {longest}, begins with frame {}",
             self.packet
         );
-        Some(Pattern {
-            name,
-            evidence,
-            packets: vec![self.packet],
-            confidence: 0.95,
-            waiting: None,
-        })
+        Some(Pattern::new(name, evidence, vec![self.packet], 0.95))
     }
 }
 

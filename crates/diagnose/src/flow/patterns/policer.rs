@@ -136,23 +136,21 @@ impl PolicerDetector {
         let is_policer = best.hits as f64 >= EMPTY * best.bursts as f64
             && best.chance() * tries as f64 <= CHANCE_MAX
             && best.rate * wait_ns as f64 <= WAIT_MAX * best.deepest;
-        is_policer.then(|| Pattern {
-            name: "policer",
-            evidence: format!(
-                "a token bucket of {} and about {:.0} kB is empty at {} of {} bursts of \
-                 losses, and at {:.0} % of all packets; the RTT before the losses is longer than \
-                 the least by {:.1} ms in the median, so that no queue was full",
-                rate_of(rates),
-                best.deepest * 1e-3,
-                best.hits,
-                best.bursts,
-                best.share() * 100.0,
-                wait_ns as f64 * 1e-6
-            ),
-            packets: Vec::new(),
-            confidence: 0.9,
-            waiting: None,
-        })
+        if !is_policer {
+            return None;
+        }
+        let evidence = format!(
+            "a token bucket of {} and about {:.0} kB is empty at {} of {} bursts of losses, and at \
+             {:.0} % of all packets; the RTT before the losses is longer than the least by {:.1} \
+             ms in the median, so that no queue was full",
+            rate_of(rates),
+            best.deepest * 1e-3,
+            best.hits,
+            best.bursts,
+            best.share() * 100.0,
+            wait_ns as f64 * 1e-6
+        );
+        Some(Pattern::new("policer", evidence, Vec::new(), 0.9))
     }
 
     /// Bursts of losses, and samples between them, in the order of time; and the largest segment. A

@@ -60,6 +60,6 @@ impl Windows {
                 product * 1e-3
             );
         }
-        Some(Pattern { name, evidence, packets: Vec::new(), confidence: 0.9, waiting: None })
+        Some(Pattern::new(name, evidence, Vec::new(), 0.9))
     }
 }

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use retx_units::Time;
 
 /// Maximum number of events of a stage that follow its wake-up at once, so that the caller can
-/// interrupt the run.
+/// interrupt the run (an arbitrary choice).
 const EVENTS_MAX: u32 = 16;
 
 impl Engine<'_> {
