@@ -212,6 +212,39 @@ def test_a_small_send_buffer_is_named(tmp_path: Path) -> None:
     assert any("tcp_wmem" in sentence for sentence in sentences(flow))
 
 
+@pytest.mark.parametrize("node", ["server", "client"])
+def test_a_send_buffer_shows_in_the_data_in_flight_when_it_is_written_again(
+    node: str, tmp_path: Path
+) -> None:
+    """The data in flight grow to 1.5 MB, but 230 kB are left whenever the program writes again."""
+    scenario = {
+        "duration": "20 s",
+        "tcp": {"tcp": {"like": "linux", "send_buffer": 200_000}},
+        "link": [
+            {"name": "net", "ends": ["server", "client"], "rate": "50 Mbit/s", "delay": "40 ms"}
+        ],
+        "flow": [
+            {
+                "name": "f",
+                "from": "server",
+                "to": "client",
+                "tcp": "tcp",
+                "app": {"kind": "transfer", "bytes": 20_000_000},
+            }
+        ],
+    }
+    capture = tmp_path / "a.pcapng"
+    result = retx.run(scenario, seed=1, pcap=capture, pcap_at=[f"net@{node}"])
+    truth = result.summary["flows"][0]["limited_by"]
+    (flow,) = retx.diagnose(capture).flows
+    assert truth["send_buffer"] > 0.2 * flow["life_s"]
+    for limit in ("send_buffer", "slow_start", "application", "bottleneck"):
+        assert flow["limited_by"][limit] == pytest.approx(truth[limit], abs=0.03 * flow["life_s"])
+    (found,) = (it for it in flow["patterns"] if it["name"].startswith("small_"))
+    assert found["name"] == "small_send_buffer"
+    assert "Linux wakes it when a third of the buffer is free" in found["evidence"]
+
+
 def test_a_large_receive_window_is_not_small(tmp_path: Path) -> None:
     _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": "linux"})
     assert "small_receive_window" not in names(flow)

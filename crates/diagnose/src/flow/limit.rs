@@ -201,6 +201,7 @@ impl Direction {
     /// the limit may have been a send buffer or a clamp of the congestion window.
     pub(super) fn correct_limits(&mut self) {
         let undecided = std::mem::take(&mut self.undecided_times);
+        self.detectors.windows.woken_at = undecided.writer.threshold();
         let product = self.bandwidth_delay_bytes();
         let enough = product.map(|product| FILLED * product);
         // Where queues are invisible, the bytes in flight are not known well enough to detect a

@@ -44,6 +44,7 @@ mod sender;
 mod since_data;
 pub mod table;
 mod tentative_limit;
+mod write_space;
 
 use crate::packet::{ControlBits, Endpoint, Options, Packet};
 use crate::time_sequence::Recorder;

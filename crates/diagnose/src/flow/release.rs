@@ -107,6 +107,7 @@ impl Direction {
 
     /// Notes new data as evidence of pacing, and ends the intervals since the previous data.
     pub(super) fn note_spacing(&mut self, was_idle: bool, is_full: bool, now: &PacketContext) {
+        let is_woken = self.is_writer_woken(now);
         let by_ticks = self.spacing_in_ticks(was_idle, is_full, now);
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.time_ns);
@@ -139,7 +140,8 @@ impl Direction {
             self.paced_bursts.restart();
             Spacing::Unknown
         };
-        self.undecided_times.on_data(by_ticks.unwrap_or(spacing));
+        let spacing = if is_woken { Spacing::Woken } else { by_ticks.unwrap_or(spacing) };
+        self.undecided_times.on_data(spacing);
     }
 
     /// Spacing of new data according to their timestamps; none without timestamps, and near the

@@ -9,6 +9,7 @@
 use super::account::{Account, Limit};
 use super::growth::PeriodNumber;
 use super::pacing::Spacing;
+use super::write_space::WriterWakeups;
 use rustc_hash::FxHashMap;
 
 /// Maximum number of entries. The limits of intervals beyond this number are not corrected.
@@ -64,20 +65,26 @@ pub struct UndecidedTimes {
     times: FxHashMap<Key, i64>,
     /// Intervals since the last data.
     since_data: Vec<OpenInterval>,
+    /// Wake-ups of the program that writes.
+    pub writer: WriterWakeups,
 }
 
 impl UndecidedTimes {
     /// Adds an interval of `length` nanoseconds with this tentative limit.
     pub fn add(&mut self, decision: TentativeLimit, episode: Option<usize>, length: i64) {
-        // Only these limits depend on the bandwidth-delay product.
-        let is_open = matches!(
-            decision.limit,
-            Limit::Bottleneck
-                | Limit::ReceiveWindow
-                | Limit::SlowStart
-                | Limit::Window
-                | Limit::Recovery
-        );
+        // Only these limits depend on the bandwidth-delay product. A program may have data to
+        // send that do not fit into the send buffer.
+        let is_open = match decision.limit {
+            Limit::Application => decision.flight > 0,
+            limit => matches!(
+                limit,
+                Limit::Bottleneck
+                    | Limit::ReceiveWindow
+                    | Limit::SlowStart
+                    | Limit::Window
+                    | Limit::Recovery
+            ),
+        };
         if length > 0 && is_open {
             match self.since_data.last_mut() {
                 Some(last) if (last.decision, last.episode) == (decision, episode) => {
@@ -113,16 +120,24 @@ impl UndecidedTimes {
     /// Corrects the account by the evidence of the whole flow.
     pub fn correct(mut self, account: &mut Account, evidence: &FlowEvidence) {
         self.on_data(Spacing::Unknown);
+        let has_full_buffer = self.writer.threshold().is_some();
         for (Key { decision, episode, spacing }, length) in self.times {
             let TentativeLimit { limit, alternative, flight, has_room, period } = decision;
             let is_filled =
                 evidence.enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
-            let is_bound =
-                alternative == Limit::SlowStart && evidence.bound.binary_search(&period).is_ok();
             let is_window =
                 matches!(alternative, Limit::SlowStart | Limit::Window | Limit::EcnWindow);
+            let is_woken = has_full_buffer && spacing == Spacing::Woken;
+            if limit == Limit::Application && !is_woken {
+                continue;
+            }
+            let is_bound = match alternative {
+                Limit::Application => true,
+                Limit::SlowStart => is_woken || evidence.bound.binary_search(&period).is_ok(),
+                _ => is_woken && is_window,
+            };
             let may_be_paced = match spacing {
-                Spacing::Unknown => false,
+                Spacing::Unknown | Spacing::Woken => false,
                 Spacing::Regular => is_window,
                 // The window did not need the acknowledgment that came by chance just before.
                 Spacing::Released => is_window && has_room,

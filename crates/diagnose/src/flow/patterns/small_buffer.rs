@@ -12,6 +12,9 @@ pub struct Windows {
     pub receive_window_max: i64,
     /// Most bytes in flight.
     pub flight_max: i64,
+    /// Bytes in flight at which a full send buffer lets its program write again, and the number of
+    /// times; none if unknown.
+    pub woken_at: Option<(i64, usize)>,
 }
 
 impl Windows {
@@ -34,22 +37,42 @@ impl Windows {
         rtt_min_ns: Option<i64>,
     ) -> Option<Pattern> {
         let is_receiver = limits.receive_window >= limits.send_buffer;
-        let (name, held, limited_s) = if is_receiver {
-            ("small_receive_window", "the largest receive window is", limits.receive_window)
+        let (name, limited_s) = if is_receiver {
+            ("small_receive_window", limits.receive_window)
         } else {
-            ("small_send_buffer", "no more data are in flight than", limits.send_buffer)
+            ("small_send_buffer", limits.send_buffer)
         };
         if limited_s < WORTH_NAMING * life_s {
             return None;
         }
-        let bytes = if is_receiver { self.receive_window_max } else { self.flight_max } as f64;
         let rtt_s = rtt_min_ns? as f64 * 1e-9;
-        let mut evidence = format!(
-            "{held} {:.0} kB, which, at an RTT of {:.1} ms, allow at most {:.3} Mbit/s",
-            bytes * 1e-3,
-            rtt_s * 1e3,
-            bytes * 8e-6 / rtt_s
-        );
+        let allow = |held: &str, bytes: i64| {
+            format!(
+                "{held} {:.0} kB, which, at an RTT of {:.1} ms, allow at most {:.3} Mbit/s",
+                bytes as f64 * 1e-3,
+                rtt_s * 1e3,
+                bytes as f64 * 8e-6 / rtt_s
+            )
+        };
+        let (mut evidence, bytes) = match self.woken_at {
+            _ if is_receiver => {
+                let bytes = self.receive_window_max;
+                (allow("the largest receive window is", bytes), bytes as f64)
+            }
+            Some((bytes, times)) => {
+                let kb = bytes as f64 * 1e-3;
+                let evidence = format!(
+                    "{times} times acknowledgments released no data, until new data followed one \
+                     with about {kb:.0} kB still in flight: the program waited for room in the \
+                     send buffer; Linux wakes it when a third of the buffer is free"
+                );
+                (evidence, bytes as f64)
+            }
+            None => {
+                let bytes = self.flight_max;
+                (allow("no more data are in flight than", bytes), bytes as f64)
+            }
+        };
         if let Some((rate, product)) = path.rate().zip(path.bandwidth_delay_bytes())
             && product > bytes
         {
