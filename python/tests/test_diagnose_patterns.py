@@ -72,6 +72,24 @@ def test_a_policer_is_named_with_its_rate(preset: str, tmp_path: Path) -> None:
     assert causes <= {"congestion", "spurious"}
 
 
+def test_losses_before_the_sender_can_react_show_no_policer(tmp_path: Path) -> None:
+    """The ACKs wait for 0.3 s behind a capture at the receiver, which shows an RTT of 44 ms."""
+    queues = [{"discipline": "droptail", "packets": packets} for packets in (50, 100)]
+    rates = ("20 Mbit/s", "200 kbit/s")
+    ways = [{"rate": rate, "queue": queue} for rate, queue in zip(rates, queues, strict=True)]
+    ends = {"name": "net", "ends": ["server", "client"], "delay": "20 ms"}
+    scenario = {
+        "duration": "20 s",
+        "link": [ends | {"forward": ways[0], "reverse": ways[1]}],
+        "flow": [{"name": "f", "from": "server", "to": "client", "tcp": "linux", "app": "bulk"}],
+    }
+    capture = tmp_path / "receiver.pcapng"
+    retx.run(scenario, seed=1, pcap=capture, pcap_at=["net@client"])
+    (flow,) = retx.diagnose(capture).flows
+    assert len(flow["episodes"]) > 0
+    assert "policer" not in names(flow)
+
+
 @pytest.mark.parametrize("preset", ["linux", "linux_bbr", "newreno"])
 @pytest.mark.parametrize(
     "link",

@@ -98,10 +98,13 @@ impl Direction {
         if found.is_empty() {
             found.extend(outage::longest_outage(&self.timeouts, &self.records.all));
         }
-        let lost = |index: u32| follows_a_loss(&self.records.all[index as usize]);
+        let repaired_ns = |index: u32| {
+            let record = &self.records.all[index as usize];
+            follows_a_loss(record).then_some(record.sent_ns)
+        };
         // A full queue delays the packets before a loss, a policer does not.
         let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
-        let policer = detectors.policer.finish(lost, &waits, self.sender.rtt_min_ns);
+        let policer = detectors.policer.finish(repaired_ns, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
         found.extend(detectors.queueing.find_standing_queue(&self.sender.rtts));

@@ -15,9 +15,11 @@ use crate::answer::Pattern;
 
 /// Minimum number of losses for a judgment (Flach et al. §3.1).
 const LOSSES_MIN: usize = 15;
-/// Minimum number of loss bursts. A burst lasts at least one round trip, because a sender needs
-/// this time to react. It counts as one, however many packets it loses: a single slow start that
-/// overflows a queue loses packets dozens of times, all for the same reason.
+/// Minimum number of loss bursts, and of those between which the sender has reacted: the round
+/// trips at the losses may be much longer than the least one. A burst lasts at least one round
+/// trip, because a sender needs this time to react. It counts as one, however many packets it
+/// loses: a single slow start that overflows a queue loses packets dozens of times, all for the
+/// same reason.
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
@@ -58,6 +60,8 @@ struct Loss {
     /// Index of the retransmission that repairs the loss.
     record: u32,
     time_ns: i64,
+    /// Time of that retransmission.
+    repaired_ns: i64,
     /// Bytes that the sender had sent before this copy.
     sent: i64,
     length: i64,
@@ -105,19 +109,24 @@ impl PolicerDetector {
     /// had sent `sent` bytes in total, including that copy.
     pub fn on_loss(&mut self, record: u32, time_ns: i64, sent: i64, length: i64) {
         let length = length + HEADERS;
-        self.losses.push(Loss { record, time_ns, sent: sent - length, length });
+        let sent = sent - length;
+        self.losses.push(Loss { record, time_ns, repaired_ns: time_ns, sent, length });
     }
 
-    /// Pattern of a policer, if one explains the losses. `is_lost` is true for the records whose
-    /// earlier copy was lost; `rtts_ns` are the RTTs before losses, and `least_ns` is the least
-    /// RTT.
+    /// Pattern of a policer, if one explains the losses. `repaired_ns` returns the time of a
+    /// retransmission whose earlier copy was lost; `rtts_ns` are the RTTs before losses, and
+    /// `least_ns` is the least RTT.
     pub fn finish(
         mut self,
-        is_lost: impl Fn(u32) -> bool,
+        repaired_ns: impl Fn(u32) -> Option<i64>,
         rtts_ns: &[i64],
         least_ns: Option<i64>,
     ) -> Option<Pattern> {
-        self.losses.retain(|loss| is_lost(loss.record));
+        self.losses.retain_mut(|loss| {
+            let time_ns = repaired_ns(loss.record);
+            loss.repaired_ns = time_ns.unwrap_or(loss.time_ns);
+            time_ns.is_some()
+        });
         if self.losses.len() < LOSSES_MIN {
             return None;
         }
@@ -125,7 +134,7 @@ impl PolicerDetector {
         self.losses.sort_by_key(|loss| loss.time_ns);
         let (events, segment) = self.events(least_ns.unwrap_or(0));
         let bursts = events.iter().filter(|event| event.kind == EventKind::Burst).count();
-        if bursts < BURSTS_MIN {
+        if bursts.min(self.reactions()) < BURSTS_MIN {
             return None;
         }
         let (best, rates) = best(&events, segment);
@@ -151,6 +160,19 @@ impl PolicerDetector {
             wait_ns as f64 * 1e-6
         );
         Some(Pattern::new("policer", evidence, Vec::new(), 0.9))
+    }
+
+    /// Number of bursts of losses between which the sender has reacted: a burst lasts until the
+    /// sender has repaired one of its losses.
+    fn reactions(&self) -> usize {
+        let (mut bursts, mut repaired_ns) = (0, i64::MIN);
+        for loss in &self.losses {
+            if loss.time_ns >= repaired_ns {
+                (bursts, repaired_ns) = (bursts + 1, loss.repaired_ns);
+            }
+            repaired_ns = repaired_ns.min(loss.repaired_ns);
+        }
+        bursts
     }
 
     /// Bursts of losses, and samples between them, in the order of time; and the largest segment. A
