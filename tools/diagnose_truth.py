@@ -4,6 +4,7 @@
     .venv/bin/python tools/diagnose_truth.py [--quick] [--draws N] [--tshark] [--keep DIRECTORY]
     .venv/bin/python tools/diagnose_truth.py --random N [--first NUMBER]
     .venv/bin/python tools/diagnose_truth.py --short N [--first NUMBER]
+    .venv/bin/python tools/diagnose_truth.py --uploads N [--first NUMBER]
     .venv/bin/python tools/diagnose_truth.py --kernel N [--first NUMBER]
 
 Each case is a simulated download, captured at the sender's end, in the middle and at the receiver's
@@ -42,6 +43,7 @@ from retx.diagnosing.truth import (
     kernel_cases,
     random_cases,
     short_cases,
+    upload_cases,
 )
 
 KINDS = {
@@ -204,6 +206,20 @@ def share_error(flow: Mapping[str, Any], result: retx.Result) -> float:
     return max(abs(total(of[key]) / life - total(mine[key]) / own) for key in of)
 
 
+def _chosen(options: argparse.Namespace) -> Iterator[Case]:
+    """Cases that the command line selects."""
+    ids, first = not options.no_ids, options.first
+    if options.kernel:
+        return kernel_cases(options.kernel, first=first)
+    if options.uploads:
+        return upload_cases(options.uploads, first=first)
+    if options.short:
+        return short_cases(options.short, first=first)
+    if options.random:
+        return random_cases(options.random, first=first, ids=ids)
+    return cases(1 if options.quick else options.draws, ids=ids)
+
+
 def main() -> int:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -211,6 +227,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
     parser.add_argument("--short", type=int, help="so many short transfers and requests instead")
+    parser.add_argument("--uploads", type=int, help="so many of them beside an upload instead")
     parser.add_argument("--kernel", type=int, help="so many of them, emulated: the kernel sends")
     parser.add_argument("--first", type=int, default=0, help="number of the first of them")
     parser.add_argument("--tshark", action="store_true")
@@ -221,15 +238,7 @@ def main() -> int:
     options = parser.parse_args()
     scores: dict[tuple[str, str, str], Score] = defaultdict(Score)
     errors: dict[str, list[float]] = defaultdict(list)
-    ids = not options.no_ids
-    chosen = cases(1 if options.quick else options.draws, ids=ids)
-    if options.random:
-        chosen = random_cases(options.random, first=options.first, ids=ids)
-    if options.short:
-        chosen = short_cases(options.short, first=options.first)
-    if options.kernel:
-        chosen = kernel_cases(options.kernel, first=options.first)
-    for case in chosen:
+    for case in _chosen(options):
         if options.only and options.only not in case.name:
             continue
         with tempfile.TemporaryDirectory() as temporary:

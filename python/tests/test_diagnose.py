@@ -480,6 +480,26 @@ def test_a_wait_of_many_timeouts_is_commented() -> None:
     assert "times the RTO" not in timeouts(flow)
 
 
+@pytest.mark.parametrize("place", ["cloud@server", "cloud@client"])
+@pytest.mark.parametrize("has_upload", [False, True])
+def test_shares_are_less_certain_if_acknowledgments_wait(
+    place: str, has_upload: bool, tmp_path: Path
+) -> None:
+    scenario: dict[str, Any] = retx.resolve(LOSSY)
+    (link,), (flow,) = scenario["link"], scenario["flow"]
+    link.pop("forward")
+    flow |= {"tcp": "linux", "app": {"kind": "transfer", "bytes": 2_000_000}}
+    link["reverse"] = {"rate": "2 Mbit/s", "queue": {"discipline": "droptail", "packets": 50}}
+    if has_upload:
+        ends = {"from": flow["to"], "to": flow["from"]}
+        scenario["flow"].append({"name": "upload", "tcp": "linux", "app": "bulk", **ends})
+    retx.run(scenario, pcap=tmp_path / "a.pcapng", pcap_at=[place])
+    flows = retx.diagnose(tmp_path / "a.pcapng").flows
+    (found,) = (it for it in flows if it["name"].startswith("10.0.0.1:"))
+    assert found["acks_wait"] == has_upload
+    assert (found["certainty"] < 0.3) == has_upload
+
+
 def test_the_shares_of_small_flows_are_less_certain(tmp_path: Path) -> None:
     scenario = retx.resolve(LOSSY)
     scenario["link"][0].pop("forward")

@@ -268,6 +268,13 @@ pub struct Limits {
     pub unknown: f64,
 }
 
+impl Limits {
+    /// Seconds whose limit, or whose cause, is unknown.
+    pub fn unknown_s(&self) -> f64 {
+        self.unknown + self.window.unknown + self.recovery.unknown + self.timeout.unknown
+    }
+}
+
 /// Diagnosis of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Flow {
@@ -295,6 +302,9 @@ pub struct Flow {
     pub timer: &'static str,
     /// Seconds for each limit; their sum is the lifetime of the flow.
     pub limited_by: Limits,
+    /// True if the acknowledgments wait in a queue for a considerable part of the round trip, as
+    /// their timestamps show.
+    pub acks_wait: bool,
     /// Probability that no share of `limited_by` is wrong by more than 3 percentage points,
     /// multiplied by the fraction of the life whose limit and cause are known.
     pub certainty: f64,

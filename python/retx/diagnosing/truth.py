@@ -151,6 +151,24 @@ class ShortCase(RandomCase):
         return scenario
 
 
+@dataclass(frozen=True)
+class UploadCase(RandomCase):
+    """Random download beside an upload, behind whose data its acknowledgments wait."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The scenario."""
+        draw = Random(self.draw + 3_000_000)
+        scenario = super().scenario()
+        queue = {"discipline": "droptail", "packets": draw.randint(15, 100)}
+        rate = f"{round(math.exp(draw.uniform(-0.7, 2.3)), 2)} Mbit/s"
+        scenario["link"][1]["reverse"] = {"rate": rate, "queue": queue}
+        upload = {"name": "upload", "from": "client", "to": "server", "tcp": "linux", "app": "bulk"}
+        scenario["flow"].append(upload)
+        # An upload without end would make the run last that long.
+        scenario["duration"] = "60 s"
+        return scenario
+
+
 LATENESS_S = 0.02
 """Maximum lateness of an emulation that is used, seconds. Late packets do not invalidate the known
 truth.
@@ -197,6 +215,13 @@ def short_cases(count: int, *, first: int = 0) -> Iterator[Case]:
         yield ShortCase(preset, "random", number % 2 == 0, number)
 
 
+def upload_cases(count: int, *, first: int = 0) -> Iterator[Case]:
+    """Random cases beside an upload, numbered from `first`."""
+    for number in range(first, first + count):
+        preset = Random(number + 1_000_000).choice(PRESETS)
+        yield UploadCase(preset, "random", number % 2 == 0, number)
+
+
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
     """Every case, with `draws` draws of each."""
     for preset, channel, timestamps in product(PRESETS, CHANNELS, (True, False)):
@@ -210,6 +235,9 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
     The files lack the simulator's comments, which contain the truth.
     """
     frames = list(_frames((folder / "whole.pcapng").read_bytes()))
+    # Packets of other flows, such as an upload, are left out.
+    ports = {frames[0][2][at : at + 2] for at in (20, 22)}
+    frames = [it for it in frames if {it[2][20:22], it[2][22:24]} == ports]
     for index, place in enumerate(PLACES):
         here = [frame for frame in frames if frame[0] == index]
         packets = []

@@ -213,7 +213,13 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         late = counted(flow["reordered"], "packet")
         yield f"{late} {'was' if flow['reordered'] == 1 else 'were'} reordered, not retransmitted."
     if said:
-        yield f"The shares have a certainty of {per_cent(flow['certainty'])}."
+        because = ""
+        if flow["acks_wait"]:
+            because = (
+                ", because acknowledgments wait in a queue on their way to the sender: it is not "
+                "known well which data keep the bottleneck busy"
+            )
+        yield f"The shares have a certainty of {per_cent(flow['certainty'])}{because}."
 
 
 def _resent(flow: Mapping[str, Any]) -> Iterator[str]:

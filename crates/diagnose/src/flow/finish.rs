@@ -134,6 +134,7 @@ impl Flow {
         let mut half = std::mem::take(if data == 0 { one } else { other });
         let acknowledged_bytes = if is_one_way { bytes } else { bytes - half.pending(bytes) };
         let is_short = certainty::is_short(bytes, half.detectors.pauses.response_count());
+        let acks_wait = half.acks_wait();
         let mut patterns = half.patterns(ends[data]);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
@@ -144,10 +145,6 @@ impl Flow {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
         half.add_small_buffer(&mut patterns, &limits, life_s);
-        let unknown = limits.unknown
-            + limits.window.unknown
-            + limits.recovery.unknown
-            + limits.timeout.unknown;
         let view = self.view(data);
         let flow = answer::Flow {
             number,
@@ -166,8 +163,9 @@ impl Flow {
             goodput_bit_s: rate_bit_s(acknowledged_bytes, life_s),
             timer: half.sender.estimator.profile(),
             limited_by: limits,
-            certainty: view.shares(half.has_trouble(), is_short)
-                * (1.0 - unknown / life_s.max(1e-9)).clamp(0.0, 1.0),
+            acks_wait,
+            certainty: view.shares(half.has_trouble(), is_short, acks_wait)
+                * (1.0 - limits.unknown_s() / life_s.max(1e-9)).clamp(0.0, 1.0),
             episodes,
             timeouts: half.history(),
             retransmissions,
@@ -207,6 +205,12 @@ impl Direction {
     fn has_trouble(&self) -> bool {
         let is_needless = |record: &RetransmissionRecord| record.needless == Necessity::Yes;
         !self.timeouts.is_empty() || self.records.all.iter().any(is_needless)
+    }
+
+    /// True if acknowledgments wait for long in a queue.
+    fn acks_wait(&self) -> bool {
+        let rtt_min_ns = self.path.loops_ns.or(self.sender.rtt_min_ns);
+        rtt_min_ns.is_some_and(|ns| self.detectors.queueing.acks.is_long(ns))
     }
 
     /// Adds the evidence that depends on the place of the capture, and judges the retransmissions

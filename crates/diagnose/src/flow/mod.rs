@@ -1,6 +1,7 @@
 //! One flow: both directions, the place of the capture on the path, and the diagnosis.
 
 mod account;
+mod ack_wait;
 mod acks;
 mod burst_size;
 mod busy;
@@ -86,18 +87,21 @@ impl Loop {
         self.values.push_back((value, time_ns));
     }
 
-    /// Handles a packet from this endpoint that echoes a timestamp value.
-    fn echoed(&mut self, echo: u32, time_ns: i64) {
+    /// Handles a packet from this endpoint that echoes a timestamp value. Returns the time since
+    /// the first packet with this value, if this is the first echo.
+    fn echoed(&mut self, echo: u32, time_ns: i64) -> Option<i64> {
         while let Some((value, sent_ns)) = self.values.front().copied() {
             // Later values keep waiting for their own echo; earlier values will get none.
             if (value.wrapping_sub(echo) as i32) > 0 {
-                return;
+                return None;
             }
             self.values.pop_front();
             if value == echo {
                 self.sample(time_ns - sent_ns);
+                return Some(time_ns - sent_ns);
             }
         }
+        None
     }
 }
 
@@ -220,11 +224,12 @@ impl Flow {
         let time_ns = self.elapsed_ns(packet.time_ns);
         self.handshake(packet, side, time_ns);
         self.negotiation.on_packet(packet, side);
+        let mut loop_ns = None;
         if let Some((value, echo)) = packet.options.timestamps {
             self.has_stamps = true;
             self.loops[1 - side].sent(value, time_ns);
             if packet.control.any(ControlBits::ACK) {
-                self.loops[side].echoed(echo, time_ns);
+                loop_ns = self.loops[side].echoed(echo, time_ns);
             }
         }
         let mut sending = self.now(packet, side);
@@ -240,6 +245,16 @@ impl Flow {
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = time_ns - queueing_ns.filter(|_| has_data).unwrap_or(0);
                 sending.timestamp_tick_ns = self.clocks[side].timestamp_tick_ns();
+                if let Some((ns, rtt_ns)) = loop_ns.filter(|_| has_data).zip(sending.rtt()) {
+                    let least_ns = sending.sender_loop.unwrap_or(0);
+                    // The queueing delay is rounded down to a tick, and the least round trip is
+                    // that of a packet without data.
+                    let half = &mut self.halves[side];
+                    let segment_ns = half.segment_ns().unwrap_or(0.0) as i64;
+                    let queued_ns = time_ns - sending.sent_ns + sending.timestamp_tick_ns;
+                    let waited_ns = ns - least_ns - queued_ns - segment_ns;
+                    half.detectors.queueing.acks.add_behind(waited_ns, rtt_ns);
+                }
             }
         }
         let before = self.halves[side].scoreboard.end;
@@ -250,7 +265,7 @@ impl Flow {
             self.first_talker.get_or_insert(side);
         }
         self.payload[side] += (self.halves[side].scoreboard.end - before - control).max(0);
-        self.halves[1 - side].detectors.queueing.waited_ns = queueing_ns;
+        self.halves[1 - side].detectors.queueing.on_packet(queueing_ns);
         let answering = self.now(packet, 1 - side);
         let sample = self.halves[1 - side].on_ack(packet, &answering);
         if let Some(ns) = sample {

@@ -6,6 +6,7 @@
 
 use crate::answer::{Pattern, Waiting};
 use crate::between::CaptureComparison;
+use crate::flow::ack_wait::AckWait;
 use crate::flow::cause::RttSamples;
 
 /// Minimum ratio of the median RTT to the least RTT for a standing queue.
@@ -28,7 +29,7 @@ const SKEW_MAX: f64 = 200e-6;
 pub struct AckQueueing {
     /// Time for which the current packet has waited in queues before the capture; none if its
     /// timestamp does not show this time.
-    pub waited_ns: Option<i64>,
+    waited_ns: Option<i64>,
     /// Number of samples, and sum of their RTTs, in nanoseconds.
     samples: f64,
     rtts_ns: f64,
@@ -38,6 +39,8 @@ pub struct AckQueueing {
     known: f64,
     waits_ns: f64,
     last_ns: i64,
+    /// Waits of all acknowledgments.
+    pub acks: AckWait,
 }
 
 /// Packets that wait, by the fraction of the waiting time that is the acknowledgments'.
@@ -50,6 +53,12 @@ fn waiting(of_acks: f64) -> Waiting {
 }
 
 impl AckQueueing {
+    /// Handles an acknowledgment that has waited for so long before the capture.
+    pub fn on_packet(&mut self, waited_ns: Option<i64>) {
+        self.waited_ns = waited_ns;
+        waited_ns.into_iter().for_each(|ns| self.acks.add_before(ns));
+    }
+
     /// Handles the RTT sample of an acknowledgment.
     pub fn on_sample(&mut self, rtt_ns: i64, time_ns: i64) {
         self.samples += 1.0;
