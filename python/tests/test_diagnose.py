@@ -480,6 +480,19 @@ def test_a_wait_of_many_timeouts_is_commented() -> None:
     assert "times the RTO" not in timeouts(flow)
 
 
+def test_data_that_stop_are_not_the_end_of_a_write(tmp_path: Path) -> None:
+    """At the receiver's end, nothing of what the sender does during an outage is known."""
+    for times, stops in (([], False), ([["0.3 s", "100 s"]], True)):
+        scenario: dict[str, Any] = retx.resolve(LOSSY)
+        scenario["link"][0]["forward"] = {"channel": {"model": "outage", "times": times}}
+        if not times:
+            scenario["link"][0].pop("forward")
+        retx.run(scenario, pcap=tmp_path / "a.pcapng", pcap_at=["cloud@client"])
+        (flow,) = retx.diagnose(tmp_path / "a.pcapng").flows
+        assert flow["ends_in_mid_write"] == stops
+        assert ("nothing passed any more" in " ".join(paragraph(flow))) == stops
+
+
 @pytest.mark.parametrize("place", ["cloud@server", "cloud@client"])
 @pytest.mark.parametrize("has_upload", [False, True])
 def test_shares_are_less_certain_if_acknowledgments_wait(

@@ -318,6 +318,9 @@ pub struct Flow {
     pub patterns: Vec<Pattern>,
     /// Retransmissions of both directions.
     pub retransmissions: Vec<Retransmission>,
+    /// True if the sender had more data after the last ones in the capture, and the capture has no
+    /// end of the connection.
+    pub ends_in_mid_write: bool,
     /// Number of packets that the capture itself duplicated.
     pub capture_duplicates: u64,
     /// Bytes that were acknowledged but are missing from the capture.

@@ -207,6 +207,12 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
             f"The longest silence, {seconds(worst['duration_s'])}, ends with frame "
             f"{worst['packet']}: {LIMITS[worst['cause']]}."
         )
+    if flow["ends_in_mid_write"] and flow["place"] != "sender":
+        yield (
+            "The data end although the sender had more (no PSH and no end of the connection): the "
+            "capture was stopped, or nothing passed any more. The time afterwards is not part of "
+            "the shares."
+        )
     if "between" in flow:
         yield from between(flow["between"])
     if flow["reordered"]:

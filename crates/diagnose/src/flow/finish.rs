@@ -173,6 +173,7 @@ impl Flow {
             not_captured_bytes: half.not_captured
                 + self.halves.iter().map(|half| half.not_captured).sum::<i64>(),
             reordered: half.reordered + self.halves.iter().map(|half| half.reordered).sum::<u64>(),
+            ends_in_mid_write: half.has_more && !self.is_over && !self.fins[data],
             stalls: half.account.into_stalls(),
             patterns,
         };
