@@ -7,6 +7,7 @@ import math
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -355,6 +356,36 @@ def test_a_figure_names_the_parts_of_a_combination_in_words() -> None:
     label = _label({**row, "name": "a + b + c + d", "text": ", and ".join(long)})
     assert label.count(" + ") + label.count(" +\n") == 3
     assert len(label.split("\n")) == 2
+
+
+def remedy_row(name: str, gain: float, **changes: Any) -> dict[str, Any]:
+    """Row of an answer for a remedy without an interval."""
+    usual = {"change": {}, "where": "end", "in_linux": True, "failures": 0}
+    gains = {"gain": gain, "gain_low": None, "gain_high": None, "draws": 1}
+    return {"name": name, "text": name, **gains, **usual, **changes}
+
+
+def test_the_table_and_the_figure_show_the_same_rows() -> None:
+    """The figure had rows that the table left out, and the other way round."""
+    from retx.analysis.remedies import shown
+    from retx.plots.remedies import remedies as figure_of
+
+    many = [remedy_row(f"u{rank}", 3 - rank / 10) for rank in range(11)]
+    rest = [remedy_row("failing", 9.0, failures=1), remedy_row("useless", 0.9)]
+    others = [remedy_row(f"o{rank}", 2 - rank / 10, in_linux=False) for rank in range(5)]
+    pairs = [remedy_row(f"a + b{rank}", 5 - rank / 50) for rank in range(3)]
+    pairs.append(remedy_row("c", 4.9))
+    content = {
+        "remedies": [*many, *others, *rest], "combinations": pairs, "fix": "u10", "flow": "f",
+        "flows": [], "limited_by": {"bottleneck": 1.0}, "measure": "goodput", "bounds": [],
+    }  # fmt: skip
+    names = [row["name"] for row in shown(content).rows]
+    usable = [*(f"u{rank}" for rank in range(9)), "u10"]
+    assert names == [*usable, "o0", "o1", "o2", "a + b0", "a + b1", "c"]
+    drawn = figure_of(content).data["remedies"]["name"].to_list()
+    assert drawn == names
+    few = shown({**content, "remedies": [*many[:1], *rest], "combinations": []})
+    assert [row["name"] for row in few.rows] == ["u0", "failing", "useless"]
 
 
 def test_the_command_says_it_in_words(cli) -> None:

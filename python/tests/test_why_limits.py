@@ -397,6 +397,28 @@ def test_a_connection_that_tcp_gives_up_too_soon_is_kept(
     assert remedy not in names
 
 
+@pytest.mark.parametrize(
+    ("deaf", "start", "instruction"),
+    [
+        ("forward", "0 s", "accepts connections: sysctl -w net.ipv4.tcp_synack_retries=15"),
+        ("reverse", "30 ms", "which sends the requests: sysctl -w net.ipv4.tcp_retries2=15"),
+    ],
+)
+def test_a_side_that_gives_up_before_it_sends_data_is_found(
+    deaf: str, start: str, instruction: str
+) -> None:
+    """A lost SYN/ACK ends the server, and a lost request the client; no timer of data runs."""
+    outage = {"model": "outage", "times": [{"start": start, "duration": "90 s"}]}
+    app = {"kind": "request_response", "request": 300, "response": 100_000, "exchanges": 3}
+    made = scenario(duration="10 min", flow={"app": app}, **{deaf: {"channel": outage}})
+    made["tcp"] = {"own": {"like": "linux", "max_retransmissions": 3}}
+    made["flow"][0]["tcp"] = "own"
+    answer = retx.why(made, replications=1)
+    assert answer.content["fix"] == "max_retransmissions"
+    assert instruction in answer.summary
+    assert "instead of no response (one draw)" in answer.summary
+
+
 def test_a_flow_that_ends_or_lasts_has_not_failed() -> None:
     assert situation(scenario(duration="2 s", warmup="1 s")).failed_at_s is None
     short = {"app": {"kind": "transfer", "bytes": 1000}}

@@ -51,8 +51,7 @@ Plot = Annotated[
         "why.png by default.",
     ),
 ]
-MOST_FLOWS, MOST_REMEDIES, LEAST_REMEDIES = 10, 10, 3
-MOST_OTHERS, MOST_COMBINED = 3, 3
+MOST_FLOWS = 10
 
 
 def command(
@@ -141,6 +140,7 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
 
 def _table(answer: Answer) -> Table:
     """Table of the remedies that help, of their combinations, and of the bounds on the gain."""
+    from retx.analysis.remedies import shown
     from retx.cli.tables import Table, plain
     from retx.explaining.wording import factor, interval, price
     from retx.terminal.quantities import rate, seconds
@@ -160,11 +160,11 @@ def _table(answer: Answer) -> Table:
         gained = (factor(row["gain"]), interval(row), draws)
         made.add_row(plain(row["text"]), measured, *gained, paid)
 
-    usable, others = _shown(answer)
+    found = shown(content)
     sections = (
-        ("", usable),
-        ("In no kernel", others),
-        ("Together", _combined(content)),
+        ("", found.usable),
+        ("In no kernel", found.others),
+        ("Together", found.combined),
         ("Bounds", content["bounds"]),
     )
     for title, rows in sections:
@@ -182,39 +182,15 @@ def _draws(number: int) -> str:
     return "the first draw alone" if number == 1 else f"{number} draws alone"
 
 
-def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The best combinations, always including the one that the last paragraph recommends."""
-    from retx.explaining.wording import combined_fix
-
-    named, rows = combined_fix(content), list(content["combinations"])
-    first = rows[:MOST_COMBINED]
-    return first if named is None or named in first else [*first[:-1], named]
-
-
-def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the table in two lists: remedies that Linux offers, and those that no kernel offers.
-
-    The lists contain remedies that help; the first list has at least `LEAST_REMEDIES` rows, if so
-    many remedies were tried.
-    """
-    from retx.explaining.wording import helps
-
-    usable = [row for row in answer.remedies if row["in_linux"]]
-    others = [row for row in answer.remedies if not row["in_linux"] and helps(row)]
-    found = [row for row in usable if helps(row) or row["name"] == answer.content["fix"]]
-    more = [row for row in usable if row not in found][: max(0, LEAST_REMEDIES - len(found))]
-    rows = [row for row in usable if row in found or row in more]
-    return rows[:MOST_REMEDIES], others[:MOST_OTHERS]
-
-
 def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
+    from retx.analysis.remedies import shown
     from retx.cli.tables import plain
     from retx.explaining.wording import factor
     from retx.terminal.quantities import seconds
 
     content = answer.content
-    shown = {row["name"] for rows in _shown(answer) for row in rows}
-    hidden = [row["name"] for row in answer.remedies if row["name"] not in shown]
+    names = {row["name"] for row in shown(content).rows}
+    hidden = [row["name"] for row in answer.remedies if row["name"] not in names]
     if hidden:
         out.print(f"Tried, and less or no gain: {plain(', '.join(hidden))}.")
     if content["behind"]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx.analysis.limits import failure, line, per_cent, ranked
-from retx.analysis.ranking import NEARLY, WHERE, WORTH, easiest_gain, is_worth
+from retx.analysis.ranking import NEARLY, WORTH, easiest_gain
+from retx.analysis.remedies import combined_fix, ease_of, gain_in, helps
 from retx.explaining.evidence import evidence, standing_queue, waiting_acks
 from retx.explaining.phrases import phrase
 from retx.scenarios.units import seconds_of
@@ -87,30 +88,6 @@ def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return next((row for row in content["remedies"] if row["name"] == content["fix"]), None)
 
 
-def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Recommended combination: few and easy remedies with a gain close to the best."""
-    return easiest_gain(
-        [row for row in content["combinations"] if not row["failures"]], _gain, _ease
-    )
-
-
-def helps(row: Mapping[str, Any]) -> bool:
-    """True if a gain is large enough for a recommendation, and is not due to chance.
-
-    A change with which TCP gives up the connection does not help.
-    """
-    return not row["failures"] and is_worth(row["gain"], row["gain_low"])
-
-
-def _gain(row: Mapping[str, Any]) -> float:
-    return float(row["gain"])
-
-
-def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Sorting key: fewer remedies come first, then easier places, then fewer keys."""
-    return row["name"].count(" + "), WHERE.index(row["where"]), len(row["change"])
-
-
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Easiest helpful change elsewhere: on the path if the best is at a host, or vice versa.
 
@@ -121,7 +98,7 @@ def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mappi
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
     ]
     apart = [row for row in others if (row["where"] in mine) != (best["where"] in mine)]
-    return easiest_gain(apart or others, _gain, _ease)
+    return easiest_gain(apart or others, gain_in, ease_of)
 
 
 def paragraph(search: Search, content: Mapping[str, Any]) -> str:
@@ -263,6 +240,8 @@ def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     instead = "" if before == mean else f" instead of {before} in the same draws"
     measured = f"a response time of {got}" if answers else got
     fast = f"{factor(row['gain'])}{' as fast' if answers else ''}"
+    if answers and row["gain"] >= FROM_NOTHING:
+        fast = "instead of no response"
     sentence = f"{measured}{instead}, {fast}{_within(row)}"
     paid = price(row)
     return f"{sentence}; {paid}" if paid else sentence

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from retx.analysis.ranking import JOINED, is_worth
+from retx.analysis.ranking import JOINED
+from retx.analysis.remedies import shown
 from retx.plots.limits import bar_inches, draw_shares, share_table, stacked
 from retx.plots.style import BLUE, GREEN, GREY, Ax, Figure, label_decades, styled
 
@@ -19,7 +20,6 @@ BOUNDS = {
     "no_channel_delays": ("without channel delays", "-."),
 }
 """Legend text and line style of each bound."""
-MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.31, 1.0
 LABEL_CHARACTERS = 46
 """Maximum length of a line of a label; labels have at most two lines."""
@@ -32,7 +32,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
         content: Content of a `retx.Answer`.
         ax: Two axes to draw into, instead of a new figure.
     """
-    rows = _shown(content)[::-1]
+    rows = shown(content).rows[::-1]
     inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
     words = {key: it for flow in content["flows"] for key, it in flow["phrases"].items()}
     with styled():
@@ -46,14 +46,6 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
             gains.axis("off")
     figure.data |= {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
     return figure
-
-
-def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The combinations and single remedies that help, and a few others for comparison."""
-    singles = content["remedies"]
-    helping = sum(not row["failures"] and is_worth(row["gain"], row["gain_low"]) for row in singles)
-    singles = singles[: max(helping, LEAST_REMEDIES)]
-    return [*content["combinations"][:MOST_COMBINED], *singles][:MOST_REMEDIES]
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -95,7 +87,7 @@ def draw_gains(
     *,
     within: bool = False,
 ) -> None:
-    """Draws a point with its interval per remedy, the best at the top, and lines for the bounds."""
+    """Draws a point with its interval per row, from bottom to top, and lines for the bounds."""
     for place, row in enumerate(rows):
         low = row["gain"] if row["gain_low"] is None else row["gain_low"]
         high = row["gain"] if row["gain_high"] is None else row["gain_high"]
