@@ -160,3 +160,33 @@ def test_nothing_is_malformed(run: Run) -> None:
     complaint = "_ws.malformed || tcp.checksum.status == 0 || ip.checksum.status == 0"
     checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     assert tshark(run.capture, *checks, "-Y", complaint) == ""
+
+
+@pytest.mark.parametrize(
+    ("app", "streams"),
+    [
+        ({"kind": "request_response", "response": 20_000, "connection": "each"}, 5),
+        ({"kind": "request_response", "response": 20_000, "connection": "one"}, 1),
+        ({"kind": "ftp", "files": [20_000, 10_000]}, 2),
+    ],
+)
+def test_each_connection_is_a_stream(app: dict[str, object], streams: int, tmp_path: Path) -> None:
+    """All connections of a flow had the same ports, so that tools took them for one."""
+    exchanges = {"request": 300, "exchanges": 5} if app["kind"] == "request_response" else {}
+    flow = {"from": "server", "to": "client", "tcp": "linux", "app": app | exchanges}
+    scenario = {
+        "duration": "60 s",
+        "link": [{"name": "l", "ends": ["server", "client"], "rate": "5 Mbit/s", "delay": "9 ms"}],
+        "flow": [flow | {"name": "a"}, flow | {"name": "b"}],
+    }
+    capture = tmp_path / "each.pcapng"
+    retx.run(scenario, pcap=capture)
+    columns = ("tcp.stream", "tcp.port", "frame.comment")
+    fields = [option for column in columns for option in ("-e", column)]
+    lines = tshark(capture, "-T", "fields", "-E", "separator=|", *fields).splitlines()
+    rows = {tuple(line.split("|")[:2]) for line in lines}
+    ports = {frozenset(pair.split(",")) for _, pair in rows}
+    assert len(ports) == len({stream for stream, _ in rows}) == 2 * streams
+    flows = {(line.split("|")[0], line.split("flow ")[1]) for line in lines}
+    assert sorted(name for _, name in flows) == ["a"] * streams + ["b"] * streams
+    assert len(retx.diagnose(capture).flows) == 2 * streams

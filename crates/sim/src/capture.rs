@@ -171,6 +171,7 @@ impl Capture {
         let opens = self.initiators[flow as usize] == from;
         let captured = CapturedPacket {
             flow: self.flows[flow as usize],
+            connection: packet.connection,
             side: if opens { capture::Side::Opener } else { capture::Side::Listener },
             position: packet.position,
             transmission: packet.transmission(),

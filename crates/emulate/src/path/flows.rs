@@ -6,7 +6,7 @@ use super::InspectedPacket;
 use super::limits::Limiter;
 use super::observed::{Acknowledgment, ObservedFlow};
 use super::senders::Senders;
-use flow::{Flow, Stream};
+use flow::Flow;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
 use retx_record::tables::Tables;
@@ -85,12 +85,8 @@ impl Flows {
         pipes: usize,
         every_ack: bool,
     ) -> Self {
-        let flow = |(index, (opener, tcp, smss, limiter))| Flow {
-            opener,
-            observed: ObservedFlow::new(index, tcp, smss),
-            limiter,
-            connection: 0,
-            streams: [Stream::default(); 2],
+        let flow = |(index, (opener, tcp, smss, limiter))| {
+            Flow::new(opener, ObservedFlow::new(index, tcp, smss), limiter)
         };
         let mut flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
         mark_shared_bottlenecks(flows.iter_mut().filter_map(|flow| flow.limiter.path_mut()), pipes);
@@ -301,6 +297,7 @@ mod tests {
             bytes: segment.packet_bytes(),
             ecn: Ecn::NotEct,
             from_opener: to == Side::Receiver,
+            opener_port: 40_000,
         }
     }
 
@@ -377,5 +374,39 @@ mod tests {
         let acks = tables.acks.expect("it is kept");
         let rows: Vec<_> = acks.rows().map(|(row, _)| (row.ack, row.window_bytes)).collect();
         assert_eq!(rows, [(1, 4096), (901, 4096)]);
+    }
+
+    /// A late FIN of the first connection, from or to its own port, belongs to that connection, and
+    /// leaves the positions of the second one alone.
+    #[test]
+    fn late_packets_belong_to_their_own_connection() {
+        let tcp = linux();
+        let mut tables = Tables::default();
+        let mut flows =
+            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
+        let senders = &mut Senders::default();
+        let context = &mut Context { tables: &mut tables, senders };
+        let mut sent = |port, to, seq, payload, flags: Flags| {
+            let seen = InspectedPacket { opener_port: port, ..seen(to, seq, payload, flags) };
+            let (arriving, state) = flows.on_sent(Time::ZERO, &seen, context);
+            let place = (arriving.connection, arriving.position, arriving.transmission);
+            (place, state.packet.is_some())
+        };
+        let (first, last) = (Transmission::First, Transmission::Again);
+        let (ack, fin) = (Flags::ACK, Flags::ACK.with(Flags::FIN));
+        let synack = Flags::SYN.with(Flags::ACK);
+        assert_eq!(sent(40_000, Side::Receiver, 100, 0, Flags::SYN), ((1, 0, first), true));
+        assert_eq!(sent(40_000, Side::Sender, 7000, 0, synack).0, (1, 0, first));
+        assert_eq!(sent(40_000, Side::Receiver, 101, 500, ack).0, (1, 1, first));
+        assert_eq!(sent(40_001, Side::Receiver, 90_100, 0, Flags::SYN), ((2, 0, first), true));
+        assert_eq!(sent(40_000, Side::Receiver, 601, 0, fin), ((1, 501, first), false));
+        assert_eq!(sent(40_000, Side::Receiver, 601, 0, fin), ((1, 501, last), false));
+        assert_eq!(sent(40_000, Side::Sender, 7001, 0, ack), ((1, 1, first), false));
+        assert_eq!(sent(40_000, Side::Sender, 7000, 0, synack).0, (1, 0, last));
+        assert_eq!(sent(40_001, Side::Receiver, 90_101, 500, ack), ((2, 1, first), true));
+        // The opener may use the first port again.
+        assert_eq!(sent(40_000, Side::Receiver, 50, 0, Flags::SYN), ((3, 0, first), true));
+        assert_eq!(sent(40_001, Side::Receiver, 90_601, 0, fin), ((2, 501, first), false));
+        assert_eq!(sent(40_000, Side::Receiver, 51, 500, ack), ((3, 1, first), true));
     }
 }

@@ -33,6 +33,9 @@ pub struct InspectedPacket {
     pub ecn: Ecn,
     /// True if the packet belongs to one of the scenario's flows and the opener sent it.
     pub from_opener: bool,
+    /// Port of the end that opens the connection of one of the scenario's TCP flows; 0 for other
+    /// packets. A kernel takes another one for each connection.
+    pub opener_port: u16,
 }
 
 /// Recogniser of packets.
@@ -150,6 +153,7 @@ impl Inspector {
             bytes: total_length(packet),
             ecn: decoded.packet.ip.ecn,
             from_opener,
+            opener_port: if from_opener { source.port } else { destination.port },
         })
     }
 
@@ -172,6 +176,7 @@ impl Inspector {
             bytes: total_length(packet),
             ecn: decoded.packet.ip.ecn,
             from_opener: true,
+            opener_port: 0,
         })
     }
 
@@ -209,6 +214,7 @@ impl Inspector {
             bytes: total_length(packet),
             ecn: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(packet[1] & 3)],
             from_opener: false,
+            opener_port: 0,
         })
     }
 

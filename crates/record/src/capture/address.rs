@@ -11,6 +11,8 @@ const HOSTS: u32 = 254;
 const OPENER_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
 /// Port in the range of the opener that is not used, because Wireshark dissects it as IRC.
 const TAKEN: u16 = 57_000;
+/// Number of ports of the opener, without `TAKEN`.
+const OPENERS: u32 = (*OPENER_PORTS.end() - *OPENER_PORTS.start()) as u32;
 /// Ports of the listener, used in this order. Wireshark dissects none of them as a protocol. The
 /// first range suffices for 147,447 flows.
 const LISTENER_PORTS: [std::ops::RangeInclusive<u16>; 2] = [5_001..=5_009, 35_001..=44_000];
@@ -43,26 +45,50 @@ pub struct FlowEndpoints {
     pub listener: Endpoint,
 }
 
+/// Connection of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionIndex {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Number of the flow's connection, from 1; 0 means the first one, too.
+    pub number: u32,
+}
+
 impl FlowEndpoints {
-    /// Endpoints of the flow with index `flow`. No two flows share both ports, even between
-    /// different nodes.
+    /// Endpoints of the first connection of the flow with index `flow`. No two flows share both
+    /// ports, even between different nodes.
     ///
     /// # Panics
     /// If the index is 147,594,447 or more.
     pub fn new(flow: u32, nodes: FlowNodes) -> Self {
-        let openers = OPENER_PORTS.len() as u32 - 1;
-        let port = OPENER_PORTS.start() + (flow % openers) as u16;
-        let opener_port = if port < TAKEN { port } else { port + 1 };
         let listener_port = LISTENER_PORTS
             .into_iter()
             .flatten()
-            .nth((flow / openers) as usize)
+            .nth((flow / OPENERS) as usize)
             .unwrap_or_else(|| panic!("no ports are left for flow {flow}"));
+        let opener_port = opener_port(flow % OPENERS);
         Self {
             opener: Endpoint { address: node_address(nodes.opener), port: opener_port },
             listener: Endpoint { address: node_address(nodes.listener), port: listener_port },
         }
     }
+
+    /// Endpoints of one connection of the flow with these endpoints, in a capture of `flows` flows.
+    /// The opener takes another port for each connection, as real clients do, and begins again when
+    /// it has used its share of the ports. No two flows share both ports.
+    pub fn of_connection(self, connection: ConnectionIndex, flows: u32) -> Self {
+        let ConnectionIndex { flow, number } = connection;
+        // Flows with the same port of the listener divide the ports of the opener among them.
+        let flows = (flows - flow / OPENERS * OPENERS).min(OPENERS);
+        let earlier = number.saturating_sub(1) % (OPENERS / flows);
+        let port = opener_port(flow % OPENERS + earlier * flows);
+        Self { opener: Endpoint { port, ..self.opener }, ..self }
+    }
+}
+
+fn opener_port(index: u32) -> u16 {
+    let port = OPENER_PORTS.start() + index as u16;
+    if port < TAKEN { port } else { port + 1 }
 }
 
 #[cfg(test)]
@@ -102,6 +128,31 @@ mod tests {
         }
         let last = FlowEndpoints::new(147_594_446, NODES);
         assert_eq!((last.opener.port, last.listener.port), (65_535, 44_000));
+    }
+
+    /// Each connection has a port of its own, until the share of its flow is used up. No flow has
+    /// the ports of another, and the first connection has the ports of its flow.
+    #[test]
+    fn connections_have_ports_of_their_own() {
+        let shares = [(1, [16_383; 2]), (2, [8191; 2]), (300, [54; 2]), (20_000, [1, 4])];
+        for (flows, expected) in shares {
+            let mut seen = HashSet::new();
+            let mut ports_of = |flow| {
+                let first = FlowEndpoints::new(flow, NODES);
+                let at = |number| first.of_connection(ConnectionIndex { flow, number }, flows);
+                assert_eq!((at(0), at(1)), (first, first));
+                let again = (2..).find(|number| at(*number) == first).expect("ports end");
+                for number in 1..again {
+                    let FlowEndpoints { opener, listener } = at(number);
+                    assert_eq!(listener, first.listener);
+                    assert!(opener.port != TAKEN && OPENER_PORTS.contains(&opener.port));
+                    assert!(seen.insert((opener.port, listener.port)), "{flow} {number}");
+                }
+                again - 1
+            };
+            let counts: Vec<u32> = (0..flows).map(&mut ports_of).collect();
+            assert_eq!([counts[0], counts[flows as usize - 1]], expected);
+        }
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //!
 //! A packet is added once, with its headers, and may then be seen at any number of places. Its fate
 //! is set later, when the run knows it, and so is the verdict on whether a retransmission was
-//! necessary. A packet takes 48 bytes plus its TCP options, and each sighting takes another 16
+//! necessary. A packet takes 54 bytes plus its TCP options, and each sighting takes another 16
 //! bytes.
 
 mod address;
 mod payload;
 
-pub use address::{FlowEndpoints, FlowNodes, node_address};
+pub use address::{ConnectionIndex, FlowEndpoints, FlowNodes, node_address};
 
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
@@ -117,6 +117,8 @@ pub enum Transmission {
 pub struct CapturedPacket {
     /// Flow of the packet.
     pub flow: FlowId,
+    /// Number of the flow's connection, from 1. Not used for UDP.
+    pub connection: u32,
     /// Endpoint that sends the packet.
     pub side: Side,
     /// Position of the packet's first byte in the sender's stream: SYN 0, first byte of data 1.
@@ -182,6 +184,8 @@ pub struct CaptureBuffer {
     options: Vec<[u8; 4]>,
     /// IP identification of each packet. It is stored apart, because the rows have no room left.
     identifications: Vec<u16>,
+    /// Number of each packet's connection.
+    connections: Vec<u32>,
     sightings: Vec<Sighting>,
 }
 
@@ -213,8 +217,8 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// Adds a flow. Its ports follow from the number of flows added before it, so no two flows have
-    /// the same pair of ports.
+    /// Adds a flow. Its ports follow from the number of flows added before it and the number of the
+    /// connection, so no two flows have the same pair of ports.
     ///
     /// # Errors
     /// The name is too long.
@@ -245,13 +249,13 @@ impl CaptureBuffer {
 
     /// Adds a packet. It appears in the file once for each call of [`CaptureBuffer::add_sighting`].
     pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
-        let CapturedPacket { flow, side, position, transmission, identification, segment } =
-            *packet;
+        let CapturedPacket { flow, side, position, transmission, segment, .. } = *packet;
         let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
         let options_at = u32::try_from(self.options.len()).expect("at most 16 GiB of TCP options");
         let encoded = segment.options.encode();
         self.options.extend_from_slice(encoded.as_slice().as_chunks().0);
-        self.identifications.push(identification);
+        self.identifications.push(packet.identification);
+        self.connections.push(packet.connection);
         self.rows.push(Row {
             position,
             fate: Fate::UnderWay,
@@ -315,7 +319,7 @@ impl CaptureBuffer {
             loss_notice: false,
             options: Options::decode(options.as_flattened()).expect("options encoded above"),
         };
-        let (source, destination) = self.endpoints(row);
+        let (source, destination) = self.endpoints(id);
         Packet {
             source,
             destination,
@@ -331,8 +335,14 @@ impl CaptureBuffer {
         }
     }
 
-    fn endpoints(&self, row: &Row) -> (Endpoint, Endpoint) {
-        let FlowEndpoints { opener, listener } = self.flows[row.flow.0 as usize].ends;
+    fn endpoints(&self, id: PacketId) -> (Endpoint, Endpoint) {
+        let row = &self.rows[id.0 as usize];
+        let flow = &self.flows[row.flow.0 as usize];
+        let is_tcp = flow.protocol == Protocol::Tcp;
+        let number = if is_tcp { self.connections[id.0 as usize] } else { 1 };
+        let connection = ConnectionIndex { flow: row.flow.0, number };
+        let FlowEndpoints { opener, listener } =
+            flow.ends.of_connection(connection, self.flows.len() as u32);
         match row.side {
             Side::Opener => (opener, listener),
             Side::Listener => (listener, opener),

@@ -182,6 +182,7 @@ fn copies_have_the_same_identification() {
         position: 1,
         transmission,
         identification,
+        connection: 1,
         segment,
     };
     let [original, copy, again] = [5, 5, 6].map(|number| capture.add_packet(&packet(number)));

@@ -13,7 +13,8 @@ use retx_sim::Transmission;
 use retx_sim::engine::ExternalPacket;
 use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
-use retx_wire::Flags;
+use retx_wire::{Flags, Segment};
+use std::collections::BTreeMap;
 
 /// One TCP flow: its record, its limiter, and the positions of its connection.
 #[derive(Debug)]
@@ -24,6 +25,18 @@ pub(super) struct Flow {
     pub connection: u32,
     /// Streams of the data sender and of the receiver.
     pub streams: [Stream; 2],
+    /// Port of the opener of the current connection.
+    port: u16,
+    /// Earlier connections by the opener's port. Their ends may still send packets, such as the FIN
+    /// and its acknowledgment, when the next connection is open.
+    earlier: BTreeMap<u16, EarlierConnection>,
+}
+
+/// Connection that another one of the flow has followed.
+#[derive(Debug, Clone, Copy)]
+struct EarlierConnection {
+    number: u32,
+    streams: [Stream; 2],
 }
 
 /// Stream sent by one end of the connection.
@@ -34,7 +47,27 @@ pub(super) struct Stream {
     pub snd_max: u64,
 }
 
+impl Stream {
+    const NONE: Self = Self { initial: None, snd_max: 0 };
+
+    /// Positions of the segment's first byte and after its last one.
+    fn range(&mut self, segment: &Segment) -> (u64, u64) {
+        // If no SYN was observed, the stream begins with the first segment.
+        let initial = *self.initial.get_or_insert(segment.seq);
+        // A window probe may have the sequence number before the first unacknowledged one, hence
+        // `max`.
+        let position = segment.seq.unwrap_near(initial, self.snd_max).max(0) as u64;
+        (position, position + u64::from(segment.seq_len()))
+    }
+}
+
 impl Flow {
+    pub const fn new(opener: Side, observed: ObservedFlow, limiter: Limiter) -> Self {
+        let streams = [Stream::NONE; 2];
+        let earlier = BTreeMap::new();
+        Self { opener, observed, limiter, connection: 0, streams, port: 0, earlier }
+    }
+
     pub fn on_sent(
         &mut self,
         (now, seen): (Time, &InspectedPacket),
@@ -43,17 +76,15 @@ impl Flow {
     ) -> Option<Content> {
         let segment = &seen.segment;
         let from = seen.destination.other();
+        if self.take_late(seen, arriving) {
+            return None;
+        }
         if segment.flags.contains(Flags::SYN) {
             self.note_syn(now, seen, context);
         }
         let stream = &mut self.streams[from as usize];
-        // If no SYN was observed, the stream begins with the first segment.
-        let initial = *stream.initial.get_or_insert(segment.seq);
-        // A window probe may have the sequence number before the first unacknowledged one, hence
-        // `max`.
-        let position = segment.seq.unwrap_near(initial, stream.snd_max).max(0) as u64;
+        let (position, end) = stream.range(segment);
         let length = segment.seq_len();
-        let end = position + u64::from(length);
         let snd_max = stream.snd_max;
         // The socket is queried at each retransmission, because the socket's state shows which
         // mechanism caused the retransmission.
@@ -148,11 +179,7 @@ impl Flow {
         tables: &mut Tables,
     ) -> Option<Content> {
         let flags = seen.segment.flags;
-        let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-        // Segments of a handshake and requests also acknowledge, but do not count as pure
-        // acknowledgments.
-        let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
-        self.observed.record.counters.acks_sent += u64::from(pure);
+        self.observed.record.counters.acks_sent += u64::from(is_pure_ack(&seen.segment));
         let sender = self.streams[Side::Sender as usize];
         // Nothing can be acknowledged before the data sender's first segment.
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
@@ -175,16 +202,45 @@ impl Flow {
         Some(Content::Ack(Acknowledgment { cumulative: ack, sack_blocks: selective }))
     }
 
+    /// Handles a packet of an earlier connection; false if it belongs to the current one. Such a
+    /// packet is counted, but is none of the segments and acknowledgments that the record follows.
+    fn take_late(&mut self, seen: &InspectedPacket, arriving: &mut ExternalPacket<'_>) -> bool {
+        let (segment, from) = (&seen.segment, seen.destination.other());
+        let Some(earlier) = self.earlier.get_mut(&seen.opener_port) else { return false };
+        let stream = &mut earlier.streams[from as usize];
+        let opens = segment.flags.contains(Flags::SYN) && from == self.opener;
+        // The opener uses the port for a new connection.
+        if opens && stream.initial != Some(segment.seq) {
+            return false;
+        }
+        let (position, end) = stream.range(segment);
+        arriving.connection = earlier.number;
+        arriving.position = position;
+        arriving.copy_number = self.observed.record.counters.frames_sent;
+        if end > position && position < stream.snd_max {
+            arriving.transmission = Transmission::Again;
+        }
+        stream.snd_max = stream.snd_max.max(end);
+        if from == Side::Sender {
+            self.observed.record.count_packet();
+        } else {
+            self.observed.record.counters.acks_sent += u64::from(is_pure_ack(segment));
+        }
+        true
+    }
+
     /// Handles a SYN. A SYN with a new sequence number begins a connection.
     fn note_syn(&mut self, now: Time, seen: &InspectedPacket, context: &mut Context<'_>) {
         let (number, from) = (seen.segment.seq, seen.destination.other());
-        let stream = &mut self.streams[from as usize];
         // A retransmitted SYN opens no connection.
-        if stream.initial == Some(number) {
+        if self.streams[from as usize].initial == Some(number) {
             return;
         }
+        if from == self.opener {
+            self.keep_earlier(seen.opener_port);
+        }
         // Positions restart at the new initial sequence number.
-        *stream = Stream { initial: Some(number), snd_max: 0 };
+        self.streams[from as usize] = Stream { initial: Some(number), snd_max: 0 };
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
@@ -197,4 +253,21 @@ impl Flow {
             context.senders.close_socket(seen.flow);
         }
     }
+
+    /// Moves the current connection to the earlier ones, when the opener begins one at this port.
+    fn keep_earlier(&mut self, port: u16) {
+        let before = std::mem::replace(&mut self.port, port);
+        if self.connection > 0 {
+            let earlier = EarlierConnection { number: self.connection, streams: self.streams };
+            self.earlier.insert(before, earlier);
+        }
+        self.earlier.remove(&port);
+    }
+}
+
+/// True for an acknowledgment alone. Segments of a handshake and requests also acknowledge, but do
+/// not count as such.
+fn is_pure_ack(segment: &Segment) -> bool {
+    let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
+    segment.seq_len() == 0 && segment.flags.0 & control.0 == 0
 }

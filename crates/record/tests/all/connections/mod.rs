@@ -61,6 +61,7 @@ impl Hand<'_> {
             position: part.position,
             transmission: Transmission::First,
             identification: 0,
+            connection: 1,
             segment,
         });
         self.capture.add_sighting(self.now, self.place, packet, Ecn::NotEct);
