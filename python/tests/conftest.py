@@ -182,6 +182,9 @@ def cli(tmp_path: Path, forks: Forks) -> Cli:
     where.mkdir()
 
     def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        # A limit on the size of files would also leave parts of files with byte code behind.
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"env": environment} if "preexec_fn" in options else {}
         if not options.keys() - {"cwd"}:
             return forks.retx([*map(str, arguments)], Path(str(options.get("cwd", where))), 120)
         return subprocess.run(
@@ -190,7 +193,7 @@ def cli(tmp_path: Path, forks: Forks) -> Cli:
             text=True,
             timeout=120,
             check=False,
-            **{"cwd": where, **options},  # type: ignore[call-overload]
+            **{"cwd": where, **own, **options},  # type: ignore[call-overload]
         )
 
     return call

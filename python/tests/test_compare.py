@@ -214,7 +214,7 @@ def test_families_take_turns() -> None:
     }  # fmt: skip
     # One is the same condition whether others are drawn beside it or not.
     assert drawn[len(names)] == condition(len(names), 1, "classic")
-    with pytest.raises(UsageError, match="families is 'new': choose one of all, classic, long_fat"):
+    with pytest.raises(UsageError, match="families is 'new'; choose one of all, classic, long_fat"):
         chosen("new")
 
 
@@ -476,7 +476,7 @@ def test_points_apart_are_ringed() -> None:
         (["--grid", "3", "--out", "x", "--simulate-again"], "and nothing to emulate"),
         (
             ["--grid", "3", "--out", "x", "--quantity", "speed"],
-            "there is response_time_s, exchange_mean_s",
+            "choose one of response_time_s, exchange_mean_s",
         ),
         (["{path}", "--table", "x.txt"], "must end in .csv or .parquet"),
         (["{path}", "--emulations", "1"], "emulations is 1: it must be at least 2"),

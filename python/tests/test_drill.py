@@ -75,7 +75,7 @@ def test_options_choose_the_tcp(cli: Cli, script: Path) -> None:
     assert cli("drill", script, "--set", "mss=700").returncode == 0
     result = cli("drill", script, "--tcp", "renno")
     assert result.returncode == 2
-    assert result.stderr.startswith('error: no TCP "renno"; presets are')
+    assert result.stderr.startswith('error: no TCP "renno"; did you mean "reno"? (presets are')
     result = cli("drill", script, "--set", "mss")
     assert result.returncode == 2
     assert "write KEY=VALUE, such as mss=536" in result.stderr

@@ -560,7 +560,7 @@ def test_an_algorithm_that_this_kernel_lacks(cli: Cli, path: Path) -> None:
     ("arguments", "sentence"),
     [
         ([], "no scenario is named"),
-        (["{path}", "--backend", "netem"], 'no backend "netem"; there are tun, precise'),
+        (["{path}", "--backend", "netem"], 'no backend "netem" (there are tun, precise)'),
         (["{path}", "--clean"], "take no scenario"),
         (["{path}", "--exec", "cleint", "true"], 'unknown host "cleint"'),
         (["{path}", "--pcap-at", "path@client"], "add --pcap FILE"),

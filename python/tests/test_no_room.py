@@ -18,7 +18,8 @@ from retx.files.directory import writing
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 
 NO_ROOM = (
-    "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+    "import resource, sys; sys.dont_write_bytecode = True;"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
     "from retx.cli.entry import main; sys.exit(main())"
 )
 

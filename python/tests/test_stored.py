@@ -161,7 +161,7 @@ def test_stored_results_are_drawn(
         (["bare", "ladder"], "holds no segments"),
         (["draws", "cwnd"], "add --replication N"),
         (["draws", "cwnd", "--replication", "3"], "from 0 on"),
-        (["sweep", "cwnd"], "there is metric, heat_map"),
+        (["sweep", "cwnd"], "choose one of metric, heat_map"),
         (["sweep", "metric", "--y", P], "--y is for heat_map"),
         (["sweep", "metric", "--span", "0", "1"], "--span is for"),
         (["sweep", "metric", "--where", f"{TCP}=reno"], "is never reno"),
@@ -185,7 +185,8 @@ def test_what_cannot_be_drawn_says_what_can(
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 def test_a_figure_that_finds_no_room_says_so(home: Path, tmp_path: Path) -> None:
     code = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "import resource, sys; sys.dont_write_bytecode = True;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
         "from retx.cli.entry import main; sys.exit(main())"
     )
     words = ["plot", str(home / "sweep"), "metric=m.pdf"]

@@ -456,10 +456,10 @@ def test_runs_go_on_until_the_mean_is_known() -> None:
 def test_a_metric_that_no_run_has_is_refused_before_the_first(tmp_path: Path) -> None:
     out = tmp_path / "out"
     until = UNTIL | {"metric": "flow.upload.goodput_bit_s"}
-    with pytest.raises(UsageError, match=r"no flow 'upload' in any run \(there is download\)"):
+    with pytest.raises(UsageError, match=r"no flow 'upload' in any run; choose one of download"):
         retx.sweep(SCENARIO, {P: [0]}, until=until, out=out)
     until |= {"metric": "link.clud.forward.utilisation"}
-    with pytest.raises(UsageError, match=r"no link 'clud' in any run \(there is cloud\)"):
+    with pytest.raises(UsageError, match=r"no link 'clud' in any run; did you mean 'cloud'"):
         retx.sweep(SCENARIO, {P: [0]}, until=until, out=out)
     assert not out.exists()
 
@@ -467,8 +467,14 @@ def test_a_metric_that_no_run_has_is_refused_before_the_first(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("flow.downlaod.goodput_bit_s", "no flow 'downlaod' in any run (there is download"),
-        ("link.clud.forward.utilisation", "no link 'clud' in any run (there is cloud)"),
+        (
+            "flow.downlaod.goodput_bit_s",
+            "no flow 'downlaod' in any run; did you mean 'download'? (choose one of download",
+        ),
+        (
+            "link.clud.forward.utilisation",
+            "no link 'clud' in any run; did you mean 'cloud'? (choose one of cloud)",
+        ),
         ("goodput", "did you mean 'goodput_bit_s'?"),
     ],
 )

@@ -527,9 +527,11 @@ def test_a_full_disk_loses_nothing_that_was_written(scenario: Path, tmp_path: Pa
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     full = subprocess.run(
-        command(scenario, out), capture_output=True, text=True, check=False, preexec_fn=small
-    )
+        command(scenario, out), capture_output=True, text=True, check=False, preexec_fn=small,
+        env=environment,
+    )  # fmt: skip
     assert full.returncode == 2, full.stderr
     assert "File too large" in full.stderr
     assert "go on with: retx sweep" in full.stderr

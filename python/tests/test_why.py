@@ -352,6 +352,9 @@ def test_a_figure_names_the_parts_of_a_combination_in_words() -> None:
     label = _label(row)
     words = " ".join(label.split())
     assert words == "forward error correction on air + an initial window of 32"
+    named = "dynamic responding (Park et al. 2012)"
+    other = _label({"in_linux": False, "name": "dynamic", "text": named})
+    assert " ".join(other.split()) == f"{named} (in no kernel)"
     long = ["a congestion window that is kept over pauses of the application"] * 4
     label = _label({**row, "name": "a + b + c + d", "text": ", and ".join(long)})
     assert label.count(" + ") + label.count(" +\n") == 3

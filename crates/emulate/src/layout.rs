@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(layout.setup.programs[0].host, 1);
         let nowhere = HostProgram { host: "c".into(), ..ping };
         let error = compute_layout(&scenario, &[nowhere], TUN).expect_err("there is no c");
-        assert_eq!(error.to_string(), "unknown host \"c\"; the scenario's nodes are a, middle, b");
+        assert_eq!(error.to_string(), "unknown host \"c\" (the scenario's nodes are a, middle, b)");
     }
 
     #[test]

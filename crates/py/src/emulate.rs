@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use retx_emulate::{
     Backend, EmulateError, HostProgram, LATENESS_BOUND, LaunchOptions, Settings, worker,
 };
+use retx_scenario::suggest::did_you_mean;
 use retx_sim::Options;
 use retx_units::Duration;
 
@@ -82,8 +83,9 @@ fn emulation_failed(py: Python<'_>, error: &EmulateError) -> PyErr {
 
 fn backend_named(name: &str) -> PyResult<Backend> {
     Backend::from_name(name).ok_or_else(|| {
+        let near = did_you_mean(name, Backend::NAMES.iter().copied());
         let names = Backend::NAMES.join(", ");
-        EmulationRefusedError::new_err(format!("no backend \"{name}\"; there are {names}"))
+        EmulationRefusedError::new_err(format!("no backend \"{name}\"{near} (there are {names})"))
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::errors::{ScenarioError, scenario_error};
 use crate::user::PythonLoader;
 use pyo3::prelude::*;
+use retx_scenario::suggest::{did_you_mean, join_names};
 use retx_scenario::{ExternalSources, Hop, LinkDirection, Source};
 use retx_sim::CapturePoint;
 use std::sync::Arc;
@@ -43,21 +44,13 @@ impl Scenario {
         let links = &self.inner.links;
         let Some(index) = links.iter().position(|candidate| candidate.name == link) else {
             let wlans = self.inner.wlans.iter().map(|wlan| wlan.name.as_str());
-            let names: Vec<&str> =
-                links.iter().map(|link| link.name.as_str()).chain(wlans).collect();
-            let message = format!(
-                "place of capture (--pcap-at, in Python pcap_at): no link \"{link}\"; there is {}",
-                names.join(", ")
-            );
-            return Err(ScenarioError::new_err(message));
+            let names = links.iter().map(|link| link.name.as_str()).chain(wlans);
+            return Err(no_place(&format!("no link \"{link}\""), link, names));
         };
         let [left, right] = &links[index].ends;
         if node != left && node != right {
-            let message = format!(
-                "place of capture (--pcap-at, in Python pcap_at): \"{node}\" is no end of \
-                 {link}: {left} and {right} are"
-            );
-            return Err(ScenarioError::new_err(message));
+            let error = format!("\"{node}\" is no end of {link}");
+            return Err(no_place(&error, node, [left, right].map(String::as_str).into_iter()));
         }
         Ok(CapturePoint::Link { link: index as u32, right: node == right })
     }
@@ -66,16 +59,20 @@ impl Scenario {
         let wlan = &self.inner.wlans[index];
         let stations = &wlan.config.stations;
         let Some(place) = stations.iter().position(|station| station == node) else {
-            let message = format!(
-                "place of capture (--pcap-at, in Python pcap_at): \"{node}\" is no station of \
-                 {}: {} are",
-                wlan.name,
-                stations.join(", ")
-            );
-            return Err(ScenarioError::new_err(message));
+            let error = format!("\"{node}\" is no station of {}", wlan.name);
+            return Err(no_place(&error, node, stations.iter().map(String::as_str)));
         };
         Ok(CapturePoint::Stage { stage: index as u32, place: place as u16 })
     }
+}
+
+/// Error about a place of capture that does not exist, with the nearest name and all names.
+fn no_place<'a>(error: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> PyErr {
+    let near = did_you_mean(name, known.clone());
+    let names = join_names(known);
+    ScenarioError::new_err(format!(
+        "place of capture (--pcap-at, in Python pcap_at): {error}{near} (choose one of {names})"
+    ))
 }
 
 #[pymethods]

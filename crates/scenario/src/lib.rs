@@ -34,7 +34,7 @@ mod scenario;
 mod schedule;
 mod schema;
 mod spread;
-mod suggest;
+pub mod suggest;
 pub mod sweep;
 mod tables;
 mod tcp;

@@ -8,6 +8,7 @@ import polars as pl
 
 from retx.analysis import estimates
 from retx.errors import UsageError
+from retx.errors.meant import choice
 
 
 class TableError(UsageError):
@@ -37,7 +38,7 @@ def needed(table: pl.DataFrame, names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in table.columns:
-            raise TableError(f"no column {name!r} in the table; it has {', '.join(table.columns)}")
+            raise TableError(f"no column {name!r} in the table{choice(name, table.columns)}")
 
 
 def means(

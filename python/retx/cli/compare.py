@@ -11,6 +11,7 @@ from retx.cli.emulate import Backend, Lateness
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.scenarios.places import check_places
 from retx.terminal.streams import show_status
 
@@ -195,8 +196,7 @@ def _check_quantity(quantity: str | None) -> None:
     from retx.comparing.comparison import QUANTITIES
 
     if quantity not in QUANTITIES:
-        known = ", ".join(QUANTITIES)
-        raise UsageError(f"--quantity {quantity}: is not compared; there is {known}")
+        raise UsageError(f"--quantity {quantity}: is not compared{choice(quantity, QUANTITIES)}")
 
 
 def _finish_grid(found: Grid, out: Path, quantity: str, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from retx.cli.opened import opened_files
 from retx.cli.parameters import Argument, Option
 from retx.cli.run import print_json
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.files.directory import check_place
 from retx.files.earlier import FIGURES
 from retx.terminal.streams import echo
@@ -123,8 +124,11 @@ def _drawings(
 
     for kind in (word.partition("=")[0] for word in words):
         if kind not in PLOTS:
-            reason = "a capture does not show it" if kind in FIGURES else f"no plot {kind!r}"
-            raise UsageError(f"--plot {kind}: {reason}; choose one of {', '.join(PLOTS)}")
+            # The nearest name to that of another figure would mislead.
+            name, reason = kind, f"no plot {kind!r}"
+            if kind in FIGURES:
+                name, reason = "", "a capture does not show it"
+            raise UsageError(f"--plot {kind}: {reason}{choice(name, PLOTS)}")
     return drawings(words, None, span, width)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.files.directory import new_file, writing
 from retx.files.earlier import FIGURES as KINDS
 from retx.results.result import HOW_TO_RECORD, NotRecordedError
@@ -77,7 +78,8 @@ class Drawing:
             raise UsageError(f"{needed}: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
-            raise UsageError(f"--flow {self.flow}: no such flow; choose one of {listed(names)}")
+            end = choice(self.flow, names, listed(names))
+            raise UsageError(f"--flow {self.flow}: no such flow{end}")
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
@@ -185,7 +187,7 @@ def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
     if width is None:
         return figures
     if width not in WIDTHS:
-        raise UsageError(f"--width {width}: choose one of {', '.join(WIDTHS)}")
+        raise UsageError(f"--width {width}: no such width{choice(width, WIDTHS)}")
     for figure in figures:
         figure.width = width
     return figures
@@ -219,7 +221,7 @@ def of_run(
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
     kind, file = file_of(word, option)
     if kind not in KINDS:
-        raise UsageError(f"{option}{word}: no plot {kind!r}; choose one of {', '.join(KINDS)}")
+        raise UsageError(f"{option}{word}: no plot {kind!r}{choice(kind, KINDS)}")
     alone = "or plot it by a command of its own"
     if flow and kind in OF_ALL_FLOWS:
         raise UsageError(f"{option}{kind} shows all flows together: leave out --flow, {alone}")

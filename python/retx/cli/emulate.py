@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
 from retx.errors.checks import capture_points
 from retx.files.directory import check_place
-from retx.scenarios.places import check_places
+from retx.scenarios.places import check_capture_file, check_places
 
 Scenario = Annotated[
     Path | None,
@@ -108,6 +109,7 @@ def command(
     check_places(scenario, [pcap], out, overrides)
     points = capture_points(pcap, pcap_at or []) if pcap else None
     parsed = parsed_for_kernel(scenario, seed, overrides, files_anywhere=files_anywhere)
+    check_capture_file(pcap, lambda: json.loads(parsed.scenario.to_json()))
     if out:
         check_place(out, replace=force)
     with opened_files([pcap]) as files:
@@ -116,8 +118,7 @@ def command(
             backend=backend,
             programs=asked,
             background=[background] if background else [],
-            # The output of programs goes to the standard error, because the standard output must
-            # contain only the JSON.
+            # The standard output must contain only the JSON.
             programs_to_error=as_json,
             lateness_bound_s=lateness_bound,
             tables=out is not None,

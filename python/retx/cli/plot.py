@@ -9,6 +9,7 @@ from retx.cli import options
 from retx.cli.drawing import Drawing, draw_all, file_of, in_width, of_run
 from retx.cli.parameters import Argument, Option
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.files.earlier import FIGURES
 from retx.sweeps.figures import KINDS as OF_SWEEPS
 from retx.sweeps.figures import METRIC, FigureRequest, check, draw
@@ -158,7 +159,7 @@ def _of_many(word: str, known: tuple[str, ...], several: bool) -> Drawing:
                 if several
                 else f"; {kind} is of one run: retx run SCENARIO --plot {kind}"
             )
-        raise UsageError(f"{word}: no plot {kind!r} of {of}; there is {', '.join(known)}{hint}")
+        raise UsageError(f"{word}: no plot {kind!r} of {of}{choice(kind, known)}{hint}")
     return Drawing(kind, file, None, None, "")
 
 

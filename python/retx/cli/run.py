@@ -17,7 +17,7 @@ from retx.errors import UsageError
 from retx.errors.checks import capture_points
 from retx.files.directory import new_directory, reason_of
 from retx.scenarios.assignment import assignment
-from retx.scenarios.places import check_places
+from retx.scenarios.places import check_capture_file, check_places
 from retx.scenarios.source import TomlText
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
     seed, overrides = arguments.pop("seed"), arguments.pop("overrides")
     outputs.check(scenario, overrides)
     parsed = parsed_scenario(scenario, seed, overrides)
+    check_capture_file(outputs.pcap, lambda: json.loads(parsed.scenario.to_json()))
     if outputs.figures:
         resolved = json.loads(parsed.scenario.to_json())
         if any(figure.needs_samples(resolved) for figure in outputs.figures):

@@ -11,6 +11,7 @@ from retx.cli.csv_files import check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, draw_all, file_of
 from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.sweeps.figures import KINDS, FigureRequest, axes_of, draw, pair_of
 from retx.terminal.quantities import rate
 from retx.terminal.streams import echo
@@ -120,9 +121,7 @@ def of_sweep(word: str, option: str) -> Drawing:
     """
     kind, file = file_of(word, option)
     if kind not in KINDS:
-        raise UsageError(
-            f"{option}{word}: no plot {kind!r} of a sweep; there is {', '.join(KINDS)}"
-        )
+        raise UsageError(f"{option}{word}: no plot {kind!r} of a sweep{choice(kind, KINDS)}")
     return Drawing(kind, file, None, None, option)
 
 

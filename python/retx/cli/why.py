@@ -11,6 +11,7 @@ from retx.cli.opened import opened_files
 from retx.cli.parameters import Option
 from retx.cli.run import overrides_of, print_json
 from retx.errors import UsageError
+from retx.errors.meant import meant
 from retx.scenarios.places import check_places
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def _picture(word: str | None) -> Path | None:
         return None
     kind, equals, name = word.partition("=")
     if kind != "why" or (equals and not name):
-        raise UsageError(f"--plot {word}: write why, or why=FILE; `retx run` draws the other plots")
+        near = meant(kind, ["why"])
+        raise UsageError(
+            f"--plot {word}: write why, or why=FILE; `retx run` draws the other plots{near}"
+        )
     path = Path(name or "why.png")
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise UsageError(f"--plot {word}: the file must end in .png, .svg, .pdf")

@@ -14,6 +14,7 @@ from typing import Any
 
 from retx.comparing.families import FAMILIES, Drawn
 from retx.errors import UsageError
+from retx.errors.meant import choice
 
 ALL = "all"
 
@@ -90,6 +91,5 @@ def chosen(families: str) -> tuple[str, ...]:
     if families == ALL:
         return tuple(FAMILIES)
     if families not in FAMILIES:
-        known = ", ".join([ALL, *FAMILIES])
-        raise UsageError(f"families is {families!r}: choose one of {known}")
+        raise UsageError(f"families is {families!r}{choice(families, [ALL, *FAMILIES])}")
     return (families,)

@@ -7,6 +7,7 @@ from typing import Any
 
 from retx.errors import UsageError
 from retx.errors.checks import checked_integer
+from retx.errors.meant import choice
 from retx.explaining.answer import Answer, answer_of
 from retx.explaining.runs import Runs
 from retx.explaining.search import Plan, Search
@@ -91,8 +92,8 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
     for flow in flows:
         if flow["name"] == name:
             return dict(flow)
-    names = ", ".join(flow["name"] for flow in flows)
-    raise UsageError(f"flow {name!r}: no TCP flow has that name; choose one of {names}")
+    end = choice(name, [flow["name"] for flow in flows])
+    raise UsageError(f"flow {name!r}: no TCP flow has that name{end}")
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:

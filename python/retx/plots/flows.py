@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 
 MOST_PANELS = 6
 CHOOSE = "choose one by --flow NAME, in Python flow=…"
@@ -30,7 +31,8 @@ def chosen_flows(table: pl.DataFrame, flow: str | None) -> list[str]:
         raise PlotError("there is nothing to plot: the table is empty")
     if flow is not None:
         if flow not in names:
-            raise PlotError(f"no flow {flow!r} in the table; it has {_listed(names)}")
+            end = choice(flow, names, _listed(names))
+            raise PlotError(f"no flow {flow!r} in the table{end}")
         return [flow]
     if len(names) > MOST_PANELS:
         raise PlotError(

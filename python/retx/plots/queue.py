@@ -8,6 +8,7 @@ import polars as pl
 
 from retx.analysis.queues import queue_length
 from retx.analysis.thinning import envelope
+from retx.errors.meant import choice
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
 from retx.plots.style import BLUE, RED, Ax, Figure, new_figure, shared_legend, styled
 from retx.scenarios.names import listed
@@ -62,7 +63,8 @@ def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
     known = [str(name) for name in link_samples["place"].unique(maintain_order=True)]
     if place is not None:
         if place not in known:
-            raise PlotError(f"no place {place!r} in the table; it has {listed(known)}")
+            end = choice(place, known, listed(known))
+            raise PlotError(f"no place {place!r} in the table{end}")
         return [place]
     longest = link_samples.group_by("place", maintain_order=True).agg(pl.col("queue_packets").max())
     used = [str(name) for name, packets in longest.iter_rows() if packets]

@@ -59,6 +59,9 @@ def _label(row: Mapping[str, Any]) -> str:
         if len(wrap(text + mark, LABEL_CHARACTERS)) > 2:
             most = (2 * LABEL_CHARACTERS - len(mark)) // len(parts) - 3
             text = " + ".join(shorten(part, most, placeholder=" …") for part in parts)
+    whole = wrap(text + mark, LABEL_CHARACTERS)
+    if len(whole) <= 2:
+        return "\n".join(whole)
     lines = wrap(text, LABEL_CHARACTERS, max_lines=2, placeholder=" …")
     lines[-1] = shorten(lines[-1], LABEL_CHARACTERS - len(mark), placeholder=" …") + mark
     return "\n".join(lines)

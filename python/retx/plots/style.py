@@ -27,6 +27,7 @@ from matplotlib.ticker import (
 
 from retx.errors import UsageError
 from retx.errors.checks import required_path
+from retx.errors.meant import choice
 from retx.plots.ticks import untangled
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Figure(figure.Figure):
             UsageError: The width is unknown.
         """
         if width not in WIDTHS:
-            raise UsageError(f"width {width!r}: choose one of {', '.join(WIDTHS)}")
+            raise UsageError(f"no width {width!r}{choice(width, WIDTHS)}")
         inches, height = self.get_size_inches()
         share = WIDTHS[width] / WIDTH_INCHES
         if width == "column" and inches > WIDTHS[width]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from retx.analysis.groups import needed
 from retx.errors.checks import name_list
+from retx.errors.meant import choice
 from retx.plots.flows import PlotError
 from retx.plots.labels import Label
 from retx.plots.style import Ax, Figure
@@ -138,8 +139,8 @@ class SweepPlot:
         needed(self._table, ["name"])
         own = self._table.filter(pl.col("name").cast(pl.String) == flow)
         if own.is_empty():
-            names = map(str, self._table["name"].unique(maintain_order=True))
-            raise PlotError(f"no flow {flow!r} in the table; it has {listed(names)}")
+            names = list(map(str, self._table["name"].unique(maintain_order=True)))
+            raise PlotError(f"no flow {flow!r} in the table{choice(flow, names, listed(names))}")
         return own
 
     def _models(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.errors import UsageError
 from retx.errors.checks import required_path
+from retx.errors.meant import choice
 from retx.errors.renamed import current
 from retx.files.directory import new_directory
 from retx.results.result import HOW_TO_RECORD, Result, without_clock, write_code, write_tables
@@ -155,8 +156,8 @@ class Replications:
             return means
         chosen = means.filter(means["quantity"] == current(str(quantity)))
         if chosen.is_empty():
-            names = ", ".join(means["quantity"].unique(maintain_order=True))
-            raise UsageError(f"no quantity {quantity!r}; there is {names}")
+            names = means["quantity"].unique(maintain_order=True)
+            raise UsageError(f"no quantity {quantity!r}{choice(str(quantity), names)}")
         return chosen
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:

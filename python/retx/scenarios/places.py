@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.scenarios.source import Scenario, override_pairs, read
 
 NAMED = re.compile(r"""\bfile["']?\s*[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)')""")
@@ -50,6 +51,31 @@ def check_places(
                 f"{path}: lies in {directory}, which is written as a whole: write it elsewhere"
             )
         seen[place] = "written by another option"
+
+
+def check_capture_file(file: Path | None, resolved: Callable[[], Mapping[str, Any]]) -> None:
+    """Refuses a place of capture, such as `air@client`, instead of the file of a capture.
+
+    Args:
+        file: File given by `--pcap`; a name with an extension is always accepted.
+        resolved: Returns the resolved scenario.
+
+    Raises:
+        UsageError: The text before the @ names a link or a cell of the scenario.
+    """
+    name, at, node = str(file or "").partition("@")
+    if file is None or not at or file.suffix:
+        return
+    scenario = resolved()
+    ends = {link["name"]: link["ends"] for link in scenario.get("link") or ()}
+    ends |= {cell["name"]: cell["stations"] for cell in scenario.get("wlan") or ()}
+    if name not in ends:
+        return
+    place, end = f"{name}@{node}", ""
+    if node not in ends[name]:
+        place = f"{name}@NODE"
+        end = f"; {name} has no node {node!r}{choice(node, ends[name])}"
+    raise UsageError(f"--pcap {file}: write --pcap FILE --pcap-at {place}{end}")
 
 
 def _inputs(scenario: Scenario, overrides: Mapping[str, Any] | None) -> Iterator[tuple[Path, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.scenarios.assignment import assignment
 from retx.scenarios.source import TomlText
 from retx.scenarios.varied import plain_value, split_values, value_name
@@ -161,11 +162,11 @@ def value_of(found: Sweep, key: str, text: str) -> Any:  # noqa: ANN401
         UsageError: The key or value is unknown.
     """
     if key not in found.keys:
-        raise UsageError(f"no key {key!r} varies; there is {_listed(found.keys)}")
+        raise UsageError(f"no key {key!r} varies{choice(key, found.keys, _listed(found.keys))}")
     values = _find(found, key, text)
     if not values:
-        there = found.grid[key].unique(maintain_order=True).to_list()
-        raise UsageError(f"{key} is never {text}; there is {_listed(map(str, there))}")
+        there = list(map(str, found.grid[key].unique(maintain_order=True)))
+        raise UsageError(f"{key} is never {text}{choice(text, there, _listed(there))}")
     return values[0]
 
 

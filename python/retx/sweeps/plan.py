@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.errors import UsageError
 from retx.errors.checks import check_seed
+from retx.errors.meant import choice
 from retx.plugins.code_hashes import UserCodeHashes
 from retx.scenarios.source import Scenario, Source, override_pairs, read, with_names
 from retx.scenarios.varied import quantity
@@ -332,8 +333,7 @@ def checked_tables(
     """
     for name in tables:
         if name not in TABLES:
-            there = ", ".join(TABLES)
-            raise UsageError(f"{argument}: no table {name!r} to record; there is {there}")
+            raise UsageError(f"{argument}: no table {name!r} to record{choice(name, TABLES)}")
     sampled = [name for name in tables if name in TOGETHER[0]]
     if sampled and not scenario.get("sample_interval"):
         raise UsageError(f"{argument}: {sampled[0]} need a `sample_interval` in the scenario")

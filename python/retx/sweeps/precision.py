@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
-from retx.errors.meant import meant
+from retx.errors.meant import choice, meant
 from retx.errors.renamed import current
 from retx.scenarios.names import flow_names, link_names, listed
 from retx.sweeps.grid import Until
@@ -82,7 +82,8 @@ class Metric:
             known |= dict.fromkeys(NAMES[self.table](resolved))
             if self.name in known:
                 return
-        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {listed(known)})")
+        end = choice(self.name, known, listed(known))
+        raise UsageError(f"metric: no {kind} {self.name!r} in any run{end}")
 
     def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
         """Point, replication, series and value of each row of the metric."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.results.result import NotRecordedError
 from retx.sweeps.derive import DERIVED
 from retx.sweeps.plan import TABLES, Plan
@@ -313,7 +314,8 @@ class Sweep:
         if isinstance(which, Mapping):
             unknown = [key for key in which if key not in self.keys]
             if unknown or not which:
-                raise UsageError(f"paired: no key {unknown}; there is {', '.join(self.keys)}")
+                end = choice(str(unknown[0]) if unknown else "", self.keys)
+                raise UsageError(f"paired: no key {unknown}{end}")
             return dict(which)
         having = [key for key in self.keys if which in self.grid[key].to_list()]
         if len(having) != 1:

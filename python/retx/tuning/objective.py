@@ -11,6 +11,7 @@ import polars as pl
 
 from retx import _native
 from retx.errors import UsageError
+from retx.errors.meant import choice, meant
 from retx.models import fairness
 from retx.scenarios.names import listed
 
@@ -49,12 +50,14 @@ class Objective:
         flow, _, column = self.name.rpartition(".")
         columns = dict(_native.measures())["flows"]
         if column not in columns:
+            near = meant(column, columns if flow else [*NAMED, *columns])
             raise UsageError(
-                f"objective {self.name!r}: there is {', '.join(NAMED)}, and of flows "
-                f"{', '.join(columns)}"
+                f"objective {self.name!r}: no such quantity{near} (there is {', '.join(NAMED)}, "
+                f"and of flows {', '.join(columns)})"
             )
         if flow and flow not in flows:
-            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {listed(flows)}")
+            end = choice(flow, flows, listed(flows))
+            raise UsageError(f"objective {self.name!r}: no flow {flow!r}{end}")
 
     def value(self, runs: Replications) -> float | None:
         """Mean over the replications; None if a flow has no value, such as an unfinished one."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from retx.errors import UsageError
+from retx.errors.meant import choice
 from retx.scenarios.parsed import resolve, scenario_toml
 from retx.tuning.objective import Objective
 from retx.tuning.space import Space
@@ -118,7 +119,7 @@ class Tuning:
             return over_each(self.trials, self.units, self.objectives[0].name)
         for key in (x, y):
             if key not in self._space:
-                raise UsageError(f"{key} was not varied; there is {', '.join(self._space)}")
+                raise UsageError(f"{key} was not varied{choice(key, self._space)}")
         return over_two(self.trials, x, y, self.objectives[0].name, self.units)
 
     def pareto(self) -> Figure:

@@ -6,6 +6,7 @@ mod sysctl;
 use crate::fault::Refusal;
 use crate::options::Options;
 use crate::script::{Flag, Script};
+use retx_scenario::suggest::did_you_mean;
 use retx_tcp::{Config, presets};
 use retx_units::{Duration, SeqNr};
 
@@ -166,7 +167,8 @@ fn preset(script: &Script, options: &Options) -> Result<&'static presets::Preset
 fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
     presets::find(name).ok_or_else(|| {
         let names: Vec<&str> = presets::PRESETS.iter().map(|preset| preset.name).collect();
-        let message = format!("no TCP \"{name}\"; presets are {}", names.join(", "));
+        let near = did_you_mean(name, names.iter().copied());
+        let message = format!("no TCP \"{name}\"{near} (presets are {})", names.join(", "));
         Refusal::new(line, message)
     })
 }

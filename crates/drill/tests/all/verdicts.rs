@@ -360,7 +360,10 @@ fn options_of_the_caller_come_before_those_of_the_script() {
     assert_eq!(play(&own, &options("reno", "800")).verdict, Verdict::Passed);
     let Verdict::Refused(refusal) = play(text, &options("renno", "1")).verdict else { panic!() };
     assert_eq!(refusal.line, 0);
-    assert!(refusal.message.contains("no TCP \"renno\"; presets are tahoe"), "{refusal:?}");
+    assert!(
+        refusal.message.contains("no TCP \"renno\"; did you mean \"reno\"? (presets are tahoe"),
+        "{refusal:?}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::protocol::{DefaultCongestionControl, HostSetup};
 use crate::settings::{KernelTcp, kernel_tcp};
 use retx_record::capture::node_address;
 use retx_scenario::Scenario;
+use retx_scenario::suggest::did_you_mean;
 use retx_sim::plan::{DatagramPlan, FlowPlan, Plan, Side, TcpPlan};
 use retx_units::Law;
 use std::collections::BTreeMap;
@@ -92,8 +93,9 @@ pub(super) fn host_nodes(
     for program in programs {
         let node = nodes.iter().position(|node| *node == program.host).ok_or_else(|| {
             EmulateError::Scenario(format!(
-                "unknown host \"{}\"; the scenario's nodes are {}",
+                "unknown host \"{}\"{} (the scenario's nodes are {})",
                 program.host,
+                did_you_mean(&program.host, nodes.iter().copied()),
                 nodes.join(", ")
             ))
         })?;
