@@ -121,3 +121,22 @@ def test_timeouts_later_than_the_standards_are_simulated_as_a_least_rto(tmp_path
     retx.run(late, pcap=file, pcap_at="first@server")
     written = retx.resolve(fit_capture(file).toml())["tcp"]["fitted"]
     assert float(written["min_rto"].removesuffix(" s")) == pytest.approx(3, abs=0.3)
+
+
+@pytest.mark.parametrize("at", ["first@server", "last@client"])
+@pytest.mark.parametrize(("largest", "limits"), [(40_000, True), (1_000_000, False)])
+def test_a_window_that_grows_is_simulated_as_one(
+    tmp_path: Path, largest: int, limits: bool, at: str
+) -> None:
+    """Without Linux's timestamps, the largest window was offered from the start, without a word."""
+    sender = {"like": "sack", "receive_buffer": 16_000, "receive_autotuning": 2 * largest}
+    fit = fitted(tmp_path, sender, at)
+    offered = fit.path["endpoints"]["receive_window"]
+    assert offered[0] < offered[1] / 2
+    assert (fit.flow["limited_by"]["receive_window"] > 0.3 * fit.flow["life_s"]) == limits
+    assert "How it grew cannot be known" in " ".join(fit.toml().replace("#", "").split())
+    file = tmp_path / "again.pcapng"
+    where = "access@sender" if at == "first@server" else "bottleneck@receiver"
+    retx.run(fit.toml(), pcap=file, pcap_at=where)
+    again = fit_capture(file).path["endpoints"]["receive_window"]
+    assert again == pytest.approx(offered, rel=0.1)

@@ -19,6 +19,9 @@ LIMITED = 0.02
 share of the flow's lifetime.
 """
 NEAR_WINDOW = 0.5
+"""A receive window grew if it began below this multiple of its largest value."""
+MEMORY = 2
+"""Memory of a growing receive buffer, relative to the window that it permits."""
 RFC_FLOOR_S = 1.0
 """Least RTO of RFC 6298, which the presets without Linux's timers have."""
 MAX_RTO_S = 60.0
@@ -121,16 +124,23 @@ def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iter
         yield f"receive_buffer = {largest}"
         yield 'receive_autotuning = "none"'
         return
-    if limited >= LIMITED or first >= NEAR_WINDOW * largest:
+    grew, is_linux = first < NEAR_WINDOW * largest, like.startswith("linux")
+    text = f"Receive window: {size(first)} at first, {size(largest)} at the most"
+    if grew and not is_linux:
         yield from comment(
-            f"Receive window: {size(first)} at first, {size(largest)} at the most; it limited "
-            f"{share(limited)} of the life."
+            f"{text}; it limited {share(limited)} of the life. How it grew cannot be known: growth "
+            "as in Linux is assumed, where a buffer holds half as much as its memory."
         )
+        yield f"receive_buffer = {MEMORY * first}"
+        yield f"receive_autotuning = {MEMORY * largest}"
+    elif limited >= LIMITED or not grew:
+        at_once = "; the largest is simulated from the start" if grew else ""
+        yield from comment(f"{text}; it limited {share(limited)} of the life{at_once}.")
         yield f"advertised_window = {largest}"
-    if like.startswith("linux"):
+        if not is_linux:
+            yield f"receive_buffer = {largest}"
+    else:
         yield from comment(f"The receive window grew from {size(first)} to {size(largest)}.")
-    if not like.startswith("linux"):
-        yield f"receive_buffer = {largest}"
 
 
 def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
