@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def diagnosed(
-    capture: Path, *, tcp: Mapping[str, Any], megabytes: int = 10, **link: Any
+    capture: Path, *, tcp: Mapping[str, Any], megabytes: int = 10, node: str = "server", **link: Any
 ) -> tuple[retx.Result, Mapping[str, Any]]:
-    """Result of a download over one link, and its diagnosis from a capture at the sender."""
+    """Result of a download over one link, and its diagnosis from a capture at a node."""
     ends = {"name": "net", "ends": ["server", "client"], "rate": "50 Mbit/s", "delay": "20 ms"}
     flow = {"name": "download", "from": "server", "to": "client", "tcp": "tcp"}
     scenario = {
@@ -29,7 +29,7 @@ def diagnosed(
         "link": [ends | link],
         "flow": [flow | {"app": {"kind": "transfer", "bytes": megabytes * 1_000_000}}],
     }
-    result = retx.run(scenario, seed=1, pcap=capture, pcap_at=["net@server"])
+    result = retx.run(scenario, seed=1, pcap=capture, pcap_at=[f"net@{node}"])
     return result, retx.diagnose(capture).flows[0]
 
 
@@ -55,12 +55,20 @@ def test_a_timeout_during_a_recovery_has_its_cause(tmp_path: Path) -> None:
     assert window["spurious"] == 0
 
 
-@pytest.mark.parametrize("preset", ["linux", "linux_reno", "linux_bbr", "sack"])
-def test_a_policer_is_named_with_its_rate(preset: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("preset", "node"),
+    [*((it, "server") for it in ("linux", "linux_reno", "linux_bbr", "sack")),
+     *((it, "client") for it in ("linux", "linux_bbr"))],
+)  # fmt: skip
+def test_a_policer_is_named_with_its_rate(preset: str, node: str, tmp_path: Path) -> None:
     channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 50_000}
     queue = {"discipline": "droptail", "packets": 1000}
     _, flow = diagnosed(
-        tmp_path / "a.pcapng", tcp={"like": preset}, forward={"channel": channel}, queue=queue
+        tmp_path / "a.pcapng",
+        tcp={"like": preset},
+        node=node,
+        forward={"channel": channel},
+        queue=queue,
     )
     (found,) = (it for it in flow["patterns"] if it["name"] == "policer")
     rates = re.search(r"bucket of ([\d.]+)(?: to ([\d.]+))? Mbit/s", found["evidence"])

@@ -62,6 +62,19 @@ impl Direction {
         self.scoreboard.range(start, end).map(|span| (span.sent_ns, span.sent_bytes)).max()
     }
 
+    /// True if a copy of the data has passed the capture, apart from the current packet.
+    fn was_captured(&self, start: i64, end: i64) -> bool {
+        self.scoreboard.range(start, end).any(|span| span.copies > 0)
+    }
+
+    /// Notes that the previous copy of the data may have been lost.
+    fn note_loss(&mut self, index: u32, (start, end): (i64, i64), previous: Option<(i64, i64)>) {
+        if let Some(passed) = previous {
+            let was_captured = self.was_captured(start, end);
+            self.detectors.policer.on_loss(index, passed, end - start, was_captured);
+        }
+    }
+
     /// A retransmission, with what is known of its previous copy.
     fn attempt(
         &self,
@@ -69,7 +82,7 @@ impl Direction {
         previous: Option<(i64, i64)>,
         now: &PacketContext,
     ) -> UnclassifiedRetransmission {
-        let was_captured = self.scoreboard.range(start, end).any(|span| span.copies > 0);
+        let was_captured = self.was_captured(start, end);
         // The acknowledgment of earlier copies may have passed the capture, which removes them from
         // the scoreboard, although it has not reached the sender.
         let resent_ns = self.records.last_at(start).map(|record| record.sent_ns);
@@ -155,9 +168,7 @@ impl Direction {
         self.undecided_times.on_data(Spacing::Unknown);
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);
-        if let Some((sent_ns, sent_bytes)) = previous {
-            self.detectors.policer.on_loss(index, sent_ns, sent_bytes, end - start);
-        }
+        self.note_loss(index, (start, end), previous);
         let episode = self.current_episode();
         if let Some(record) = self.records.all.last_mut() {
             record.original = first;

@@ -15,6 +15,10 @@ const ACKS_MIN: u32 = 4;
 /// Number of segments in flight at a wake-up, and number of segments acknowledged before it. BBR
 /// also lets the data in flight fall to four segments.
 const SEGMENTS_MIN: i64 = 5;
+/// Data acknowledged before a wake-up, as a fraction of those still in flight. In a full buffer it
+/// is a half; less is left to the memory that the data occupy. Bursts of a sender that paces, or
+/// whose acknowledgments arrive in groups, have much less.
+const FREED: f64 = 0.25;
 /// Number of silences from which on they are evidence.
 const SILENCES_MIN: usize = 5;
 /// Number of silences that are stored. Later ones are not evaluated.
@@ -63,7 +67,8 @@ impl Direction {
         let is_silence = acks >= ACKS_MIN
             && self.sender.is_open()
             && self.was_open
-            && flight.min(acked) >= SEGMENTS_MIN * self.largest_payload;
+            && flight.min(acked) >= SEGMENTS_MIN * self.largest_payload
+            && acked as f64 >= FREED * flight as f64;
         if !is_silence {
             return false;
         }

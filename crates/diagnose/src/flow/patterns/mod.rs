@@ -104,7 +104,10 @@ impl Direction {
         };
         // A full queue delays the packets before a loss, a policer does not.
         let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
-        let policer = detectors.policer.finish(repaired_ns, &waits, self.sender.rtt_min_ns);
+        let evaluated = waits.iter().filter_map(|rtt| self.sender.rtts.evaluate(*rtt));
+        let longer: Vec<f64> = evaluated.map(|it| it.share_at_or_above).collect();
+        let (rtts, least_ns) = ((&*waits, &*longer), self.sender.rtt_min_ns);
+        let policer = detectors.policer.finish(repaired_ns, rtts, least_ns);
         self.is_policed = policer.is_some();
         found.extend(policer);
         found.extend(detectors.queueing.find_standing_queue(&self.sender.rtts));

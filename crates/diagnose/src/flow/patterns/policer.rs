@@ -49,6 +49,10 @@ const WIDE: f64 = 1.1;
 /// number of tokens in the bucket. At a full queue of that size the fraction would be 1.
 const WAIT_MAX: f64 = 0.3;
 
+/// Least fraction of the flow's RTTs that are as long as that before a loss, in the median of the
+/// losses. A full queue makes the RTT before a loss one of the longest; a policer drops at any RTT.
+const LONGER_MIN: f64 = 0.3;
+
 /// Maximum number of samples of the bytes sent; at this number, every second one is discarded.
 const SAMPLES: usize = 256;
 /// Bytes of the headers of a packet (IPv4, TCP with timestamps), which a policer counts, too.
@@ -62,8 +66,9 @@ struct Loss {
     time_ns: i64,
     /// Time of that retransmission.
     repaired_ns: i64,
-    /// Bytes that the sender had sent before this copy.
+    /// Bytes that had passed the capture before this copy, and those of this copy that have.
     sent: i64,
+    captured: i64,
     length: i64,
 }
 
@@ -105,21 +110,29 @@ impl PolicerDetector {
         self.sent
     }
 
-    /// Records the loss of the copy sent at `time_ns`, which a retransmission repairs. The sender
-    /// had sent `sent` bytes in total, including that copy.
-    pub fn on_loss(&mut self, record: u32, time_ns: i64, sent: i64, length: i64) {
+    /// Records the loss of the copy sent at `time_ns`, which a retransmission repairs. `sent` bytes
+    /// had passed the capture by then, with that copy if it `was_captured`.
+    pub fn on_loss(
+        &mut self,
+        record: u32,
+        (time_ns, sent): (i64, i64),
+        length: i64,
+        was_captured: bool,
+    ) {
         let length = length + HEADERS;
-        let sent = sent - length;
-        self.losses.push(Loss { record, time_ns, repaired_ns: time_ns, sent, length });
+        let captured = if was_captured { length } else { 0 };
+        let (repaired_ns, sent) = (time_ns, sent - captured);
+        self.losses.push(Loss { record, time_ns, repaired_ns, sent, captured, length });
     }
 
     /// Pattern of a policer, if one explains the losses. `repaired_ns` returns the time of a
-    /// retransmission whose earlier copy was lost; `rtts_ns` are the RTTs before losses, and
-    /// `least_ns` is the least RTT.
+    /// retransmission whose earlier copy was lost; `rtts_ns` are the RTTs before losses,
+    /// `longer` the fractions of all RTTs that are at least as long, and `least_ns` is the least
+    /// RTT.
     pub fn finish(
         mut self,
         repaired_ns: impl Fn(u32) -> Option<i64>,
-        rtts_ns: &[i64],
+        (rtts_ns, longer): (&[i64], &[f64]),
         least_ns: Option<i64>,
     ) -> Option<Pattern> {
         self.losses.retain_mut(|loss| {
@@ -141,10 +154,14 @@ impl PolicerDetector {
         let mut waits: Vec<i64> = rtts_ns.iter().map(|rtt| rtt - least_ns.unwrap_or(0)).collect();
         waits.sort_unstable();
         let wait_ns = waits.get(waits.len() / 2).copied()?;
+        let mut longer = longer.to_vec();
+        longer.sort_unstable_by(f64::total_cmp);
+        let is_any_rtt = longer.get(longer.len() / 2).is_none_or(|share| *share >= LONGER_MIN);
         let tries = (RATES + CLOSER) * SIZES;
         let is_policer = best.hits as f64 >= EMPTY * best.bursts as f64
             && best.chance() * tries as f64 <= CHANCE_MAX
-            && best.rate * wait_ns as f64 <= WAIT_MAX * best.deepest;
+            && best.rate * wait_ns as f64 <= WAIT_MAX * best.deepest
+            && is_any_rtt;
         if !is_policer {
             return None;
         }
@@ -199,7 +216,7 @@ impl PolicerDetector {
                 events.push(Event { time_ns: loss.time_ns, passed, kind });
             }
             last = passed;
-            lost += loss.length;
+            lost += loss.captured;
         }
         (events, segment)
     }
