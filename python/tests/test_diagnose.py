@@ -520,3 +520,33 @@ def test_the_shares_of_small_flows_are_less_certain(tmp_path: Path) -> None:
         scenario["flow"][0]["app"]["bytes"] = size
         retx.run(scenario, pcap=tmp_path / "a.pcapng")
         assert least < retx.diagnose(tmp_path / "a.pcapng").flows[0]["certainty"] < most
+
+
+def test_the_overview_says_by_whom_most_was_lost(tmp_path: Path, cli: Cli) -> None:
+    """Without losses, the flow with most bytes comes first."""
+    scenario: dict[str, Any] = retx.resolve(LOSSY)
+    (link,), (flow,) = scenario["link"], scenario["flow"]
+    small = flow | {"name": "small", "app": {"kind": "transfer", "bytes": 20_000}}
+    scenario["flow"] = [small, flow]
+    capture = tmp_path / "a.pcapng"
+    retx.run(scenario, pcap=capture, pcap_at=["cloud@server"])
+    assert "\nMost was lost by flow 2;" in cli("diagnose", str(capture)).stdout
+    link["forward"] = {"queue": {"discipline": "droptail", "packets": 1000}}
+    retx.run(scenario, pcap=capture, pcap_at=["cloud@server"])
+    shown = cli("diagnose", str(capture)).stdout
+    assert "\nNothing was lost; most bytes were sent by flow 2;" in shown
+
+
+def test_a_single_packet_has_no_rate(tmp_path: Path, cli: Cli) -> None:
+    retx.run(LOSSY, seed=1, pcap=tmp_path / "a.pcapng", pcap_at=["cloud@server"])
+    whole = (tmp_path / "a.pcapng").read_bytes()
+    at, blocks = 0, []
+    while at < len(whole):
+        length = int.from_bytes(whole[at + 4 : at + 8], "little")
+        blocks.append(whole[at : at + length])
+        at += length
+    head = [block for block in blocks if block[0] != 6]
+    (tmp_path / "a.pcapng").write_bytes(b"".join([*head, blocks[len(head)]]))
+    shown = cli("diagnose", str(tmp_path / "a.pcapng")).stdout
+    assert ": 1 frame, 1 flow" in shown
+    assert "bytes at one time; captured" in shown

@@ -136,18 +136,21 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
     from retx.cli.console import console
     from retx.cli.tables import plain
     from retx.diagnosing.wording import lost
+    from retx.terminal.quantities import counted
 
     out, flows = console(), diagnosis.flows
     capture = diagnosis.content["capture"]
-    found = f"{len(flows)} flow{'' if len(flows) == 1 else 's'}" if flows else "no TCP flow"
-    out.print(f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, {found}")
+    found = counted(len(flows), "flow") if flows else "no TCP flow"
+    frames = counted(capture["packets"], "frame")
+    out.print(f"{plain(' and '.join(capture['files']))}: {frames}, {found}")
     for finding in diagnosis.findings:
         out.print(f"  {plain(finding)}.")
     if is_whole and len(flows) > 1:
-        ranked = sorted(flows, key=lost, reverse=True)
+        ranked = sorted(flows, key=lambda flow: (lost(flow), flow["bytes"]), reverse=True)
         _overview(ranked, out)
         flows = ranked[:1]
-        out.print(f"\nMost was lost by flow {flows[0]['number']}; --flow N shows another.")
+        most = "Most was lost" if lost(flows[0]) else "Nothing was lost; most bytes were sent"
+        out.print(f"\n{most} by flow {flows[0]['number']}; --flow N shows another.")
     for flow in flows:
         _flow(flow, out)
 

@@ -112,12 +112,14 @@ def listed(flow: Mapping[str, Any], most: int | None = None) -> list[tuple[str, 
 
 def largest(flow: Mapping[str, Any]) -> str:
     """Largest share of the lifetime and its limit, in short: `63% receive window`."""
+    if not flow["life_s"]:
+        return "–"
     sums = {
         key: sum(value.values()) if isinstance(value, Mapping) else value
         for key, value in flow["limited_by"].items()
     }
     key = max(sums, key=lambda name: sums[name])
-    return f"{per_cent(sums[key] / (flow['life_s'] or 1.0))} {key.replace('_', ' ')}"
+    return f"{per_cent(sums[key] / flow['life_s'])} {key.replace('_', ' ')}"
 
 
 def sent_by(flow: Mapping[str, Any], retransmission: Mapping[str, Any]) -> str:
@@ -191,10 +193,8 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
     rate = flow["goodput_bit_s"] / 1e6
     acknowledged = flow["acknowledged_bytes"]
     part = "" if acknowledged == flow["bytes"] else f"{acknowledged} acknowledged of "
-    yield (
-        f"{part}{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "
-        f"{PLACES[flow['place']]}."
-    )
+    passed = f"in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s" if flow["life_s"] else "at one time"
+    yield f"{part}{flow['bytes']} bytes {passed}; captured {PLACES[flow['place']]}."
     said = ", ".join(f"{per_cent(share)} {words}" for words, share in listed(flow, MOST_SHARES))
     if said:
         yield f"It was limited {said}."
