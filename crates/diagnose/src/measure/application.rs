@@ -1,6 +1,7 @@
 //! Bursts of data that the application wrote without a pause, and the pauses between them.
 
-use crate::flow::packet_log::Observed;
+use super::arrivals::TimestampClock;
+use crate::flow::packet_log::{CapturedData, Observed};
 use serde::Serialize;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
@@ -9,6 +10,9 @@ const PAUSE_MIN: i64 = 8;
 /// bound.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 const ROUNDS: i64 = 4;
+/// Shortest time for which a packet counts as held back by the path, if the round trip is shorter.
+/// Clocks that drift apart by 50 ppm differ by as much after half an hour.
+const HELD_MIN_NS: i64 = 100_000_000;
 
 /// Data that an application sent without a pause.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -26,6 +30,7 @@ pub fn find_bursts(observed: &Observed) -> Vec<Burst> {
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
     let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS.min(ROUNDS * round_trip_ns));
     let acks = &observed.packet_log.acks;
+    let held = HeldTimes::of(observed, round_trip_ns);
     let mut bursts: Vec<Burst> = Vec::new();
     let (mut next, mut end) = (0, None);
     let (mut acked, mut acked_ns) = (i64::MIN, 0);
@@ -55,6 +60,7 @@ pub fn find_bursts(observed: &Observed) -> Vec<Burst> {
         let since_alone_ns = alone_ns.map_or(0, |alone| passed.time_ns - alone - round_trip_ns);
         let is_acked = acked >= known;
         let pause_ns = if is_acked { since_ack_ns.max(since_alone_ns) } else { since_alone_ns };
+        let pause_ns = pause_ns - held.of_packet_ns(passed);
         let is_idle = pause_ns >= least_ns;
         alone_ns = is_acked.then_some(passed.time_ns);
         match bursts.last_mut() {
@@ -68,6 +74,36 @@ pub fn find_bursts(observed: &Observed) -> Vec<Burst> {
         end = Some(data_end);
     }
     bursts
+}
+
+/// Times for which the path held packets back, by the sender's timestamps. While a packet is held,
+/// nothing arrives, although the application has made no pause.
+struct HeldTimes {
+    clock: Option<TimestampClock>,
+    /// Least time from transmission to the capture, by the clock of the timestamps.
+    least_ns: i64,
+    /// Shortest time that counts.
+    from_ns: i64,
+}
+
+impl HeldTimes {
+    fn of(observed: &Observed, round_trip_ns: i64) -> Self {
+        let sent = &observed.packet_log.sent;
+        let stamps = || sent.iter().filter_map(|it| Some((it.timestamp_value?, it.time_ns)));
+        let clock = TimestampClock::of(stamps());
+        let delays = clock
+            .into_iter()
+            .flat_map(|clock| stamps().map(move |(value, time_ns)| time_ns - clock.sent_ns(value)));
+        let least_ns = delays.min().unwrap_or(0);
+        Self { clock, least_ns, from_ns: HELD_MIN_NS.max(round_trip_ns) }
+    }
+
+    fn of_packet_ns(&self, passed: &CapturedData) -> i64 {
+        let sent_ns = self.clock.zip(passed.timestamp_value);
+        let sent_ns = sent_ns.map(|(clock, value)| clock.sent_ns(value));
+        let held_ns = sent_ns.map_or(0, |sent_ns| passed.time_ns - sent_ns - self.least_ns);
+        if held_ns >= self.from_ns { held_ns } else { 0 }
+    }
 }
 
 /// Time from the end of the handshake, as the sender sees it, until its first data; 0 if the

@@ -256,6 +256,9 @@ struct Builder {
     chains: BTreeMap<i64, Vec<usize>>,
     delivered: Vec<bool>,
     highest: Option<usize>,
+    /// Newest delivered copy of data that were sent once. Which copy of other data has arrived is
+    /// not known: after a spurious timeout, it is the first one, not the retransmission.
+    highest_single: Option<usize>,
     is_broken: bool,
     acked: i64,
 }
@@ -327,11 +330,14 @@ impl Builder {
         for unit in units.iter() {
             self.delivered[unit.newest] = true;
         }
-        let overtakers = self.highest.map_or(0, |highest| highest.saturating_sub(newest));
-        let is_late = overtakers > 0 && units[units.len() - 1].copies == 1;
-        if is_late && cumulative {
-            trace.overtaken.push(overtakers as u32);
+        let before = self.highest_single.unwrap_or(0);
+        let mut single = units.iter().filter(|unit| unit.copies == 1).map(|unit| unit.newest);
+        if cumulative {
+            let late = single.clone().filter(|newest| *newest < before);
+            trace.overtaken.extend(late.map(|newest| (before - newest) as u32));
         }
+        let is_late = newest < before && units[units.len() - 1].copies == 1;
+        self.highest_single = self.highest_single.max(single.next_back());
         // Data that waited for a gap to be filled have no delay of their own, since they are
         // acknowledged together with the data that fill the gap.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {

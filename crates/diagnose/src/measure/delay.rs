@@ -23,7 +23,7 @@ const CLEAR: f64 = 3.0;
 /// Part of the delays that the bottleneck's queue does not explain.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ExtraDelays {
-    /// Seconds since the flow's first packet.
+    /// Times at which the packets leave the queue, in seconds since the flow's first packet.
     pub times_s: Vec<f64>,
     /// Delays minus the minimum and minus the queueing delay, seconds.
     pub delays_s: Vec<f64>,
@@ -69,7 +69,7 @@ pub fn measure_extra_delays(
         let Some(delay) = copy.delay_ns else { continue };
         let beyond = delay as f64 - waits - own;
         if error <= FOLLOWED * least_ns || error * CLEAR <= beyond - least_ns {
-            found.times_s.push(copy.time_ns as f64 * 1e-9);
+            found.times_s.push((sent + waits + own) * 1e-9);
             found.delays_s.push(beyond * 1e-9);
             of_empty_s.extend((waits == 0.0).then_some(beyond * 1e-9));
         }

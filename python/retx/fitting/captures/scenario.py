@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,10 @@ LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 """Delay beyond the queue is left out if it is smaller than this, relative to the round trip and in
 seconds."""
+LEAST_SPIKE_S = 0.1
+"""Smallest spike of the delay, in seconds; it is also at least one round trip."""
+SLOPE_STEPS = 10
+"""Number of steps of the end of a spike."""
 LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
 LEAST_OTHERS = 0.02
 """Other traffic is simulated only if it takes at least this share of the bottleneck's rate."""
@@ -199,7 +204,7 @@ def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
     if is_reordered(path):
         overtakers = max(1, path["overtakers"])
         found.append({"model": "reorder", "p": path["reordered"]["value"], "packets": overtakers})
-    points = list(beyond(path, fit.flow["life_s"]))
+    points = delays_beyond(fit)
     if points:
         rows = [{"at": time_text(at), "delay": time_text(delay)} for at, delay in points]
         every = time_text(max(fit.flow["life_s"], points[-1][0] + 1e-3))
@@ -236,10 +241,12 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
         )
         if losses.chosen is None:
             yield from comment(f"The data do not decide between laws: {content['reason']}.")
+        if spikes(fit):
+            yield from comment(f"{spikes(fit)}.")
     if is_reordered(path):
         late = path["reordered"]
         yield from comment(f"Reordered: {bracketed(late, share)}: {late['evidence']}.")
-    points = list(beyond(path, fit.flow["life_s"]))
+    points = delays_beyond(fit)
     if points:
         most = max(delay for _, delay in points)
         yield from comment(
@@ -303,6 +310,46 @@ def _others(path: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
+def spike_s(path: Mapping[str, Any]) -> float:
+    """Delay beyond the queue from which on it counts as a spike, seconds."""
+    return float(max(LEAST_SPIKE_S, path["round_trip_s"]["value"] or 0.0))
+
+
+def spikes(fit: CaptureFit) -> str:
+    """Warning that losses may be a queue's, as the delay had spikes; empty without one."""
+    if fit.losses is None or fit.policer is not None:
+        return ""
+    highest = max(fit.path["beyond_queue"]["delays_s"], default=0.0)
+    if highest < spike_s(fit.path):
+        return ""
+    return (
+        f"The delay had spikes of up to {seconds(highest)} that no queue explains. They hide how "
+        "long the queue was, so that some of these losses may be a queue's"
+    )
+
+
+def delays_beyond(fit: CaptureFit) -> list[tuple[float, float]]:
+    """Start and delay of intervals, as `beyond` yields them, with the ends of spikes as slopes.
+
+    A link that holds packets back releases all of them at the end of a spike: a packet that is sent
+    later waits for a shorter time. Nothing was sent between two intervals, and the delay between
+    them is the least with which packets keep their order.
+    """
+    points = list(beyond(fit.path, fit.flow["life_s"]))
+    spike = spike_s(fit.path)
+    found = points[:1]
+    for (start, high), (end, low) in pairwise(points):
+        if high >= spike:
+            steps = [part * high / SLOPE_STEPS for part in range(1, SLOPE_STEPS + 1)]
+            found += [
+                (round(start + step, 6), round(high - step, 6))
+                for step in steps
+                if start + step < end and high - step > low
+            ]
+        found.append((end, low))
+    return found
+
+
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:
     """Delay that the queue does not explain: start and median of successive intervals.
 
@@ -316,12 +363,18 @@ def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, floa
     if path["rate_bit_s"]["value"]:
         # The length of the queue is known only to within a few packets.
         least = max(least, FEW * path["segment_wire_bytes"] * 8 / path["rate_bit_s"]["value"])
-    if len(delays) < LEAST_DELAYS or np.quantile(delays, 0.9) < least:
+    if len(delays) < LEAST_DELAYS:
         return
     each = -(-len(delays) // INTERVALS)
+    starts = range(0, len(delays), each)
+    medians = [round(float(np.median(delays[first : first + each])), 6) for first in starts]
+    if np.quantile(delays, 0.9) < least:
+        # Most packets have no such delay; of the rest, only spikes are replayed.
+        if max(medians) < spike_s(path):
+            return
+        medians = [value if value >= least else 0.0 for value in medians]
     last, since = None, 0.0
-    for first in range(0, len(delays), each):
-        value = round(float(np.median(delays[first : first + each])), 6)
+    for first, value in zip(starts, medians, strict=True):
         at = 0.0 if first == 0 else round(float(times[first]), 6)
         if value != last and (first == 0 or at > since) and at < life_s:
             yield at, value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retx.diagnosing.wording import PLACES
 from retx.fitting.captures.endpoints import preset
-from retx.fitting.captures.scenario import LEAST_OTHERS
+from retx.fitting.captures.scenario import LEAST_OTHERS, spikes
 from retx.fitting.wording import model_line
 from retx.terminal.quantities import counted, rate, seconds, share, size
 
@@ -51,6 +51,8 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     )
     if fit.losses.chosen is None:
         yield f"The data do not decide between laws: {found['reason']}."
+    if spikes(fit):
+        yield f"{spikes(fit)}."
     for change in found["change_points"]:
         yield (
             f"Not stationary: {share(change['loss_before'])} before {seconds(change['time_s'])}, "
