@@ -134,7 +134,7 @@ impl Flow {
         let mut half = std::mem::take(if data == 0 { one } else { other });
         let acknowledged_bytes = if is_one_way { bytes } else { bytes - half.pending(bytes) };
         let is_short = certainty::is_short(bytes, half.detectors.pauses.response_count());
-        let acks_wait = half.acks_wait();
+        let acks_wait = half.detectors.queueing.acks_wait();
         let mut patterns = half.patterns(ends[data]);
         patterns.extend(self.negotiation());
         let episodes = half.answers();
@@ -206,12 +206,6 @@ impl Direction {
     fn has_trouble(&self) -> bool {
         let is_needless = |record: &RetransmissionRecord| record.needless == Necessity::Yes;
         !self.timeouts.is_empty() || self.records.all.iter().any(is_needless)
-    }
-
-    /// True if acknowledgments wait for long in a queue.
-    fn acks_wait(&self) -> bool {
-        let rtt_min_ns = self.path.loops_ns.or(self.sender.rtt_min_ns);
-        rtt_min_ns.is_some_and(|ns| self.detectors.queueing.acks.is_long(ns))
     }
 
     /// Adds the evidence that depends on the place of the capture, and judges the retransmissions

@@ -40,8 +40,6 @@ pub enum Spacing {
     Released,
     /// A timer has sent the data, not an acknowledgment.
     Timed,
-    /// The data follow an acknowledgment, and others before it have released nothing.
-    Woken,
 }
 
 /// Time from the last acknowledgment that reached the sender to new data.

@@ -140,8 +140,7 @@ impl Direction {
             self.paced_bursts.restart();
             Spacing::Unknown
         };
-        let spacing = if is_woken { Spacing::Woken } else { by_ticks.unwrap_or(spacing) };
-        self.undecided_times.on_data(spacing);
+        self.undecided_times.on_data(by_ticks.unwrap_or(spacing), is_woken);
     }
 
     /// Spacing of new data according to their timestamps; none without timestamps, and near the

@@ -165,7 +165,7 @@ impl Direction {
         if limit == Limit::Timeout && verdict.number == 1 && self.busy_period.is_some() {
             self.attribute_queue_to_timeout(queued);
         }
-        self.undecided_times.on_data(Spacing::Unknown);
+        self.undecided_times.on_data(Spacing::Unknown, false);
         self.stall((since, length), limit, now);
         self.add_record(packet, at, verdict.kind, now);
         self.note_loss(index, (start, end), previous);

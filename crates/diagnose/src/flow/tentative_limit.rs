@@ -45,6 +45,8 @@ struct Key {
     episode: Option<usize>,
     /// Spacing of the data that ended the interval.
     spacing: Spacing,
+    /// True if a program that had filled the send buffer may have written these data.
+    is_woken: bool,
 }
 
 /// Evidence of the whole flow that decides tentative limits.
@@ -107,10 +109,11 @@ impl UndecidedTimes {
         self.since_data.retain(|interval| interval.length_ns > 0);
     }
 
-    /// Handles data that end the intervals since the previous data.
-    pub fn on_data(&mut self, spacing: Spacing) {
+    /// Handles data that end the intervals since the previous data. `is_woken` is true if a program
+    /// that had filled the send buffer may have written them.
+    pub fn on_data(&mut self, spacing: Spacing, is_woken: bool) {
         for OpenInterval { decision, episode, length_ns } in self.since_data.drain(..) {
-            let key = Key { decision, episode, spacing };
+            let key = Key { decision, episode, spacing, is_woken };
             if self.times.len() < ENTRIES_MAX || self.times.contains_key(&key) {
                 *self.times.entry(key).or_default() += length_ns;
             }
@@ -119,15 +122,15 @@ impl UndecidedTimes {
 
     /// Corrects the account by the evidence of the whole flow.
     pub fn correct(mut self, account: &mut Account, evidence: &FlowEvidence) {
-        self.on_data(Spacing::Unknown);
+        self.on_data(Spacing::Unknown, false);
         let has_full_buffer = self.writer.threshold().is_some();
-        for (Key { decision, episode, spacing }, length) in self.times {
+        for (Key { decision, episode, spacing, is_woken }, length) in self.times {
             let TentativeLimit { limit, alternative, flight, has_room, period } = decision;
             let is_filled =
                 evidence.enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
             let is_window =
                 matches!(alternative, Limit::SlowStart | Limit::Window | Limit::EcnWindow);
-            let is_woken = has_full_buffer && spacing == Spacing::Woken;
+            let is_woken = has_full_buffer && is_woken;
             if limit == Limit::Application && !is_woken {
                 continue;
             }
@@ -137,7 +140,7 @@ impl UndecidedTimes {
                 _ => is_woken && is_window,
             };
             let may_be_paced = match spacing {
-                Spacing::Unknown | Spacing::Woken => false,
+                Spacing::Unknown => false,
                 Spacing::Regular => is_window,
                 // The window did not need the acknowledgment that came by chance just before.
                 Spacing::Released => is_window && has_room,
@@ -146,7 +149,7 @@ impl UndecidedTimes {
             };
             let known = if is_filled {
                 (Limit::Bottleneck, None)
-            } else if may_be_paced && evidence.is_paced {
+            } else if may_be_paced && evidence.is_paced && !is_woken {
                 (Limit::Pacing, None)
             } else if is_bound {
                 (Limit::SendBuffer, None)

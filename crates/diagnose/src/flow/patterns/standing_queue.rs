@@ -71,6 +71,11 @@ impl AckQueueing {
         }
     }
 
+    /// True if acknowledgments wait for a considerable part of the round trip.
+    pub fn acks_wait(&self) -> bool {
+        self.samples > 0.0 && self.acks.is_long(self.rtts_ns / self.samples)
+    }
+
     /// Packets that wait, and the mean wait of the acknowledgments in seconds.
     fn judge(&self) -> (Waiting, f64) {
         let excess_ns = self.rtts_ns / self.samples - self.least_rtt_ns.unwrap_or(0) as f64;
