@@ -447,3 +447,27 @@ def test_a_link_is_busy_for_the_life_of_a_late_flow() -> None:
     assert re.match(
         r"net is busy \S+ % of the run, of which the flow lasts 50 %", evidence(here, "bottleneck")
     )
+
+
+def test_the_gain_of_an_active_queue_by_its_limit_alone_is_shown() -> None:
+    """CoDel has a limit of 1,000 packets; part of its gain over a short queue is due to it."""
+    made = scenario(duration="20 s", queue={"discipline": "droptail", "packets": 5})
+    answer = retx.why(made, replications=2)
+    rows = {row["name"]: row for row in answer.remedies}
+    found = rows["pie"]["limit_alone"]
+    assert (found["packets"], found["draws"]) == (1000, 2)
+    key = next(iter(rows["pie"]["change"]))
+    runs = [
+        [retx.run(made, replication=draw, overrides=change).flows.row(0, named=True)
+         for change in ({}, {key: {"discipline": "droptail", "packets": 1000}})]
+        for draw in range(2)
+    ]  # fmt: skip
+    ratios = [after["goodput_bit_s"] / before["goodput_bit_s"] for before, after in runs]
+    assert found["gain"] == pytest.approx((ratios[0] * ratios[1]) ** 0.5)
+    delays = [after["rtt_mean_s"] - before["rtt_mean_s"] for before, after in runs]
+    assert found["price"]["rtt_s"] == pytest.approx(sum(delays) / 2)
+    assert rows["queue_size"]["limit_alone"] is None
+    # Over a queue that is as long, all of the gain is due to the discipline.
+    made = scenario(duration="20 s", queue={"discipline": "droptail", "packets": 20_000})
+    for row in retx.why(made, replications=1).remedies:
+        assert row["limit_alone"] is None

@@ -147,7 +147,7 @@ def _table(answer: Answer) -> Table:
     from retx.analysis.remedies import shown
     from retx.cli.tables import Table, plain
     from retx.explaining.wording import factor, interval, price
-    from retx.terminal.quantities import rate, seconds
+    from retx.terminal.quantities import count, rate, seconds
 
     content = answer.content
     answers = content["measure"] == "response time"
@@ -177,6 +177,10 @@ def _table(answer: Answer) -> Table:
             made.add_row(f"[bold]{title}[/bold]")
         for row in rows:
             add(row)
+            if row.get("limit_alone"):
+                packets = count(row["limit_alone"]["packets"])
+                text = f"the same limit, {packets} packets, without early drops"
+                add({**row, **row["limit_alone"], "text": text}, rated=False)
             for fewer in row.get("in_fewer_draws", ()):
                 add({**row, **fewer, "text": f"the same in {_draws(fewer['draws'])}"}, rated=False)
     return made

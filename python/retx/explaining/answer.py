@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.analysis.limits import flat, line
 from retx.errors import UsageError
+from retx.explaining.limit_alone import limit_alone
 from retx.explaining.measured import FLOOR, Measured
 from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
@@ -123,6 +124,8 @@ class Answer:
 def answer_of(search: Search) -> Answer:
     """Answer from a finished search."""
     remedies = [_row(search, trial) for trial in search.singles]
+    for row, trial in zip(remedies, search.singles, strict=True):
+        row["limit_alone"] = limit_alone(search, trial, row)
     combinations = [_row(search, trial) for trial in search.combined]
     own = {row["name"]: phrases_of(search.situation) for row in search.situation.rows}
     content: dict[str, Any] = {
@@ -196,6 +199,7 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
         "price": trial.price(search.baseline),
         "failures": trial.failures,
         "apply": trial.apply,
+        "limit_alone": None,
     }
 
 

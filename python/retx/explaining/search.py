@@ -193,15 +193,15 @@ class Search:
     def _mean(self, trial: Trial) -> float:
         return self.gain(trial).mean
 
-    def bound(self, overrides: Mapping[str, Any]) -> Trial | None:
-        """Runs a change that is not a remedy, such as a channel without losses."""
+    def bound(self, overrides: Mapping[str, Any], draws: Sequence[int] = ()) -> Trial | None:
+        """Runs a change that is no remedy in these draws, by default in those without a change."""
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
         # A bound has the draws of the unchanged flow, so that each gain can be compared with it in
         # the same draws. If runs are long, it has only those of the recommended change.
         most = FEW_DRAWS if self.stretch else len(self.baseline)
-        draws = sorted(self.baseline)[: self.plan.draws or most]
+        draws = draws or sorted(self.baseline)[: self.plan.draws or most]
         self._run([(trial, draw) for draw in draws], limit)
         return trial if trial.runs else None
 

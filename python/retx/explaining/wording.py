@@ -205,6 +205,8 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
         f"Fix: {best['text']}. How: {_steps(best)}.",
         f"Expected: {_expected(content, best)}. Price: {best['price']['note']}",
     ]
+    if best["limit_alone"]:
+        lines.append(_limit_alone(best["limit_alone"]))
     together = combined_fix(content)
     if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
         lines.append(f"{_beyond(together, best)}: {_expected(content, together)}.")
@@ -217,6 +219,16 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
             f"More would bring what no kernel has: {first['text']}, {factor(first['gain'])}."
         )
     return lines
+
+
+def _limit_alone(alone: Mapping[str, Any]) -> str:
+    """Sentence on the part of a gain that the longer limit of an active queue brings."""
+    paid = price(alone)
+    with_price = f"; {paid}" if paid else ""
+    return (
+        f"A drop-tail queue with its limit of {count(alone['packets'])} packets, without early "
+        f"drops, gives {factor(alone['gain'])}{_within(alone)}{with_price}."
+    )
 
 
 def _steps(row: Mapping[str, Any]) -> str:
