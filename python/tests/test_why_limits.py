@@ -11,6 +11,7 @@ from conftest import Cli
 
 import retx
 from retx.analysis.limits import KEYS, flat, shares
+from retx.cli import init
 from retx.cli.entry import command_line
 from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.phrases import phrase
@@ -471,3 +472,13 @@ def test_the_gain_of_an_active_queue_by_its_limit_alone_is_shown() -> None:
     made = scenario(duration="20 s", queue={"discipline": "droptail", "packets": 20_000})
     for row in retx.why(made, replications=1).remedies:
         assert row["limit_alone"] is None
+
+
+def test_an_advice_whose_gain_is_that_of_its_limit_says_so(tmp_path: Path) -> None:
+    """Forty servers answer at once into a queue of 100 packets, and CoDel has a limit of 1,000."""
+    path = tmp_path / "incast.toml"
+    init.command(path, "datacentre")
+    answer = retx.why(path)
+    assert answer.content["fix"] == "codel"
+    text = r"Its longer limit alone gains about as much: a drop-tail queue of 1\s000 packets"
+    assert re.search(text, answer.summary)

@@ -24,14 +24,11 @@ def limit_alone(search: Search, trial: Trial, row: Mapping[str, Any]) -> dict[st
     Active queues have limits of 1,000 packets or more by default. If the queue before was shorter,
     a part of the gain may come from the limit, and not from the early drops. None if the remedy
     does not help, is no active queue, or did not raise the limit, and if the limit alone does not
-    help. Before a standing queue, a longer limit cannot help.
+    help.
     """
     # If runs are long, only the recommended change is worth further runs.
     is_shown = helps(row) and (search.stretch is None or trial is search.fix)
-    stands = search.situation.has_standing_queue
-    if trial.name not in DISCIPLINES or not is_shown or stands:
-        return None
-    found = _limits(search, trial)
+    found = _limits(search, trial) if trial.name in DISCIPLINES and is_shown else None
     if found is None:
         return None
     key, before, packets = found

@@ -206,7 +206,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
         f"Expected: {_expected(content, best)}. Price: {best['price']['note']}",
     ]
     if best["limit_alone"]:
-        lines.append(_limit_alone(best["limit_alone"]))
+        lines.append(_limit_alone(best))
     together = combined_fix(content)
     if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
         lines.append(f"{_beyond(together, best)}: {_expected(content, together)}.")
@@ -221,13 +221,19 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _limit_alone(alone: Mapping[str, Any]) -> str:
+def _limit_alone(best: Mapping[str, Any]) -> str:
     """Sentence on the part of a gain that the longer limit of an active queue brings."""
+    alone = best["limit_alone"]
+    much = (
+        "about as much"
+        if NEARLY * best["gain"] <= alone["gain"] <= best["gain"] / NEARLY
+        else ("less" if alone["gain"] < best["gain"] else "more")
+    )
     paid = price(alone)
     with_price = f"; {paid}" if paid else ""
     return (
-        f"A drop-tail queue with its limit of {count(alone['packets'])} packets, without early "
-        f"drops, gives {factor(alone['gain'])}{_within(alone)}{with_price}."
+        f"Its longer limit alone gains {much}: a drop-tail queue of {count(alone['packets'])} "
+        f"packets, without early drops, gives {factor(alone['gain'])}{_within(alone)}{with_price}."
     )
 
 
