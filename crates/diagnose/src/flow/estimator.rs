@@ -12,6 +12,9 @@ const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
 
 /// Maximum RTO in Linux (`TCP_RTO_MAX`); RFC 6298 §2.5 permits a maximum of at least 60 s.
 const RTO_MAX_NS: i64 = 120_000_000_000;
+/// Latest expiry of a timer of Linux, relative to its length: its timer wheel rounds the expiry up,
+/// by at most an eighth (`kernel/time/timer.c`, `LVL_CLK_DIV`).
+const LATEST_OF_LINUX: f64 = 1.125;
 /// Number of doublings after which every RTO exceeds the maximum.
 const BACKOFF_MAX: u32 = 16;
 
@@ -71,17 +74,22 @@ impl Estimator {
     }
 
     /// Compares the profiles' predictions with a timeout that came after a silence of `waited_ns`.
-    /// The timeout must be the first of its series, so that there is no backoff.
-    pub fn compare_with_timeout(&mut self, waited_ns: i64) {
+    /// The timeout must be the first of its series, so that there is no backoff. A timer of
+    /// Linux may be late if the sender's initial window is that of Linux.
+    pub fn compare_with_timeout(&mut self, waited_ns: i64, is_window_of_linux: bool) {
         // Before the first RTT sample the profiles cannot be distinguished.
         if self.samples == 0 || waited_ns <= 0 {
             return;
         }
-        for profile in &mut self.profiles {
-            let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+        let waited = waited_ns as f64;
+        for (index, profile) in self.profiles.iter_mut().enumerate() {
+            let rto = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+            let may_be_late = index == 0 && is_window_of_linux;
+            let latest = if may_be_late { LATEST_OF_LINUX * rto } else { rto };
+            let predicted = waited.clamp(rto, latest);
             // With the logarithm, a prediction of twice the true time has the same error as one of
             // half the true time.
-            profile.error += (waited_ns as f64 / predicted).ln().abs();
+            profile.error += (waited / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())
             .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));
@@ -129,5 +137,31 @@ impl Estimator {
     /// Name of the profile that fits best.
     pub fn profile(&self) -> &'static str {
         PROFILES[self.best].0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Estimator;
+
+    /// Estimator after a timeout that followed so long after the timer was set, with an RTO of
+    /// three times the RTT by Linux's rules, and of 1 s by RFC 6298.
+    fn after_timeout(waited_ms: i64, rtt_ms: i64, is_window_of_linux: bool) -> Estimator {
+        let mut estimator = Estimator::default();
+        estimator.on_rtt(rtt_ms * 1_000_000, 1_000, 2_000);
+        assert_eq!(estimator.rto_ns(), 3 * rtt_ms * 1_000_000);
+        estimator.compare_with_timeout(waited_ms * 1_000_000, is_window_of_linux);
+        estimator
+    }
+
+    /// The timer wheel of Linux rounds 960 ms up to a multiple of 64 ms with 1000 ticks a second
+    /// and of 32 ms with 250, from any time on (`calc_wheel_index`).
+    #[test]
+    fn a_late_timer_may_be_that_of_linux() {
+        for waited_ms in [960, 992, 1_000, 1_024] {
+            assert!(after_timeout(waited_ms, 320, true).is_linux(), "{waited_ms} ms");
+        }
+        assert!(!after_timeout(1_000, 320, false).is_linux(), "another initial window");
+        assert!(!after_timeout(1_000, 280, true).is_linux(), "later by more than an eighth");
     }
 }

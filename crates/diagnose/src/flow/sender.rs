@@ -366,7 +366,7 @@ impl Sender {
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
         // Queues of unknown length change the measured wait.
         if is_first && !attempt.is_time_unknown && silence > waited_ns / 5 * 4 {
-            self.estimator.compare_with_timeout(waited_ns);
+            self.estimator.compare_with_timeout(waited_ns, self.has_first_of_linux);
         }
         // The timer is that of the first unacknowledged segment; other retransmissions do not
         // restart it.

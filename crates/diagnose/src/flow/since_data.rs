@@ -2,6 +2,7 @@
 
 use super::account::Limit;
 use super::direction::{Direction, PacketContext};
+use super::release::is_far;
 
 /// Part of the time since data were last sent. The next packet may show that another limit was in
 /// force: a timer, or, if the next data came late, the application.
@@ -54,6 +55,10 @@ impl Direction {
         } else if !was_idle && self.paced_bursts.show_pacing() && self.is_paced(now) {
             self.reassign_time_since_data(Limit::Pacing);
             self.growth.begin_period(self.scoreboard.end);
+        }
+        // Without timestamps, far from the sender, a silence may be a delay on the path.
+        if !was_idle && (now.timestamp_tick_ns > 0 || !is_far(now)) {
+            self.sender.on_data_in_flight(now.sent_ns);
         }
         self.since_data.clear();
         self.since_last_data = None;

@@ -2,6 +2,10 @@
 
 use super::{Sender, State, THRESHOLD};
 
+/// Least silence before a tail loss probe, in parts of the smoothed RTT, here 7/4: the timer lasts
+/// for two smoothed RTTs (RFC 8985 §7.2), and the estimate of the RTT may be a little too long.
+const PROBE_PARTS: (i64, i64) = (4, 7);
+
 impl Sender {
     /// Time since the last acknowledgment, and since the last packet.
     pub fn idle_ns(&self, now_ns: i64) -> [i64; 2] {
@@ -20,6 +24,19 @@ impl Sender {
         let Some(srtt_ns) = self.estimator.srtt_ns().filter(|_| self.is_linux()) else { return 0 };
         let is_within = 2 * srtt_ns + self.estimator.rto_ns() <= silence_ns;
         if is_within { 2 * srtt_ns } else { 0 }
+    }
+
+    /// Handles new data sent while other data were in flight. If neither a packet nor an
+    /// acknowledgment came for nearly two smoothed RTTs before, they are a tail loss probe, which
+    /// restarts the timer of the RTO (RFC 8985 §7.3, `tcp_send_loss_probe`). Until an
+    /// acknowledgment arrives, no other probe follows.
+    pub fn on_data_in_flight(&mut self, sent_ns: i64) {
+        let Some(srtt_ns) = self.estimator.srtt_ns().filter(|_| self.is_linux()) else { return };
+        let is_silent =
+            sent_ns - self.last_activity_ns() >= srtt_ns / PROBE_PARTS.0 * PROBE_PARTS.1;
+        if is_silent && self.is_open() && self.timeouts == 0 && !self.has_probed {
+            (self.timer_ns, self.has_probed) = (sent_ns, true);
+        }
     }
 
     /// Sum of the retransmission timeouts within a silence of this length.
@@ -44,5 +61,52 @@ impl Sender {
     /// True if duplicate ACKs report further losses after a fast recovery of Reno.
     fn has_left_recovery(&self) -> bool {
         self.is_reno() && self.duplicates >= THRESHOLD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Ack, Sender, UnclassifiedRetransmission};
+    use crate::answer::Kind;
+
+    const RTT_NS: i64 = 80_000_000;
+
+    /// Retransmission of the first of the data from 2001 to 5001, which waits from time 0 for an
+    /// acknowledgment. The last data are sent at `sent_ns`; the retransmission follows after
+    /// 240 ms.
+    fn classify_after(sent_ns: i64) -> (Kind, i64) {
+        let mut sender = Sender { snd_una: 1, has_first_of_linux: true, ..Sender::default() };
+        let ack =
+            Ack { ack: 2_001, rtt_ns: Some(RTT_NS), original_end: i64::MAX, ..Ack::default() };
+        sender.enqueue_ack(ack);
+        assert!(sender.pop_effective_ack(0, 4_001).is_some());
+        sender.on_data_in_flight(sent_ns);
+        sender.on_new_data(sent_ns, false);
+        let attempt = UnclassifiedRetransmission {
+            time_ns: sent_ns + 240_000_000,
+            start: 2_001,
+            end: 3_001,
+            previous_ns: -1_000_000,
+            is_previous_known: true,
+            earliest_previous_ns: -1_000_000,
+            snd_max: 5_001,
+            is_time_unknown: false,
+            is_followed: false,
+            has_outlasted_timer: false,
+        };
+        let answer = sender.on_retransmission(&attempt);
+        (answer.kind, answer.waited_ns)
+    }
+
+    /// RFC 8985 §7.3: the timer of the RTO restarts when the probe is sent.
+    #[test]
+    fn a_tail_loss_probe_with_new_data_restarts_the_timer() {
+        assert_eq!(classify_after(2 * RTT_NS), (Kind::Timeout, 240_000_000));
+    }
+
+    /// RFC 6298 §5.1: other data do not restart a timer that runs.
+    #[test]
+    fn new_data_do_not_restart_the_timer() {
+        assert_eq!(classify_after(RTT_NS), (Kind::Timeout, RTT_NS + 240_000_000));
     }
 }
