@@ -89,9 +89,23 @@ fn known(rest: &str) -> (&str, Vec<&str>) {
     (word, names.split('`').skip(1).step_by(2).collect())
 }
 
+/// Words that others use for a key, and the key.
+const SYNONYMS: [(&str, &str); 9] = [
+    ("preset", "like"),
+    ("cc", "congestion_control"),
+    ("bandwidth", "rate"),
+    ("capacity", "rate"),
+    ("latency", "delay"),
+    ("buffer", "queue"),
+    ("source", "from"),
+    ("destination", "to"),
+    ("application", "app"),
+];
+
 /// Error for an unknown key.
 pub fn unknown_key(word: &str, known: &[&str]) -> String {
-    let near = did_you_mean(word, known.iter().copied());
+    let synonym = SYNONYMS.iter().find(|(other, key)| *other == word && known.contains(key));
+    let near = did_you_mean(synonym.map_or(word, |(_, key)| key), known.iter().copied());
     format!("unknown key{near} (keys here: {})", join_names(known.iter().copied()))
 }
 

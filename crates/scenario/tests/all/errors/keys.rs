@@ -16,6 +16,11 @@ fn unknown_keys() {
          rate, delay, overhead, mtu, queue, channel, arq, fec)",
     );
     refuse(
+        "rate =",
+        "bandwidth =",
+        "s.toml:10: link.cloud.bandwidth: unknown key; did you mean \"rate\"? (keys here: {link})",
+    );
+    refuse(
         "warmup",
         "warmpu",
         "s.toml:2: warmpu: unknown key; did you mean \"warmup\"? (keys here: {top})",
