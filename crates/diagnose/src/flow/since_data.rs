@@ -57,7 +57,8 @@ impl Direction {
             self.growth.begin_period(self.scoreboard.end);
         }
         // Without timestamps, far from the sender, a silence may be a delay on the path.
-        if !was_idle && (now.timestamp_tick_ns > 0 || !is_far(now)) {
+        let is_time_known = || now.timestamp_tick_ns > 0 || !is_far(now);
+        if !was_idle && self.sender.is_silent_before(now.sent_ns) && is_time_known() {
             self.sender.on_data_in_flight(now.sent_ns);
         }
         self.since_data.clear();

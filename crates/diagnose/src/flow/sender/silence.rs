@@ -26,10 +26,17 @@ impl Sender {
         if is_within { 2 * srtt_ns } else { 0 }
     }
 
+    /// True if nothing happened for at least the minimum RTT before this time.
+    pub fn is_silent_before(&self, time_ns: i64) -> bool {
+        self.rtt_min_ns.is_some_and(|least_ns| time_ns - self.last_activity_ns() >= least_ns)
+    }
+
     /// Handles new data sent while other data were in flight. If neither a packet nor an
     /// acknowledgment came for nearly two smoothed RTTs before, they are a tail loss probe, which
     /// restarts the timer of the RTO (RFC 8985 §7.3, `tcp_send_loss_probe`). Until an
     /// acknowledgment arrives, no other probe follows.
+    #[cold]
+    #[inline(never)]
     pub fn on_data_in_flight(&mut self, sent_ns: i64) {
         let Some(srtt_ns) = self.estimator.srtt_ns().filter(|_| self.is_linux()) else { return };
         let is_silent =
