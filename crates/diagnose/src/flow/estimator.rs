@@ -75,21 +75,32 @@ impl Estimator {
 
     /// Compares the profiles' predictions with a timeout that came after a silence of `waited_ns`.
     /// The timeout must be the first of its series, so that there is no backoff. A timer of
-    /// Linux may be late if the sender's initial window is that of Linux.
-    pub fn compare_with_timeout(&mut self, waited_ns: i64, is_window_of_linux: bool) {
+    /// Linux may be late if the sender's initial window is that of Linux. If the capture may not
+    /// show all that such a sender has sent (`may_miss_probe`), a tail loss probe may have
+    /// restarted the timer.
+    pub fn compare_with_timeout(
+        &mut self,
+        waited_ns: i64,
+        is_window_of_linux: bool,
+        may_miss_probe: bool,
+    ) {
         // Before the first RTT sample the profiles cannot be distinguished.
         if self.samples == 0 || waited_ns <= 0 {
             return;
         }
         let waited = waited_ns as f64;
+        // RFC 8985 §7.2: the probe is sent after two smoothed RTTs.
+        let probe_ns = self.srtt_ns().filter(|_| may_miss_probe).map(|srtt_ns| 2 * srtt_ns);
         for (index, profile) in self.profiles.iter_mut().enumerate() {
             let rto = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
             let may_be_late = index == 0 && is_window_of_linux;
             let latest = if may_be_late { LATEST_OF_LINUX * rto } else { rto };
-            let predicted = waited.clamp(rto, latest);
             // With the logarithm, a prediction of twice the true time has the same error as one of
             // half the true time.
-            profile.error += (waited / predicted).ln().abs();
+            let error =
+                |before: f64| (waited / waited.clamp(before + rto, before + latest)).ln().abs();
+            let probe_ns = probe_ns.filter(|_| may_be_late);
+            profile.error += probe_ns.map_or(error(0.0), |ns| error(0.0).min(error(ns as f64)));
         }
         let best = (0..self.profiles.len())
             .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));
@@ -150,8 +161,20 @@ mod tests {
         let mut estimator = Estimator::default();
         estimator.on_rtt(rtt_ms * 1_000_000, 1_000, 2_000);
         assert_eq!(estimator.rto_ns(), 3 * rtt_ms * 1_000_000);
-        estimator.compare_with_timeout(waited_ms * 1_000_000, is_window_of_linux);
+        estimator.compare_with_timeout(waited_ms * 1_000_000, is_window_of_linux, false);
         estimator
+    }
+
+    /// A probe that the capture does not show was sent after two smoothed RTTs (400 ms). The RTO is
+    /// 600 ms.
+    #[test]
+    fn a_probe_that_was_lost_may_have_restarted_the_timer() {
+        for (may_miss_probe, is_linux) in [(true, true), (false, false)] {
+            let mut estimator = Estimator::default();
+            estimator.on_rtt(200_000_000, 1_000, 2_000);
+            estimator.compare_with_timeout(1_000_000_000, true, may_miss_probe);
+            assert_eq!(estimator.is_linux(), is_linux);
+        }
     }
 
     /// The timer wheel of Linux rounds 960 ms up to a multiple of 64 ms with 1000 ticks a second

@@ -100,6 +100,7 @@ impl Direction {
             previous_ns,
             is_previous_known,
             earliest_previous_ns,
+            is_far,
             // If the capture is far from the sender, and the packets have no timestamps, the time
             // of sending is unknown: queues before the capture may have delayed the packet.
             is_time_unknown: is_far && now.timestamp_tick_ns == 0,

@@ -96,6 +96,9 @@ pub struct UnclassifiedRetransmission {
     pub earliest_previous_ns: i64,
     /// Position after everything sent so far.
     pub snd_max: i64,
+    /// True if the capture is nearer to the receiver than to the sender. Packets may have been lost
+    /// before it.
+    pub is_far: bool,
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
     pub is_time_unknown: bool,
@@ -366,7 +369,8 @@ impl Sender {
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
         // Queues of unknown length change the measured wait.
         if is_first && !attempt.is_time_unknown && silence > waited_ns / 5 * 4 {
-            self.estimator.compare_with_timeout(waited_ns, self.has_first_of_linux);
+            let (is_linux, is_far) = (self.has_first_of_linux, attempt.is_far);
+            self.estimator.compare_with_timeout(waited_ns, is_linux, is_far && !self.has_probed);
         }
         // The timer is that of the first unacknowledged segment; other retransmissions do not
         // restart it.

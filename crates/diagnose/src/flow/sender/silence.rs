@@ -97,6 +97,7 @@ mod tests {
             is_previous_known: true,
             earliest_previous_ns: -1_000_000,
             snd_max: 5_001,
+            is_far: false,
             is_time_unknown: false,
             is_followed: false,
             has_outlasted_timer: false,
