@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -194,32 +194,33 @@ class KernelCase(RandomCase):
         )
 
 
-def kernel_cases(count: int, *, first: int = 0) -> Iterator[Case]:
-    """Random cases for the kernel, numbered from `first`; half of them have timestamps."""
+def _numbered(
+    kind: type[RandomCase], count: int, first: int, presets: Sequence[str]
+) -> Iterator[Case]:
+    """Cases of a kind, numbered from `first`; half of them have timestamps."""
     for number in range(first, first + count):
-        preset = Random(number + 1_000_000).choice(PRESETS_OF_LINUX)
-        yield KernelCase(preset, "random", number % 2 == 0, number)
+        preset = Random(number + 1_000_000).choice(presets)
+        yield kind(preset, "random", number % 2 == 0, number)
+
+
+def kernel_cases(count: int, *, first: int = 0) -> Iterator[Case]:
+    """Random cases for the kernel, numbered from `first`."""
+    return _numbered(KernelCase, count, first, PRESETS_OF_LINUX)
 
 
 def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
-    """Random cases, numbered from `first`; half of them have timestamps."""
-    for number in range(first, first + count):
-        preset = Random(number + 1_000_000).choice(PRESETS)
-        yield RandomCase(preset, "random", number % 2 == 0, number, ids)
+    """Random cases, numbered from `first`."""
+    return (replace(case, ids=ids) for case in _numbered(RandomCase, count, first, PRESETS))
 
 
 def short_cases(count: int, *, first: int = 0) -> Iterator[Case]:
     """Random cases with little data at a time, numbered from `first`."""
-    for number in range(first, first + count):
-        preset = Random(number + 1_000_000).choice(PRESETS)
-        yield ShortCase(preset, "random", number % 2 == 0, number)
+    return _numbered(ShortCase, count, first, PRESETS)
 
 
 def upload_cases(count: int, *, first: int = 0) -> Iterator[Case]:
     """Random cases beside an upload, numbered from `first`."""
-    for number in range(first, first + count):
-        preset = Random(number + 1_000_000).choice(PRESETS)
-        yield UploadCase(preset, "random", number % 2 == 0, number)
+    return _numbered(UploadCase, count, first, PRESETS)
 
 
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:

@@ -4,12 +4,15 @@
 //! behind data of other flows, such as an upload, also arrive in another rhythm than their data
 //! did, which hides the rate of the bottleneck. Shares are then less certain.
 
-/// A wait is long if it is more than this fraction of the round trip.
+use super::direction::{Direction, PacketContext};
+
+/// A wait is long if it is more than this fraction of the round trip (an arbitrary choice: shares
+/// may be wrong by 3 percentage points).
 const LONG: f64 = 0.05;
-/// Behind the capture, the time to the next data shows the wait, which may have been delayed for
-/// other reasons. At least this fraction of the waits must be long there.
+/// Least fraction of the waits behind the capture that must be long (an arbitrary choice). There
+/// the wait is the time to the next data, which the sender may also delay for other reasons.
 const MOST: f64 = 0.75;
-/// Number of waits behind the capture from which on they are evidence.
+/// Number of waits behind the capture from which on they are evidence (an arbitrary choice).
 const ECHOES_MIN: f64 = 10.0;
 
 /// Waits of the acknowledgments of one direction's data. Timestamps show them: those of the
@@ -41,6 +44,21 @@ impl AckWait {
     pub fn is_long(&self, rtt_ns: f64) -> bool {
         let ((acks, sum_ns), (echoes, long)) = (self.before, self.behind);
         sum_ns > LONG * rtt_ns * acks || (echoes >= ECHOES_MIN && long >= MOST * echoes)
+    }
+}
+
+impl Direction {
+    /// Handles the first data that echo the timestamp of an acknowledgment, which passed the
+    /// capture `loop_ns` before. The acknowledgment has waited behind the capture if this time is
+    /// longer than the least one and the data have not waited themselves.
+    pub(super) fn note_echo(&mut self, loop_ns: i64, now: &PacketContext) {
+        let Some((least_ns, rtt_ns)) = now.sender_loop.zip(now.rtt()) else { return };
+        // The queueing delay is rounded down to a tick, and the least round trip is that of a
+        // packet without data.
+        let segment_ns = self.segment_ns().unwrap_or(0.0) as i64;
+        let queued_ns = now.time_ns - now.sent_ns + now.timestamp_tick_ns;
+        let waited_ns = loop_ns - least_ns - queued_ns - segment_ns;
+        self.detectors.queueing.acks.add_behind(waited_ns, rtt_ns);
     }
 }
 

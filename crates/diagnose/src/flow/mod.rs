@@ -245,15 +245,8 @@ impl Flow {
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = time_ns - queueing_ns.filter(|_| has_data).unwrap_or(0);
                 sending.timestamp_tick_ns = self.clocks[side].timestamp_tick_ns();
-                if let Some((ns, rtt_ns)) = loop_ns.filter(|_| has_data).zip(sending.rtt()) {
-                    let least_ns = sending.sender_loop.unwrap_or(0);
-                    // The queueing delay is rounded down to a tick, and the least round trip is
-                    // that of a packet without data.
-                    let half = &mut self.halves[side];
-                    let segment_ns = half.segment_ns().unwrap_or(0.0) as i64;
-                    let queued_ns = time_ns - sending.sent_ns + sending.timestamp_tick_ns;
-                    let waited_ns = ns - least_ns - queued_ns - segment_ns;
-                    half.detectors.queueing.acks.add_behind(waited_ns, rtt_ns);
+                if let Some(loop_ns) = loop_ns.filter(|_| has_data) {
+                    self.halves[side].note_echo(loop_ns, &sending);
                 }
             }
         }

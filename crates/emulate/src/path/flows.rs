@@ -301,12 +301,15 @@ mod tests {
         }
     }
 
+    fn one_flow(tcp: &retx_tcp::Config) -> Flows {
+        Flows::new([(Side::Sender, tcp, 900, endless(tcp))].into_iter(), 0, false)
+    }
+
     #[test]
     fn positions_wrap_and_retransmissions_are_known() {
         let tcp = linux();
         let mut tables = Tables::default();
-        let mut flows =
-            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
+        let mut flows = one_flow(&tcp);
         let senders = &mut Senders::default();
         let context = &mut Context { tables: &mut tables, senders };
         let start = u32::MAX - 1000;
@@ -350,8 +353,7 @@ mod tests {
             acks: Some(tables::Acks::default()),
             ..Tables::default()
         };
-        let mut flows =
-            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
+        let mut flows = one_flow(&tcp);
         let senders = &mut Senders::default();
         let context = &mut Context { tables: &mut tables, senders };
         let mut pass = |to, seq, payload, flags, ack| {
@@ -382,8 +384,7 @@ mod tests {
     fn late_packets_belong_to_their_own_connection() {
         let tcp = linux();
         let mut tables = Tables::default();
-        let mut flows =
-            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
+        let mut flows = one_flow(&tcp);
         let senders = &mut Senders::default();
         let context = &mut Context { tables: &mut tables, senders };
         let mut sent = |port, to, seq, payload, flags: Flags| {
