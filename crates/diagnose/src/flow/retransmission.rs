@@ -194,7 +194,7 @@ impl Direction {
     fn end_recovery_of_reno(&mut self, start: i64) {
         let was_acked = self.busy_period.is_some() && start < self.sender.snd_una;
         if was_acked && self.sender.is_reno() {
-            self.sender.state = State::Open;
+            self.sender.leave_recovery_early();
         }
     }
 

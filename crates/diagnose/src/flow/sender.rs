@@ -188,6 +188,12 @@ pub struct Sender {
     /// True if the sender retransmits the next lost segment at a partial acknowledgment; `None`
     /// until this is known.
     repairs_next: Option<bool>,
+    /// True if fast recovery has begun at the end of another one, for a loss that the other one has
+    /// already repaired, and has retransmitted nothing yet.
+    continues_recovery: bool,
+    /// Position at which the last fast recovery would have ended if a partial acknowledgment had
+    /// not ended it.
+    left_before: i64,
     /// True if a partial acknowledgment has arrived and no retransmission has followed yet.
     has_partial: bool,
     /// End of the last retransmission, and its time.
@@ -327,14 +333,7 @@ impl Sender {
             self.snd_una = ack.ack;
             self.timer_before_ns = std::mem::replace(&mut self.timer_ns, ack.effective_ns);
             (self.duplicates, self.timeouts, self.has_probed) = (0, 0, false);
-            let is_over = match self.state {
-                State::Recovery(until) | State::Loss(until) if ack.ack >= until => true,
-                State::Recovery(_) => self.ends_at_any_ack(),
-                _ => false,
-            };
-            if is_over {
-                self.state = State::Open;
-            }
+            self.end_recovery(ack.ack, sent_to);
         } else if ack.is_duplicate {
             self.duplicates += 1;
             if self.duplicates == THRESHOLD {
@@ -356,6 +355,7 @@ impl Sender {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.on_packet_after_partial_ack(silence < AT_ONCE_NS);
+        self.resume_recovery(attempt);
         let refutes_undo = self.refutes_undo(attempt);
         let (kind, confidence) = self.classify(attempt);
         self.has_repaired = matches!(kind, Kind::Fast | Kind::Recovery);

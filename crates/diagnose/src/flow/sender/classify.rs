@@ -60,14 +60,30 @@ impl Sender {
         if is_timer && !self.is_released(attempt, has_evidence) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
+        self.by_acks(attempt, has_evidence)
+    }
+
+    /// Classifies a retransmission that acknowledgments have triggered.
+    fn by_acks(&mut self, attempt: &UnclassifiedRetransmission, has_evidence: bool) -> (Kind, f64) {
         // If the sender has undone the timeout, a SACK block has caused this retransmission.
         let is_undone = self.has_undone_timeout() && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(_) if !is_undone => (Kind::Timeout, 0.97),
-            State::Recovery(until) if self.is_repair(until, attempt) => (Kind::Recovery, 0.98),
+            State::Recovery(until)
+                if !self.continues_recovery && self.is_repair(until, attempt) =>
+            {
+                if attempt.start == until && !attempt.is_previous_known {
+                    // These data, lost before the capture, were sent before the recovery began.
+                    self.state = State::Recovery(attempt.end);
+                }
+                (Kind::Recovery, 0.98)
+            }
             _ => {
                 self.note_trigger(attempt.time_ns);
-                self.state = State::Recovery(attempt.snd_max);
+                let continues = std::mem::take(&mut self.continues_recovery);
+                if !continues || self.is_open() {
+                    self.state = State::Recovery(attempt.snd_max);
+                }
                 self.recovery_ns = attempt.time_ns;
                 self.has_reduced = true;
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
@@ -109,10 +125,11 @@ impl Sender {
 
     /// True if a retransmission belongs to the recovery of the data before the position `until`: it
     /// repairs these data, or is the rescue retransmission (RFC 6675 §4, rule 4), which is the last
-    /// segment, and which no SACK block has shown to be lost.
+    /// segment, and which no SACK block has shown to be lost. With SACK blocks, it also repairs
+    /// later data (`NextSeg`, rule 1). Without them, only the end of the recovery releases these.
     const fn is_repair(&self, until: i64, attempt: &UnclassifiedRetransmission) -> bool {
         let is_last = attempt.end >= attempt.snd_max && self.sacked_to <= attempt.start;
-        attempt.start < until || (self.has_sack && is_last)
+        attempt.start < until || (self.has_sack && (is_last || self.snd_una < until))
     }
 
     /// True unless the silence before a retransmission shows that no queue before the capture has

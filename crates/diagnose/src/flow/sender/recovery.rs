@@ -194,8 +194,46 @@ impl Sender {
         if std::mem::take(&mut self.has_partial) {
             self.repairs_next = Some(repairs);
             if !repairs && matches!(self.state, State::Recovery(_)) {
-                self.state = State::Open;
+                self.leave_recovery_early();
             }
+        }
+    }
+
+    /// Ends loss recovery if the acknowledgment of all data before the position `ack` does.
+    pub(super) fn end_recovery(&mut self, ack: i64, sent_to: i64) {
+        match self.state {
+            State::Recovery(until) if ack < until => {
+                if self.ends_at_any_ack() {
+                    self.leave_recovery_early();
+                }
+            }
+            // This recovery has also retransmitted data that were sent later. For Linux their loss
+            // begins the next recovery at once (`tcp_time_to_recover`).
+            State::Recovery(_) if self.resent_to > ack && self.is_linux() => {
+                (self.state, self.continues_recovery) = (State::Recovery(sent_to), true);
+            }
+            State::Loss(until) if ack < until => {}
+            _ => (self.state, self.continues_recovery) = (State::Open, false),
+        }
+    }
+
+    /// Ends fast recovery at a partial acknowledgment, as Reno does.
+    pub fn leave_recovery_early(&mut self) {
+        if let State::Recovery(until) = self.state {
+            (self.state, self.left_before) = (State::Open, until);
+        }
+    }
+
+    /// Resumes fast recovery if this retransmission shows that a partial acknowledgment has not
+    /// ended it: neither three duplicate ACKs nor a timer can have triggered the retransmission.
+    /// Queues before the capture may have hidden that a partial acknowledgment released it.
+    pub(super) fn resume_recovery(&mut self, attempt: &UnclassifiedRetransmission) {
+        let (start, rto_ns) = (attempt.start, self.estimator.rto_ns());
+        let is_partial = self.snd_una == start && start < self.left_before;
+        let is_soon = attempt.time_ns - self.timer_ns < rto_ns / 2;
+        if self.is_reno() && self.is_open() && is_partial && is_soon && self.duplicates < THRESHOLD
+        {
+            (self.state, self.repairs_next) = (State::Recovery(self.left_before), Some(true));
         }
     }
 
@@ -239,6 +277,40 @@ mod tests {
             has_outlasted_timer: false,
         };
         assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Recovery);
+    }
+
+    /// The first recovery has retransmitted data that were sent after it began. Its end begins the
+    /// next one, which has retransmitted nothing of its own.
+    #[test]
+    fn linux_recovers_until_later_losses_are_repaired() {
+        let mut sender = Sender {
+            snd_una: 1,
+            state: State::Recovery(9_001),
+            resent_to: 12_001,
+            has_sack: true,
+            has_first_of_linux: true,
+            ..Sender::default()
+        };
+        sender.end_recovery(9_001, 15_001);
+        assert_eq!(sender.state, State::Recovery(15_001));
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 0,
+            start: 13_001,
+            end: 14_001,
+            previous_ns: 0,
+            is_previous_known: true,
+            earliest_previous_ns: 0,
+            snd_max: 16_001,
+            is_far: false,
+            is_time_unknown: false,
+            is_followed: true,
+            has_outlasted_timer: false,
+        };
+        sender.sacked_to = 15_001;
+        assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Fast);
+        assert_eq!(sender.state, State::Recovery(15_001));
+        sender.end_recovery(15_001, 16_001);
+        assert_eq!(sender.state, State::Open);
     }
 
     /// F-RTO had no new data to send, so it has not undone the timeout: the acknowledgment of the
