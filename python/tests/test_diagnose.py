@@ -234,6 +234,35 @@ def test_recoveries_are_those_of_the_simulator(draw: int, place: str, tmp_path: 
     assert said == result.episodes.filter(pl.col("retransmitted") > 0)["kind"].to_list()
 
 
+UPLOAD = """
+duration = "5 s"
+
+[[link]]
+name = "link"
+ends = ["client", "server"]
+rate = "10 Mbit/s"
+delay = "25 ms"
+
+[[flow]]
+name = "upload"
+from = "client"
+to = "server"
+initiator = "from"
+tcp = "linux"
+app = { kind = "transfer", bytes = 100_000 }
+"""
+
+
+def test_a_handshake_is_seen_at_the_end_that_answers_it(tmp_path: Path) -> None:
+    """The SYN and its answer pass at the same time (before, the handshake was the application)."""
+    scenario, capture = tmp_path / "s.toml", tmp_path / "c.pcapng"
+    scenario.write_text(UPLOAD)
+    result = retx.run(scenario, pcap=capture, pcap_at="link@server")
+    flow = retx.diagnose(capture).flows[0]
+    assert judge().share_error(flow, result) <= 0.03
+    assert not flow["stalls"]
+
+
 def test_an_undone_reduction_ends(tmp_path: Path) -> None:
     """Linux undoes its only reduction, and slow start continues."""
     (case,) = random_cases(1, first=1154)

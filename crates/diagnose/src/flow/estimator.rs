@@ -15,6 +15,8 @@ const RTO_MAX_NS: i64 = 120_000_000_000;
 /// Latest expiry of a timer of Linux, relative to its length: its timer wheel rounds the expiry up,
 /// by at most an eighth (`kernel/time/timer.c`, `LVL_CLK_DIV`).
 const LATEST_OF_LINUX: f64 = 1.125;
+/// Relative error of a good prediction of a timeout (an arbitrary choice).
+const PREDICTED: f64 = 0.02;
 /// Number of doublings after which every RTO exceeds the maximum.
 const BACKOFF_MAX: u32 = 16;
 
@@ -105,6 +107,15 @@ impl Estimator {
         let best = (0..self.profiles.len())
             .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));
         self.best = best.unwrap_or(0);
+    }
+
+    /// True if a profile predicts this wait for a timeout, without backoff, so well that the wait
+    /// is hardly that for something else.
+    pub fn predicts(&self, waited_ns: i64) -> bool {
+        self.profiles.iter().any(|profile| {
+            let rto_ns = profile.state.rto(&WINDOW).as_nanos() as f64;
+            (waited_ns as f64 / rto_ns - 1.0).abs() < PREDICTED
+        })
     }
 
     /// RTO after this number of consecutive timeouts. Each doubles the RTO, up to Linux's maximum.

@@ -72,6 +72,7 @@ impl Flow {
             packet_log,
             verdicts: half.records.all.iter().enumerate().map(verdict).collect(),
             syns: [self.syns[data], self.syns[1 - data]],
+            sender_opened: self.opener_of_handshake().map(|opener| opener == data),
             syn_ns: [self.syn_ns[data], self.syn_ns[1 - data]],
             handshake_ns: [self.handshake_ns[data], self.handshake_ns[1 - data]],
             completing_bytes: self.completing_bytes,
@@ -94,10 +95,7 @@ impl Flow {
 
     /// Pattern of handshake options that the other end refused or the path removed.
     fn negotiation(&self) -> Option<answer::Pattern> {
-        let opener = match self.syn_ns {
-            [Some(one), Some(other)] => usize::from(other < one),
-            _ => return None,
-        };
+        let opener = self.opener_of_handshake()?;
         let [Some(one), Some(other)] = &self.syns else { return None };
         let syns = if opener == 0 { [one, other] } else { [other, one] };
         self.negotiation.finish(syns, opener)

@@ -4,14 +4,16 @@ use super::Flow;
 use super::account::Limit;
 
 impl Flow {
+    /// Side that opened the connection; none if a SYN was not captured.
+    pub(super) fn opener_of_handshake(&self) -> Option<usize> {
+        self.opener.filter(|_| self.syn_ns.iter().all(Option::is_some))
+    }
+
     /// Time to be added to the account of each direction for the start of the flow: the time that
     /// the opener's SYN took to reach the capture, minus the time from the data's sender to the
     /// capture. The second time is subtracted because all times in the account are late by it.
     fn before_ns(&self, sender: usize) -> i64 {
-        let opener = match self.syn_ns {
-            [Some(one), Some(other)] => usize::from(other < one),
-            _ => return 0,
-        };
+        let Some(opener) = self.opener_of_handshake() else { return 0 };
         let way_ns = |side: usize| self.loops[side].least_ns.unwrap_or(0) / 2;
         way_ns(opener) - way_ns(sender)
     }
@@ -20,8 +22,7 @@ impl Flow {
     /// if the handshake was not captured. The handshake ended when the opener was connected, as in
     /// simulations: from then on the server waited for the request, as on an open connection.
     fn asked_side(&self) -> Option<usize> {
-        let [Some(one), Some(other)] = self.syn_ns else { return None };
-        let opener = usize::from(other < one);
+        let opener = self.opener_of_handshake()?;
         (self.first_talker == Some(opener)).then_some(1 - opener)
     }
 

@@ -123,6 +123,8 @@ pub struct Flow {
     loops: [Loop; 2],
     clocks: [Clock; 2],
     copies: [DuplicateFilter; 2],
+    /// Side that opened the connection; none without a SYN.
+    opener: Option<usize>,
     /// Time at which each end's SYN passed; none if the SYN was not captured.
     syn_ns: [Option<i64>; 2],
     /// True if an end sent its SYN more than once. The answer to the SYN then shows no round trip,
@@ -161,6 +163,7 @@ impl Flow {
             loops: Default::default(),
             clocks: Default::default(),
             copies: Default::default(),
+            opener: None,
             syn_ns: [None; 2],
             has_repeated_syn: [false; 2],
             scales: [None; 2],
@@ -291,6 +294,9 @@ impl Flow {
             self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
             self.syns[side] = Some(packet.options);
             let is_first = self.syn_ns[side].is_none();
+            // The times of a SYN and of its answer may be equal.
+            let is_answer = packet.control.any(ControlBits::ACK);
+            self.opener.get_or_insert(if is_answer { 1 - side } else { side });
             self.halves[1 - side].mss = packet.options.mss.map(i64::from);
             self.offers_ecn |=
                 packet.control.any(ControlBits::ECE) && packet.control.any(ControlBits::CWR);
@@ -314,15 +320,17 @@ impl Flow {
                 self.agree_on_ecn(packet);
             }
         } else if !self.halves[0].is_established {
-            if let [Some(first), Some(second)] = self.syn_ns {
-                let opener = usize::from(second < first);
-                if side == opener && !self.has_repeated_syn[1 - side] {
-                    // The third packet answers the SYN/ACK, which gives the round trip from the
-                    // capture to the opener.
-                    self.loops[side].sample(time_ns - first.max(second));
-                    self.handshake_ns[side] = Some(time_ns - first.max(second));
-                    self.completing_bytes = packet.payload_bytes;
-                }
+            if let [Some(first), Some(second)] = self.syn_ns
+                && self.opener == Some(side)
+                && !self.has_repeated_syn[1 - side]
+            {
+                // The third packet answers the SYN/ACK, which gives the round trip from the
+                // capture to the opener.
+                self.loops[side].sample(time_ns - first.max(second));
+                self.handshake_ns[side] = Some(time_ns - first.max(second));
+                self.completing_bytes = packet.payload_bytes;
+                // When the SYN/ACK passed, the time that it takes to the opener was unknown.
+                self.halves[side].sender.delay_acks(time_ns);
             }
             for direction in &mut self.halves {
                 direction.is_established = true;

@@ -120,6 +120,8 @@ pub struct Observed {
     /// Options of the SYN of the data's sender, and of the SYN of the receiver; none if not
     /// captured.
     pub syns: [Option<Options>; 2],
+    /// True if the data's sender opened the connection; none if a SYN was not captured.
+    pub sender_opened: Option<bool>,
     /// Times of the SYN of the data's sender, and of the SYN of the receiver, since the flow's
     /// first packet; none if not captured.
     pub syn_ns: [Option<i64>; 2],

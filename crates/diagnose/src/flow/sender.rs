@@ -359,7 +359,6 @@ impl Sender {
         let refutes_undo = self.refutes_undo(attempt);
         let (kind, confidence) = self.classify(attempt);
         self.has_repaired = matches!(kind, Kind::Fast | Kind::Recovery);
-        let rto_ns = self.estimator.backed_off_rto_ns(timeouts);
         let waited_ns = attempt.time_ns - self.timer_ns;
         let begins = match kind {
             Kind::Timeout => self.timeouts > timeouts,
@@ -367,8 +366,10 @@ impl Sender {
             _ => false,
         };
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
-        // Queues of unknown length change the measured wait.
-        if is_first && !attempt.is_time_unknown && silence > waited_ns / 5 * 4 {
+        // Queues of unknown length change the measured wait. With SACK blocks, new data may follow
+        // while the sender waits.
+        let is_measured = silence > waited_ns / 5 * 4 || self.estimator.predicts(waited_ns);
+        if is_first && !attempt.is_time_unknown && is_measured {
             let (is_linux, is_far) = (self.has_first_of_linux, attempt.is_far);
             self.estimator.compare_with_timeout(waited_ns, is_linux, is_far && !self.has_probed);
         }
@@ -386,7 +387,7 @@ impl Sender {
             begins_episode: begins,
             refutes_undo,
             waited_ns,
-            rto_ns,
+            rto_ns: self.estimator.backed_off_rto_ns(timeouts),
         }
     }
 

@@ -109,10 +109,9 @@ impl HeldTimes {
 /// Time from the end of the handshake, as the sender sees it, until its first data; 0 if the
 /// handshake was not captured.
 fn first_pause_ns(observed: &Observed, first_ns: i64) -> i64 {
-    let [Some(own), Some(other)] = observed.syn_ns else { return 0 };
+    let Some((is_opener, own)) = observed.sender_opened.zip(observed.syn_ns[0]) else { return 0 };
     // A sender that opened the connection may send data when it has received the other end's SYN. A
     // sender that did not open it may send data when its own SYN has been acknowledged.
-    let is_opener = own < other;
     let mut acks = observed.packet_log.acks.iter();
     let Some(ready) = acks.find(|it| it.is_syn == is_opener && it.time_ns >= own) else { return 0 };
     (first_ns - ready.time_ns - observed.loops_ns[0].unwrap_or(0)).max(0)

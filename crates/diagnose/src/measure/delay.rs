@@ -147,8 +147,7 @@ fn handshake_transmission_ns(
     rates_bit_s: [Option<f64>; 2],
 ) -> f64 {
     let side = usize::from(observed.handshake_ns[1] > observed.handshake_ns[0]);
-    // In a simulation the near endpoint may answer the SYN of the far one without delay.
-    let is_opener = observed.syn_ns[side] <= observed.syn_ns[1 - side];
+    let is_opener = observed.sender_opened == Some(side == 0);
     // The opener answers the SYN/ACK with an acknowledgment, and the other endpoint answers the SYN
     // with the SYN/ACK.
     let third = trace.header_wire_bytes + observed.completing_bytes;

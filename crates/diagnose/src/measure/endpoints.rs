@@ -86,7 +86,7 @@ pub fn describe_endpoints(
     let ignores_losses = flight_excess.is_some_and(|it| it >= EXCESS_MIN);
     let congestion_control = if ignores_losses { Some("bbr") } else { by_reduction };
     Endpoints {
-        sender_opened: observed.syn_ns[0].zip(observed.syn_ns[1]).map(|(own, other)| own < other),
+        sender_opened: observed.sender_opened,
         segment_bytes: trace.segment_bytes,
         mss,
         sack: both(|syn| syn.sack_permitted),

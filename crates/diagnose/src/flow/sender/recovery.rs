@@ -313,6 +313,34 @@ mod tests {
         assert_eq!(sender.state, State::Open);
     }
 
+    /// The sender goes on with new data until 1 s after the last acknowledgment of new data, the
+    /// least RTO of RFC 6298.
+    #[test]
+    fn new_data_do_not_hide_the_timer() {
+        const MS: i64 = 1_000_000;
+        let ack = Ack { ack: 2_001, rtt_ns: Some(50 * MS), ..Ack::default() };
+        let mut sender = Sender { snd_una: 1, has_sack: true, ..Sender::default() };
+        sender.state = State::Recovery(9_001);
+        sender.enqueue_ack(ack);
+        assert!(sender.pop_effective_ack(0, 9_001).is_some());
+        sender.on_new_data(998 * MS, false);
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 999 * MS,
+            start: 2_001,
+            end: 3_001,
+            previous_ns: 0,
+            is_previous_known: true,
+            earliest_previous_ns: 0,
+            snd_max: 99_001,
+            is_far: false,
+            is_time_unknown: false,
+            is_followed: false,
+            has_outlasted_timer: false,
+        };
+        let verdict = sender.on_retransmission(&attempt);
+        assert_eq!((verdict.kind, verdict.rto_ns), (Kind::Timeout, 1_000 * MS));
+    }
+
     /// F-RTO had no new data to send, so it has not undone the timeout: the acknowledgment of the
     /// first retransmission has released the second. When it passes, its data are acknowledged.
     #[test]
