@@ -185,17 +185,17 @@ pub struct Sender {
     timeout_ns: i64,
     /// True once SACK blocks have arrived.
     pub(super) has_sack: bool,
-    /// True if the sender retransmits the next lost segment at a partial acknowledgment; `None`
-    /// until this is known.
+    /// True if the sender retransmits the next lost segment at a partial ACK; `None` if unknown.
     repairs_next: Option<bool>,
-    /// True if fast recovery has begun at the end of another one, for a loss that the other one has
-    /// already repaired, and has retransmitted nothing yet.
+    /// True if the end of a fast recovery began the next one, which has retransmitted nothing yet.
     continues_recovery: bool,
     /// Position at which the last fast recovery would have ended if a partial acknowledgment had
     /// not ended it.
     left_before: i64,
     /// True if a partial acknowledgment has arrived and no retransmission has followed yet.
     has_partial: bool,
+    /// Numbers of new segments between the last two retransmissions, and since the last one.
+    new_segments: [u32; 2],
     /// End of the last retransmission, and its time.
     resent_to: i64,
     resent_ns: i64,
@@ -348,6 +348,7 @@ impl Sender {
             self.timer_ns = time_ns;
         }
         self.sent_ns = time_ns;
+        self.new_segments[1] += 1;
     }
 
     /// Classifies a retransmission, and updates the state of the sender.
@@ -380,6 +381,7 @@ impl Sender {
         }
         self.sent_ns = attempt.time_ns;
         (self.resent_to, self.resent_ns) = (attempt.end, attempt.time_ns);
+        self.new_segments = [self.new_segments[1], 0];
         Classification {
             kind,
             number: self.timeouts,

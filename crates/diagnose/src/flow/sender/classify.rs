@@ -1,6 +1,9 @@
 //! Kind of a retransmission: which mechanism of the sender triggered it.
 
-use super::{DELAYED_ACK_NS, SILENCE_MIN_NS, SILENT_NS, Sender, State, UnclassifiedRetransmission};
+use super::{
+    AT_ONCE_NS, DELAYED_ACK_NS, SILENCE_MIN_NS, SILENT_NS, Sender, State,
+    UnclassifiedRetransmission,
+};
 use crate::answer::Kind;
 
 impl Sender {
@@ -57,6 +60,10 @@ impl Sender {
             return self.stale(attempt);
         }
         let is_timer = is_timer || is_again || (is_head && self.is_impatient(attempt));
+        if self.is_open() && is_head && self.has_just_set_timer(attempt, rto) {
+            self.state = State::Recovery(attempt.snd_max);
+            return (Kind::Recovery, 0.6);
+        }
         if is_timer && !self.is_released(attempt, has_evidence) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
@@ -105,6 +112,18 @@ impl Sender {
     /// even if SACK blocks show the loss of later data.
     fn has_undone_timeout(&self) -> bool {
         self.may_undo && self.last_timeout_was_needless && self.is_linux()
+    }
+
+    /// True if an acknowledgment of new data, which sets the timer, has released a retransmission
+    /// without reporting a loss. The sender, such as ns-3, then still repairs earlier losses.
+    fn has_just_set_timer(&self, attempt: &UnclassifiedRetransmission, rto_ns: i64) -> bool {
+        let silence_ns = attempt.time_ns - self.ack_ns.max(self.sent_ns);
+        !self.has_sack
+            && !attempt.is_time_unknown
+            && self.shows_no_loss(attempt)
+            && silence_ns < AT_ONCE_NS
+            && attempt.time_ns - self.timer_ns < AT_ONCE_NS
+            && attempt.time_ns - self.timer_before_ns < rto_ns / 2
     }
 
     /// True if acknowledgments have released a retransmission of data that the sender knows to be

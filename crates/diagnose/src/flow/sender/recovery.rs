@@ -225,14 +225,16 @@ impl Sender {
     }
 
     /// Resumes fast recovery if this retransmission shows that a partial acknowledgment has not
-    /// ended it: neither three duplicate ACKs nor a timer can have triggered the retransmission.
-    /// Queues before the capture may have hidden that a partial acknowledgment released it.
+    /// ended it: neither three duplicate ACKs nor a timer can have triggered the retransmission, or
+    /// the sender has not halved its window since the last one, as Reno would have done. Queues
+    /// before the capture may have hidden that a partial acknowledgment released it.
     pub(super) fn resume_recovery(&mut self, attempt: &UnclassifiedRetransmission) {
-        let (start, rto_ns) = (attempt.start, self.estimator.rto_ns());
-        let is_partial = self.snd_una == start && start < self.left_before;
-        let is_soon = attempt.time_ns - self.timer_ns < rto_ns / 2;
-        if self.is_reno() && self.is_open() && is_partial && is_soon && self.duplicates < THRESHOLD
-        {
+        let is_partial = self.snd_una == attempt.start && attempt.start < self.left_before;
+        let is_soon = attempt.time_ns - self.timer_ns < self.estimator.rto_ns() / 2;
+        let [before, since] = self.new_segments;
+        let keeps_window = before >= THRESHOLD && since >= before - before / 4;
+        let is_new_reno = self.duplicates < THRESHOLD || keeps_window;
+        if self.is_reno() && self.is_open() && is_partial && is_soon && is_new_reno {
             (self.state, self.repairs_next) = (State::Recovery(self.left_before), Some(true));
         }
     }
@@ -311,6 +313,60 @@ mod tests {
         assert_eq!(sender.state, State::Recovery(15_001));
         sender.end_recovery(15_001, 16_001);
         assert_eq!(sender.state, State::Open);
+    }
+
+    /// NewReno retransmits at each partial acknowledgment, and keeps its window. Three duplicate
+    /// ACKs follow each before the retransmission passes a capture behind a queue.
+    #[test]
+    fn reno_would_have_halved_its_window() {
+        for (new_segments, kind) in [([40, 38], Kind::Recovery), ([40, 20], Kind::Fast)] {
+            let mut sender = Sender {
+                snd_una: 2_001,
+                duplicates: 20,
+                left_before: 90_001,
+                repairs_next: Some(false),
+                new_segments,
+                ..Sender::default()
+            };
+            let attempt = UnclassifiedRetransmission {
+                time_ns: 0,
+                start: 2_001,
+                end: 3_001,
+                previous_ns: 0,
+                is_previous_known: false,
+                earliest_previous_ns: 0,
+                snd_max: 99_001,
+                is_far: true,
+                is_time_unknown: true,
+                is_followed: true,
+                has_outlasted_timer: false,
+            };
+            assert_eq!(sender.on_retransmission(&attempt).kind, kind);
+        }
+    }
+
+    /// The acknowledgment that has just set the timer releases a retransmission, without an
+    /// indication of a loss.
+    #[test]
+    fn a_timer_that_was_just_set_does_not_expire() {
+        let mut sender = Sender { snd_una: 1, timer_ns: 10_000_000, ..Sender::default() };
+        sender.enqueue_ack(Ack { ack: 2_001, effective_ns: 12_000_000, ..Ack::default() });
+        assert!(sender.pop_effective_ack(12_000_000, 9_001).is_some());
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 12_000_000,
+            start: 2_001,
+            end: 3_001,
+            previous_ns: 0,
+            is_previous_known: true,
+            earliest_previous_ns: 0,
+            snd_max: 9_001,
+            is_far: false,
+            is_time_unknown: false,
+            is_followed: false,
+            has_outlasted_timer: false,
+        };
+        let verdict = sender.on_retransmission(&attempt);
+        assert_eq!((verdict.kind, verdict.begins_episode), (Kind::Recovery, false));
     }
 
     /// The sender goes on with new data until 1 s after the last acknowledgment of new data, the
