@@ -17,9 +17,8 @@ const RTO_MAX_NS: i64 = 120_000_000_000;
 const LATEST_OF_LINUX: f64 = 1.125;
 /// Relative error of a good prediction of a timeout (an arbitrary choice).
 const PREDICTED: f64 = 0.02;
-/// Errors of all profiles above which a wait was not for the timer: a factor of 4 (an arbitrary
-/// choice).
-const UNRELATED: f64 = 2.0 * std::f64::consts::LN_2;
+/// A wait below this fraction of every RTO was not for the timer (an arbitrary choice).
+const SHORT: f64 = 0.25;
 /// Number of doublings after which every RTO exceeds the maximum.
 const BACKOFF_MAX: u32 = 16;
 
@@ -96,8 +95,12 @@ impl Estimator {
         let waited = waited_ns as f64;
         // RFC 8985 §7.2: the probe is sent after two smoothed RTTs.
         let probe_ns = self.srtt_ns().filter(|_| may_miss_probe).map(|srtt_ns| 2 * srtt_ns);
-        let error_of = |(index, profile): (usize, &Profile)| {
-            let rto = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+        let rto = |profile: &Profile| profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+        if self.profiles.iter().all(|profile| waited < SHORT * rto(profile)) {
+            return;
+        }
+        for (index, profile) in self.profiles.iter_mut().enumerate() {
+            let rto = rto(profile);
             let may_be_late = index == 0 && is_window_of_linux;
             let latest = if may_be_late { LATEST_OF_LINUX * rto } else { rto };
             // With the logarithm, a prediction of twice the true time has the same error as one of
@@ -105,14 +108,7 @@ impl Estimator {
             let error =
                 |before: f64| (waited / waited.clamp(before + rto, before + latest)).ln().abs();
             let probe_ns = probe_ns.filter(|_| may_be_late);
-            probe_ns.map_or(error(0.0), |ns| error(0.0).min(error(ns as f64)))
-        };
-        let errors: Vec<f64> = self.profiles.iter().enumerate().map(error_of).collect();
-        if errors.iter().all(|error| *error > UNRELATED) {
-            return;
-        }
-        for (profile, error) in self.profiles.iter_mut().zip(errors) {
-            profile.error += error;
+            profile.error += probe_ns.map_or(error(0.0), |ns| error(0.0).min(error(ns as f64)));
         }
         let best = (0..self.profiles.len())
             .min_by(|a, b| self.profiles[*a].error.total_cmp(&self.profiles[*b].error));

@@ -70,7 +70,8 @@ fn a_sender_whose_last_data_are_lost_has_no_more() {
         script.ack(ms, ack);
     }
     let of = script.flow().limited_by;
-    assert!((of.application - 0.14).abs() < 0.01, "{of:?}");
+    assert!((of.handshake - 0.04).abs() < 0.001, "{of:?}");
+    assert!((of.application - 0.1).abs() < 0.01, "{of:?}");
 }
 
 /// Losses as in the test above, after an initial window of four segments. Nagle's algorithm holds
