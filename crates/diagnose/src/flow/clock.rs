@@ -25,6 +25,8 @@ pub struct Clock {
     bound_ns: Option<f64>,
     /// True if the tick is none of the usual ones.
     is_unusual: bool,
+    /// True if the first packet was found to be late, and another one counts as the first.
+    has_replaced_first: bool,
     /// Least difference between the capture time of a packet and its timestamp, both counted from
     /// the first packet, for each tick of `TICKS_NS`. The first list is for packets without data,
     /// which are transmitted faster, and the second for packets with data; none before any packet.
@@ -49,6 +51,9 @@ impl Clock {
             if self.bound_ns.is_none_or(|least| bound_ns < least) {
                 self.bound_ns = Some(bound_ns);
                 self.tick = self.usual_tick(bound_ns);
+                if self.tick.is_none() && self.replace_late_first(bound_ns) {
+                    return self.queueing_ns(value, time_ns, has_data);
+                }
             }
         }
         // The tick may be found when packets already wait in a queue, so the offsets are measured
@@ -71,6 +76,17 @@ impl Clock {
         }
         // Two packets with the same timestamp may have been sent up to one tick apart.
         Some((waited_ns - TICKS_NS[index]).max(0))
+    }
+
+    /// Forgets the first packet if it seems to have waited for longer than the ticks after it, as a
+    /// SYN/ACK does that later packets overtake. This happens once, because the tick may also be
+    /// none of the usual ones.
+    fn replace_late_first(&mut self, bound_ns: f64) -> bool {
+        let is_late = bound_ns < DRIFT_MIN * TICKS_NS[1] as f64 && !self.has_replaced_first;
+        if is_late {
+            *self = Self { has_replaced_first: true, ..Self::default() };
+        }
+        is_late
     }
 
     /// Index of the longest usual tick below this bound. A queue that grows only raises the bound,
@@ -131,5 +147,18 @@ mod tests {
         };
         let late_ns: Vec<i64> = (0..20_000).map(late_ns).collect();
         assert!(late_ns[9_000..].iter().all(|late_ns| *late_ns == 0));
+    }
+
+    /// A SYN/ACK that is overtaken for a second, and segments every 3 ms, which do not wait.
+    #[test]
+    fn a_late_first_packet_does_not_hide_the_tick() {
+        let mut clock = Clock::default();
+        time_without_queueing(&mut clock, 50, 1_050 * 1_000_000, false);
+        for number in 0..200_i64 {
+            let ms = 1_060 + 3 * number;
+            let time_ns = ms * 1_000_000;
+            assert_eq!(time_without_queueing(&mut clock, ms as u32, time_ns, true), time_ns);
+        }
+        assert_eq!(clock.timestamp_tick_ns(), 1_000_000);
     }
 }

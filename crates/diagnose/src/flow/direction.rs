@@ -143,7 +143,7 @@ pub struct Direction {
     /// Window scale that the receiver announced; none if its SYN was not captured.
     pub window_scale: Option<u8>,
     pub(super) is_established: bool,
-    has_syn: bool,
+    pub(super) has_syn: bool,
     /// Range of data whose acknowledgment was captured before the data, and the time of the
     /// acknowledgment.
     pub(super) acked_before_captured: (i64, i64, i64),

@@ -2,6 +2,7 @@
 
 use super::Flow;
 use super::account::Limit;
+use super::direction::Direction;
 
 impl Flow {
     /// Side that opened the connection; none if a SYN was not captured.
@@ -45,5 +46,14 @@ impl Flow {
             }
         }
         ends
+    }
+}
+
+impl Direction {
+    /// True before the handshake has ended, or before the answer to the sender's SYN has reached
+    /// the sender, if it has sent nothing else.
+    pub(super) fn waits_for_handshake(&self) -> bool {
+        let waits_for_answer = || self.sender.snd_una <= 0 && self.scoreboard.end <= 1;
+        !self.is_established || (self.has_syn && waits_for_answer())
     }
 }

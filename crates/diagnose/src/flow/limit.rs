@@ -371,7 +371,7 @@ impl Direction {
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.scoreboard.end - self.sender.snd_una;
         let is_open = self.is_without_loss();
-        if !self.is_established {
+        if self.waits_for_handshake() {
             Limit::Handshake
         } else if flight <= 0 && self.sender.window == Some(0) {
             // Everything is acknowledged, but the receiver has no room for more.

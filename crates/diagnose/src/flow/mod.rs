@@ -109,6 +109,10 @@ impl Loop {
 /// more precise than timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
+/// Initial RTO (RFC 6298 §2). Another SYN/ACK after less than half of it was not sent by a timer
+/// that the SYN/ACK before has started.
+const INITIAL_RTO_NS: i64 = 1_000_000_000;
+
 /// Longest life of a flow (208 days), which only damaged times exceed. Small multiples of it do
 /// not overflow.
 const LIFE_MAX_NS: i64 = 1 << 54;
@@ -297,6 +301,7 @@ impl Flow {
             // The times of a SYN and of its answer may be equal.
             let is_answer = packet.control.any(ControlBits::ACK);
             self.opener.get_or_insert(if is_answer { 1 - side } else { side });
+            self.time_repeated_syn(packet, side, time_ns);
             self.halves[1 - side].mss = packet.options.mss.map(i64::from);
             self.offers_ecn |=
                 packet.control.any(ControlBits::ECE) && packet.control.any(ControlBits::CWR);
@@ -338,6 +343,21 @@ impl Flow {
             for direction in &mut self.halves {
                 direction.is_established = true;
             }
+        }
+    }
+
+    /// Takes the round trip from a repeated SYN to its answer, if no timestamps tell which SYN is
+    /// answered: the newest one, unless the round trip exceeds the initial RTO. If the SYN/ACK was
+    /// lost, its sender's timer may repeat it just before the repeated SYN arrives, which is
+    /// answered as well (`tcp_check_req` in Linux). The last of such answers then counts.
+    fn time_repeated_syn(&mut self, packet: &Packet, side: usize, time_ns: i64) {
+        let is_answer = packet.control.any(ControlBits::ACK);
+        let is_blind = packet.options.timestamps.is_none() && self.has_repeated_syn[1 - side];
+        let Some(syn_ns) = self.syn_ns[1 - side].filter(|_| is_answer && is_blind) else { return };
+        let before_ns = self.syn_ns[side].unwrap_or(time_ns);
+        if time_ns - before_ns < INITIAL_RTO_NS / 2 {
+            self.loops[side] = Loop::default();
+            self.loops[side].sample(time_ns - syn_ns);
         }
     }
 

@@ -131,3 +131,27 @@ fn shares_of_a_series_of_requests_are_less_certain() {
     };
     assert!(certainty(2) < certainty(1), "{} {}", certainty(2), certainty(1));
 }
+
+/// The answer to the first SYN is lost, in a capture at the receiver's end without timestamps. The
+/// sender's timer repeats the answer shortly before it answers the second SYN, 60 ms after which
+/// that answer arrives. The handshake ends 30 ms after the receiver has acknowledged the first of
+/// both answers.
+#[test]
+fn the_newest_syn_shows_the_round_trip_if_no_timestamps_do() {
+    let mut script = Script::default();
+    script.packet(0, false, (0, 0), (0, 2));
+    script.packet(1_000, false, (0, 0), (0, 2));
+    for ms in [1_058, 1_060] {
+        script.packet(ms, true, (0, 1), (0, 18));
+        script.packet(ms, false, (1, 1), (0, ACK));
+    }
+    for number in 0..4 {
+        let ms = 1_120 + 60 * u64::from(number);
+        script.data(ms, number);
+        script.ack(ms, number + 1);
+    }
+    let flow = script.flow();
+    assert!(flow.sender_loop_s.is_some_and(|seconds| is(seconds, 0.06)), "{flow:?}");
+    let handshake = flow.limited_by.handshake;
+    assert!((handshake - 1.088).abs() < 0.003, "{flow:?}");
+}
