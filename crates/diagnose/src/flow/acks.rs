@@ -257,7 +257,7 @@ impl Direction {
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
         }
-        self.measure((delivered, is_clean), rtt.map(|(_, ns, flight)| (ns, flight)), now);
+        self.measure((delivered, is_clean), rtt, now);
         // An acknowledgment that ends a gap covers data that arrived much earlier.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
@@ -286,10 +286,10 @@ impl Direction {
     fn measure(
         &mut self,
         (bytes, is_clean): (i64, bool),
-        newest: Option<(i64, i64)>,
+        newest: Option<(i64, i64, i64)>,
         now: &PacketContext,
     ) {
-        let (Some((rtt, flight)), true) = (newest, is_clean) else {
+        let (Some((since_ns, rtt, flight)), true) = (newest, is_clean) else {
             self.path.discard_last_ack();
             return;
         };
@@ -299,7 +299,10 @@ impl Direction {
         let flight = (!now.is_at_receiver()).then_some(flight);
         let may_be_delayed = bytes < SEGMENTS_PER_DELAYED_ACK * self.largest_payload
             && self.scoreboard.first_span().is_none();
-        let data = DeliveredData { time_ns, sent_ns, bytes, least_ns, flight, may_be_delayed };
+        // There it is known how long the receiver has waited with the acknowledgment.
+        let held_ns = if now.is_at_receiver() { since_ns - least_ns } else { 0 };
+        let data =
+            DeliveredData { time_ns, sent_ns, bytes, least_ns, flight, may_be_delayed, held_ns };
         self.path.on_delivered(&data);
     }
 

@@ -77,6 +77,8 @@ pub struct DeliveredData {
     /// True if the receiver may have delayed the acknowledgment, because it covers less than two
     /// full segments, and no other data are in flight.
     pub may_be_delayed: bool,
+    /// Time for which the receiver has held back the acknowledgment, at the receiver's end.
+    pub held_ns: i64,
 }
 
 /// Data that were sent together, and that arrive at the receiver one after the other.
@@ -199,7 +201,8 @@ impl Path {
         // Acknowledgments that were held back and released together follow each other faster than
         // their data did. Data that were sent together do not show this by themselves.
         let is_compressed = self.burst.elapsed_ns <= self.burst.sent_gap_ns / 2;
-        let is_delayed = it.may_be_delayed && gap >= DELAYED_ACK_MIN_NS;
+        // Data out of order release a delayed acknowledgment, which then covers a single segment.
+        let is_delayed = (it.may_be_delayed && gap >= DELAYED_ACK_MIN_NS) || it.held_ns > gap / 2;
         let waits = it.sent_ns + it.least_ns <= time_ns && !is_compressed;
         let is_timed = waits || (is_together && !is_compressed);
         if sent_gap >= 0 && is_timed && !is_delayed && !it.waited_elsewhere(gap) {
@@ -270,5 +273,42 @@ impl Path {
         let near = self.best - 1..=self.best + 1;
         let sum = |of: &[f32]| of[near.clone()].iter().map(|it| f64::from(*it)).sum::<f64>();
         Some(sum(&self.bytes) / sum(&self.seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rate by two acknowledgments of a segment each, 26 ms apart, whose data were sent together.
+    /// The receiver has held back the second one for `held_ns`.
+    fn rate(held_ns: i64) -> Option<f64> {
+        let first = DeliveredData {
+            time_ns: 0,
+            sent_ns: 0,
+            bytes: 1_000,
+            least_ns: 0,
+            flight: None,
+            may_be_delayed: false,
+            held_ns: 0,
+        };
+        let mut path = Path::default();
+        path.on_delivered(&first);
+        path.on_delivered(&DeliveredData {
+            time_ns: 26_000_000,
+            sent_ns: 200_000,
+            held_ns,
+            ..first
+        });
+        path.rate()
+    }
+
+    /// The second segment arrived with the first one, and data out of order released its
+    /// acknowledgment a round trip later.
+    #[test]
+    fn an_acknowledgment_that_the_receiver_has_held_back_shows_no_rate() {
+        let link = rate(0).expect("a rate");
+        assert!((link - 1e3 / 0.026).abs() < 1.0, "{link}");
+        assert_eq!(rate(25_800_000), None);
     }
 }
