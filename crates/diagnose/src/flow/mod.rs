@@ -334,8 +334,8 @@ impl Flow {
                 self.loops[side].sample(time_ns - first.max(second));
                 self.handshake_ns[side] = Some(time_ns - first.max(second));
                 self.completing_bytes = packet.payload_bytes;
-                // When the SYN/ACK passed, the time that it takes to the opener was unknown. Data may
-                // also have waited for the application.
+                // When the SYN/ACK passed, the time that it takes to the opener was unknown. Data
+                // may also have waited for the application.
                 if packet.seq_len() == 0 {
                     self.halves[side].sender.delay_acks(time_ns);
                 }
