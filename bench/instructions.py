@@ -35,6 +35,8 @@ SCENARIOS = [
     "one station",
     "chain of four",
     "ten stations",
+    "with RTS",
+    "limited hearing",
 ]
 
 

@@ -19,11 +19,11 @@ use plans::{
     LinkOf, bernoulli, cell, dumbbell, high_ber, one_flow, shared_dumbbell, tcp, wifi, wifi_uploads,
 };
 use retx_link::channel::Frame;
-use retx_link::wlan::{Cell, Packet, Port};
+use retx_link::wlan::{Cell, Config, Geometry, Packet, Port};
 use retx_sim::Options;
 use retx_sim::agenda::Agenda;
 use retx_sim::engine::Engine;
-use retx_sim::plan::{AppPlan, Plan};
+use retx_sim::plan::{AppPlan, Plan, StagePlan};
 use retx_units::{Duration, StreamKey, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -125,6 +125,8 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
         ("802.11b, one station, one flow", vec![wifi(1, 40, spans.slow)]),
         ("802.11b, a chain of four hops, one flow", vec![wifi(4, 8, spans.slow)]),
         ("802.11b, uploads of ten stations", vec![wifi_uploads(10, spans.slow)]),
+        ("802.11b, four hops with RTS, one flow", vec![wifi_with_rts(spans.slow)]),
+        ("802.11b, four hops with limited hearing, one flow", vec![wifi_in_range(spans.slow)]),
     ]
 }
 
@@ -162,6 +164,30 @@ fn fast_flow(end: Duration) -> Plan {
     link.delay = Duration::from_millis(5);
     link.packets = Some(1000);
     Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), AppPlan::Bulk) }
+}
+
+/// A chain of four hops in which an RTS precedes each segment, but no acknowledgment.
+fn wifi_with_rts(end: Duration) -> Plan {
+    change_cell(wifi(4, 8, end), |config| config.rts_threshold = 500)
+}
+
+/// A chain of four hops 200 m long, in which stations receive the frames of their neighbours only,
+/// and sense frames from up to 550 m.
+fn wifi_in_range(end: Duration) -> Plan {
+    change_cell(wifi(4, 8, end), |config| {
+        config.geometry = Some(Geometry {
+            positions: (0..5).map(|number| [number * 200_000, 0]).collect(),
+            range: 250_000,
+            carrier_sense_range: 550_000,
+            interference_range: 550_000,
+        });
+    })
+}
+
+fn change_cell(mut plan: Plan, change: impl Fn(&mut Config)) -> Plan {
+    let StagePlan::Wlan(wlan) = &mut plan.stages[0] else { unreachable!("its only stage") };
+    change(&mut wlan.config);
+    plan
 }
 
 /// WLAN cell in which `stations` saturated stations send packets to one further station; returns

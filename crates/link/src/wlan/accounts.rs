@@ -17,7 +17,7 @@ impl Cell {
     pub fn busy_time(&self, now: Time) -> Duration {
         let Busy { transmitting, since, total } = self.busy;
         total
-            + self.ack_time(now)
+            + self.response_time(now)
             + if transmitting > 0 { now.since(since) } else { Duration::ZERO }
     }
 

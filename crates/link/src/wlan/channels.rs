@@ -124,8 +124,8 @@ impl Cell {
         station: u16,
         frame: &Transmission,
     ) -> Option<Duration> {
-        if frame.kind == Kind::Ack
-            && let Some(fate) = self.ack_fate.take()
+        if matches!(frame.kind, Kind::Ack | Kind::Cts)
+            && let Some(fate) = self.response_fate.take()
         {
             return fate;
         }

@@ -81,7 +81,7 @@ impl Cell {
         bytes + self.parameters.mac_overhead > self.rts_threshold
     }
 
-    fn rts(&mut self, head: &Head) -> Transmission {
+    pub(super) fn rts(&mut self, head: &Head) -> Transmission {
         let sifs = self.parameters.sifs;
         let data = self.data_time(head.frame.bytes);
         let duration_field = sifs + self.times.cts + sifs + data + self.answer_time();

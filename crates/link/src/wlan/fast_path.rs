@@ -4,8 +4,8 @@
 //! on the air or awaited, no reservation lasts, and the backoff of exactly one station ends first.
 //! Then the time line of the exchange is known: from its start to the end of the ACK the medium is
 //! busy or reserved for every station, so a packet that arrives meanwhile only draws a backoff. A
-//! frame that needs an RTS, a collision, and a data frame or ACK that the channel loses are left to
-//! the general code.
+//! collision and a frame that the channel loses are left to the general code. RTS and CTS:
+//! [`super::announced`].
 //!
 //! *How.* Of an exchange, only the end of the data frame has an effect outside the cell. When it
 //! ends, the backoff of its sender after the ACK is drawn, and thus the end of the next data frame
@@ -16,24 +16,27 @@
 //! the same order. A test compares random cells with and without this path.
 
 use super::Cell;
+use super::announced::Announcement;
 use super::exchange::{Kind, Transmission};
 use super::medium::{Contender, SharedMedium};
 use super::station::{Access, Activity, NOBODY};
 use retx_units::{Duration, Time};
 
-/// Undisturbed data frame and its ACK.
+/// Undisturbed data frame and its ACK, and the RTS and CTS before them, if any.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exchange {
     /// Station that sends the data frame.
-    station: u16,
-    progress: Progress,
+    pub station: u16,
+    pub progress: Progress,
 }
 
 /// Progress of an exchange.
 #[derive(Debug, Clone, Copy)]
-enum Progress {
-    /// The data frame begins at this time, unless a packet arrives before.
+pub(super) enum Progress {
+    /// The data frame, or its RTS, begins at this time, unless a packet arrives before.
     Planned(Time),
+    /// RTS and CTS precede the data frame.
+    Announcing(Announcement),
     /// The data frame is on the air for this time.
     Sending(Duration),
     /// The data frame has been received.
@@ -42,7 +45,7 @@ enum Progress {
 
 /// ACK of an exchange.
 #[derive(Debug, Clone, Copy)]
-struct Acknowledgment {
+pub(super) struct Acknowledgment {
     start: Time,
     end: Time,
     /// Number of slots for which the sender of the data backs off afterwards.
@@ -74,6 +77,11 @@ impl Cell {
         {
             self.start_exchange(start, station);
         }
+        if let Some(Exchange { station, progress: Progress::Announcing(announcement) }) =
+            self.exchange
+        {
+            self.advance_announcement(station, announcement, is_over);
+        }
     }
 
     /// Plans the next exchange, if nothing can disturb it; called when nothing happens before
@@ -98,29 +106,37 @@ impl Cell {
         }
     }
 
-    /// Plans the exchange that a station begins at `start`, if its data frame needs no RTS.
+    /// Plans the exchange that a station begins at `start`, if nothing can disturb it.
     #[inline]
     fn plan_start(&mut self, start: Time, station: u16) {
         let bytes = self.senders[usize::from(station)].served().frame.bytes;
-        if let Some(end) = self.undisturbed_end(start, bytes) {
+        if let Some(next) = self.next_in_exchange(start, bytes) {
             self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
-            self.next = end;
+            self.next = next;
         }
     }
 
-    /// End of a data frame with a packet of `bytes` that begins at `start`; `None` if it needs an
-    /// RTS, or if the rate changes before its ACK.
+    /// Next event of an exchange that begins at `start` for a packet of `bytes`: the end of the
+    /// data frame, or of an RTS that the channel may lose. `None` if the rate changes before the
+    /// ACK.
     #[inline]
-    fn undisturbed_end(&mut self, start: Time, bytes: u32) -> Option<Time> {
-        let end = start + self.data_time(bytes) + self.parameters.propagation;
-        let changes = self.rates.last().is_some_and(|(at, _)| *at <= end + self.parameters.sifs);
-        (!changes && !self.is_announced(bytes)).then_some(end)
+    fn next_in_exchange(&mut self, start: Time, bytes: u32) -> Option<Time> {
+        let mut start_of_data = start;
+        let announced = self.is_announced(bytes);
+        if announced {
+            start_of_data = self.data_start_after_rts(self.rts_end(start));
+        }
+        let end = start_of_data + self.data_time(bytes) + self.parameters.propagation;
+        if self.rates.last().is_some_and(|(at, _)| *at <= end + self.parameters.sifs) {
+            return None;
+        }
+        Some(if announced && !self.channels.are_perfect() { self.rts_end(start) } else { end })
     }
 
     /// Starts the contention for a packet at a station that had no packet in service.
     pub(super) fn begin_contention(&mut self, now: Time, station: u16) {
         match self.exchange.map(|exchange| (exchange.station, exchange.progress)) {
-            Some((_, Progress::Sending(_))) => {
+            Some((_, Progress::Announcing(_) | Progress::Sending(_))) => {
                 self.contend_after_exchange(station);
             }
             Some((sender, Progress::Acknowledging(ack))) => {
@@ -167,7 +183,7 @@ impl Cell {
         }
     }
 
-    /// Starts the data frame of an exchange.
+    /// Starts the first frame of an exchange.
     fn start_exchange(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         if self.medium.is_valid {
@@ -175,21 +191,33 @@ impl Cell {
         } else {
             self.share_medium(now, station);
         }
+        let bytes = self.senders[index].served().frame.bytes;
+        if self.is_announced(bytes) {
+            self.start_announcement(now, station);
+        } else {
+            self.start_data(now, station);
+        }
+    }
+
+    /// Starts the data frame of an exchange.
+    #[inline]
+    pub(super) fn start_data(&mut self, now: Time, station: u16) {
         let Self { senders, busy, .. } = self;
         busy.since = now;
         busy.transmitting = 1;
-        let bytes = senders[index].count_data_sent().frame.bytes;
+        let bytes = senders[usize::from(station)].count_data_sent().frame.bytes;
         let progress = Progress::Sending(self.data_time(bytes));
         self.exchange = Some(Exchange { station, progress });
     }
 
-    /// Handles the event of an exchange: the end of its data frame, or that of its ACK if the next
-    /// data frame is not known before.
+    /// Handles the event of an exchange: the end of its data frame or of an RTS that the channel
+    /// may lose, or that of its ACK if the next data frame is not known before.
     #[inline]
     pub(super) fn advance_exchange(&mut self, now: Time, exchange: Exchange) {
         match exchange.progress {
             Progress::Acknowledging(ack) => self.end_exchange(exchange.station, &ack),
             Progress::Sending(airtime) => self.end_data(now, exchange.station, airtime),
+            Progress::Announcing(_) => self.end_rts(now, exchange.station),
             Progress::Planned(_) => unreachable!("a planned exchange has begun before its end"),
         }
     }
@@ -220,18 +248,41 @@ impl Cell {
         if spared.is_some() {
             let mut ack = Transmission::new(station, Kind::Ack, Duration::ZERO);
             ack.rate = self.control_rate;
-            let fate = self.fate(end, to, &ack);
-            if fate.is_some() {
+            if self.spares_response(end, to, &ack) {
                 return true;
             }
-            self.ack_fate = Some(fate);
         }
+        self.leave_exchange(now, station, (frame, spared));
+        false
+    }
+
+    /// True if the channel does not lose the response of a station, which ends at `end`. Otherwise
+    /// its fate is kept for the general code.
+    pub(super) fn spares_response(
+        &mut self,
+        end: Time,
+        from: u16,
+        response: &Transmission,
+    ) -> bool {
+        let fate = self.fate(end, from, response);
+        if fate.is_none() {
+            self.response_fate = Some(fate);
+        }
+        fate.is_some()
+    }
+
+    /// Leaves an exchange to the general code when this frame of its sender, with this fate, ends.
+    pub(super) fn leave_exchange(
+        &mut self,
+        now: Time,
+        station: u16,
+        (frame, fate): (Transmission, Option<Duration>),
+    ) {
         self.exchange = None;
         self.on_air[usize::from(station)] = frame;
         self.restore_radios_in_frame(now, station);
-        self.end_with(now, station, spared);
+        self.end_with(now, station, fate);
         self.find_next();
-        false
     }
 
     /// Waits for the end of this ACK, and plans the next exchange.
@@ -268,8 +319,8 @@ impl Cell {
             _ if first == station => waiting.expect("it contends for a packet").frame.bytes,
             _ => self.senders[usize::from(first)].served().frame.bytes,
         };
-        match self.undisturbed_end(start, bytes) {
-            Some(end) => (end, Some((start, first))),
+        match self.next_in_exchange(start, bytes) {
+            Some(next) => (next, Some((start, first))),
             None => (start, None),
         }
     }
@@ -307,10 +358,11 @@ impl Cell {
         }
     }
 
-    /// Airtime of a current ACK up to `now`.
-    pub(super) fn ack_time(&self, now: Time) -> Duration {
-        match self.exchange {
-            Some(Exchange { progress: Progress::Acknowledging(ack), .. }) => now.since(ack.start),
+    /// Airtime of a current ACK or CTS up to `now`.
+    pub(super) fn response_time(&self, now: Time) -> Duration {
+        match self.exchange.map(|exchange| exchange.progress) {
+            Some(Progress::Acknowledging(ack)) => now.since(ack.start),
+            Some(Progress::Announcing(announcement)) => self.cts_time(now, announcement),
             _ => Duration::ZERO,
         }
     }

@@ -25,6 +25,7 @@
 
 mod access;
 mod accounts;
+mod announced;
 mod channels;
 mod delayed;
 mod exchange;
@@ -171,8 +172,8 @@ pub struct Cell {
     exchange: Option<fast_path::Exchange>,
     /// State of the medium on the fast path.
     medium: medium::SharedMedium,
-    /// Fate of the next ACK, if it was drawn before the end of the ACK.
-    ack_fate: Option<Option<Duration>>,
+    /// Fate of the next ACK or CTS, if it was drawn before the end of that frame.
+    response_fate: Option<Option<Duration>>,
 }
 
 impl Cell {
@@ -216,7 +217,7 @@ impl Cell {
             uses_fast_path: false,
             exchange: None,
             medium: medium::SharedMedium::default(),
-            ack_fate: None,
+            response_fate: None,
             parameters,
         }
     }
