@@ -10,7 +10,7 @@
 
 use super::Cell;
 use super::exchange::{Kind, Transmission};
-use super::fast_path::{Exchange, Progress};
+use super::fast_path::Progress;
 use retx_units::{Duration, Time};
 
 /// Progress of RTS and CTS.
@@ -60,8 +60,16 @@ impl Cell {
     }
 
     fn announce(&mut self, station: u16, announcement: Announcement) {
-        let progress = Progress::Announcing(announcement);
-        self.exchange = Some(Exchange { station, progress });
+        self.set_progress(station, Progress::Announcing(announcement));
+    }
+
+    /// Time at which this part of RTS and CTS is over.
+    pub(super) fn end_of(&self, announcement: Announcement) -> Time {
+        match announcement {
+            Announcement::Rts(start) => self.rts_end(start),
+            Announcement::Cts(rts_end) => self.cts_end(rts_end),
+            Announcement::Done(start) => start,
+        }
     }
 
     /// Makes up for what is over of RTS and CTS, and for the start of the data frame.
@@ -123,6 +131,6 @@ impl Cell {
                 return;
             }
         }
-        self.leave_exchange(now, station, (frame, fate));
+        self.yield_exchange(now, station, (frame, fate));
     }
 }

@@ -328,7 +328,9 @@ impl Cell {
         if limit.is_some_and(|limit| *retries >= limit) {
             self.finish_packet(now, station);
         } else {
-            sender.cw = (2 * sender.cw + 1).min(self.parameters.cw_max);
+            let window = self.next_window(station);
+            let sender = &mut self.senders[index];
+            sender.cw = window;
             self.radios[index].access = Access::Backoff(sender.draw_backoff());
         }
         self.schedule_transmission(now, index);
@@ -351,18 +353,20 @@ impl Cell {
 
     /// Ends the service of a packet; the station then backs off for this number of slots.
     fn finish_and_back_off(&mut self, now: Time, station: u16, backoff: u32) {
-        let has_packet = self.finish_service(now, station);
+        let delivered = self.head(station).delivered;
+        let has_packet = self.finish_service(now, station, delivered);
         let radio = &mut self.radios[usize::from(station)];
         radio.activity = Activity::Contending;
         radio.access = Access::Backoff(backoff);
         radio.has_packet = has_packet;
     }
 
-    /// Ends the service of a packet; true if the station then has another one in service.
-    #[inline]
-    pub(super) fn finish_service(&mut self, now: Time, station: u16) -> bool {
+    /// Ends the service of a packet, which was `delivered` or not; true if the station then has
+    /// another one in service.
+    #[inline(always)]
+    pub(super) fn finish_service(&mut self, now: Time, station: u16, delivered: bool) -> bool {
         let sender = &mut self.senders[usize::from(station)];
-        let Head { id, delivered, attempts, .. } = *sender.served();
+        let Head { id, attempts, .. } = *sender.served();
         sender.begin_next_packet(now, &mut self.actions);
         let has_packet = sender.head.is_some();
         sender.counters.dropped_at_retry_limit += u64::from(!delivered);

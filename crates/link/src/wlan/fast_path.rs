@@ -4,8 +4,8 @@
 //! on the air or awaited, no reservation lasts, and the backoff of exactly one station ends first.
 //! Then the time line of the exchange is known: from its start to the end of the ACK the medium is
 //! busy or reserved for every station, so a packet that arrives meanwhile only draws a backoff. A
-//! collision and a frame that the channel loses are left to the general code. RTS and CTS:
-//! [`super::announced`].
+//! frame that the channel loses is left to the general code. RTS and CTS: [`super::announced`].
+//! Collisions: [`super::collision`]. The next exchange: [`super::planning`].
 //!
 //! *How.* Of an exchange, only the end of the data frame has an effect outside the cell. When it
 //! ends, the backoff of its sender after the ACK is drawn, and thus the end of the next data frame
@@ -15,11 +15,11 @@
 //! *Why it is exact.* Each station draws from a random stream of its own, and the same numbers in
 //! the same order. A test compares random cells with and without this path.
 
-use super::Cell;
 use super::announced::Announcement;
 use super::exchange::{Kind, Transmission};
 use super::medium::{Contender, SharedMedium};
-use super::station::{Access, Activity, NOBODY};
+use super::station::{Access, NOBODY};
+use super::{Cell, Departure};
 use retx_units::{Duration, Time};
 
 /// Undisturbed data frame and its ACK, and the RTS and CTS before them, if any.
@@ -46,12 +46,12 @@ pub(super) enum Progress {
 /// ACK of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acknowledgment {
-    start: Time,
-    end: Time,
+    pub start: Time,
+    pub end: Time,
     /// Number of slots for which the sender of the data backs off afterwards.
-    backoff: u32,
+    pub backoff: u32,
     /// Start of the next exchange, and its sender, if they are known.
-    next: Option<(Time, u16)>,
+    pub next: Option<(Time, u16)>,
 }
 
 impl Cell {
@@ -63,9 +63,19 @@ impl Cell {
 
     /// Brings the cell up to date with everything before `now`. `inclusive` is true if the events
     /// of the cell at `now` precede what the caller does.
-    #[inline]
+    #[inline(always)]
     pub fn advance_to(&mut self, now: Time, inclusive: bool) {
+        if now >= self.catch_up_at {
+            self.catch_up(now, inclusive);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time, inclusive: bool) {
         let is_over = |time: Time| time < now || time == now && inclusive;
+        if self.collision.is_pending {
+            self.catch_up_with_collision(is_over);
+        }
         if let Some(Exchange { station, progress: Progress::Acknowledging(ack) }) = self.exchange
             && is_over(ack.end)
         {
@@ -84,53 +94,28 @@ impl Cell {
         }
     }
 
-    /// Plans the next exchange, if nothing can disturb it; called when nothing happens before
-    /// `next`, the earliest deadline.
-    pub(super) fn plan_exchange(&mut self) {
-        self.exchange = None;
-        if !self.uses_fast_path || self.next == Time::NEVER {
-            return;
-        }
-        let start = self.next;
-        let mut starting = None;
-        for (station, (due, radio)) in self.dues.iter().zip(&self.radios).enumerate() {
-            if radio.activity != Activity::Contending || radio.nav() > start {
-                return;
-            }
-            if *due == start && starting.replace(station as u16).is_some() {
-                return;
-            }
-        }
-        if let Some(station) = starting {
-            self.plan_start(start, station);
+    /// Sets the progress of an exchange.
+    #[inline(always)]
+    pub(super) fn set_progress(&mut self, station: u16, progress: Progress) {
+        self.catch_up_at = match progress {
+            Progress::Planned(start) => start,
+            Progress::Announcing(announcement) => self.end_of(announcement),
+            Progress::Sending(_) => Time::NEVER,
+            Progress::Acknowledging(ack) => ack.end,
+        };
+        self.exchange = Some(Exchange { station, progress });
+    }
+
+    /// Start of the planned exchange; [`Time::NEVER`] if there is none.
+    pub(super) fn planned_start(&self) -> Time {
+        match self.exchange {
+            Some(Exchange { progress: Progress::Planned(start), .. }) => start,
+            _ => Time::NEVER,
         }
     }
 
-    /// Plans the exchange that a station begins at `start`, if nothing can disturb it.
-    #[inline]
-    fn plan_start(&mut self, start: Time, station: u16) {
-        let bytes = self.senders[usize::from(station)].served().frame.bytes;
-        if let Some(next) = self.next_in_exchange(start, bytes) {
-            self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
-            self.next = next;
-        }
-    }
-
-    /// Next event of an exchange that begins at `start` for a packet of `bytes`: the end of the
-    /// data frame, or of an RTS that the channel may lose. `None` if the rate changes before the
-    /// ACK.
-    #[inline]
-    fn next_in_exchange(&mut self, start: Time, bytes: u32) -> Option<Time> {
-        let mut start_of_data = start;
-        let announced = self.is_announced(bytes);
-        if announced {
-            start_of_data = self.data_start_after_rts(self.rts_end(start));
-        }
-        let end = start_of_data + self.data_time(bytes) + self.parameters.propagation;
-        if self.rates.last().is_some_and(|(at, _)| *at <= end + self.parameters.sifs) {
-            return None;
-        }
-        Some(if announced && !self.channels.are_perfect() { self.rts_end(start) } else { end })
+    pub(super) fn leave_exchange(&mut self) {
+        (self.exchange, self.catch_up_at) = (None, Time::NEVER);
     }
 
     /// Starts the contention for a packet at a station that had no packet in service.
@@ -161,6 +146,7 @@ impl Cell {
 
     /// Notes that a station with a packet contends when the exchange has ended. Until then the
     /// medium is busy, so that a station without a backoff draws one.
+    #[inline(always)]
     fn contend_after_exchange(&mut self, station: u16) -> Contender {
         let left = match self.medium.access(station) {
             Access::Backoff(slots) => slots,
@@ -169,21 +155,8 @@ impl Cell {
         self.medium.set(station, left, true)
     }
 
-    /// Plans again after a packet has arrived at a station that has another one in service.
-    #[inline]
-    pub(super) fn note_waiting(&mut self, station: u16) {
-        // Only the first packet that waits behind the one that is being acknowledged changes the
-        // plan.
-        if let Some(Exchange { station: sender, progress: Progress::Acknowledging(ack) }) =
-            self.exchange
-            && sender == station
-            && self.senders[usize::from(station)].line.queue_length() == 1
-        {
-            self.expect_next(sender, ack);
-        }
-    }
-
     /// Starts the first frame of an exchange.
+    #[inline(always)]
     fn start_exchange(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         if self.medium.is_valid {
@@ -206,8 +179,8 @@ impl Cell {
         busy.since = now;
         busy.transmitting = 1;
         let bytes = senders[usize::from(station)].count_data_sent().frame.bytes;
-        let progress = Progress::Sending(self.data_time(bytes));
-        self.exchange = Some(Exchange { station, progress });
+        let airtime = self.data_time(bytes);
+        self.set_progress(station, Progress::Sending(airtime));
     }
 
     /// Handles the event of an exchange: the end of its data frame or of an RTS that the channel
@@ -223,6 +196,7 @@ impl Cell {
     }
 
     /// Handles the end of the data frame.
+    #[inline(always)]
     fn end_data(&mut self, now: Time, station: u16, airtime: Duration) {
         let to = self.senders[usize::from(station)].served().to;
         let start = now + self.parameters.sifs;
@@ -231,7 +205,14 @@ impl Cell {
             return;
         }
         self.count_transmission_end(now);
-        self.arrive(now, (station, to), Duration::ZERO);
+        let sender = &mut self.senders[usize::from(station)];
+        let head = sender.served();
+        head.arrived = true;
+        if !std::mem::replace(&mut head.delivered, true) {
+            let id = head.id;
+            sender.counters.packets_delivered += 1;
+            self.depart(now, station, Departure::Delivered { id });
+        }
         self.count_data(station, airtime, true);
         let backoff = self.draw_next_backoff(station);
         self.expect_next(station, Acknowledgment { start, end, backoff, next: None });
@@ -252,7 +233,7 @@ impl Cell {
                 return true;
             }
         }
-        self.leave_exchange(now, station, (frame, spared));
+        self.yield_exchange(now, station, (frame, spared));
         false
     }
 
@@ -272,81 +253,36 @@ impl Cell {
     }
 
     /// Leaves an exchange to the general code when this frame of its sender, with this fate, ends.
-    pub(super) fn leave_exchange(
+    pub(super) fn yield_exchange(
         &mut self,
         now: Time,
         station: u16,
         (frame, fate): (Transmission, Option<Duration>),
     ) {
-        self.exchange = None;
+        self.leave_exchange();
         self.on_air[usize::from(station)] = frame;
         self.restore_radios_in_frame(now, station);
         self.end_with(now, station, fate);
         self.find_next();
     }
 
-    /// Waits for the end of this ACK, and plans the next exchange.
-    fn expect_next(&mut self, station: u16, ack: Acknowledgment) {
-        // Other disciplines than droptail choose the next packet at the end of the ACK.
-        if let Some(waiting) = self.senders[usize::from(station)].line.next() {
-            let has_packet = waiting.is_some();
-            self.medium.set(station, ack.backoff, has_packet);
-            self.medium.find_contenders();
-        }
-        self.plan_after(station, ack);
-    }
-
-    /// Plans the exchange after this ACK. Sets `next` to the end of its data frame, or to an
-    /// earlier time if that is not known.
-    fn plan_after(&mut self, station: u16, mut ack: Acknowledgment) {
-        (self.next, ack.next) = self.next_exchange(station, &ack);
-        self.exchange = Some(Exchange { station, progress: Progress::Acknowledging(ack) });
-    }
-
-    /// Time of the next event after the data frame with this ACK; if it is the end of the next data
-    /// frame, also the start and the sender of that frame.
-    #[inline]
-    fn next_exchange(&mut self, station: u16, ack: &Acknowledgment) -> (Time, Option<(Time, u16)>) {
-        let Some(waiting) = self.senders[usize::from(station)].line.next() else {
-            return (ack.end, None);
-        };
-        let Some((slots, first)) = self.medium.first_contender() else {
-            return (Time::NEVER, None);
-        };
-        let start = self.shared_start(ack.end, slots);
-        let bytes = match first {
-            NOBODY => return (start, None),
-            _ if first == station => waiting.expect("it contends for a packet").frame.bytes,
-            _ => self.senders[usize::from(first)].served().frame.bytes,
-        };
-        match self.next_in_exchange(start, bytes) {
-            Some(next) => (next, Some((start, first))),
-            None => (start, None),
-        }
-    }
-
-    /// Time at which a frame begins after this number of slots, if the medium is idle from
-    /// `idle_since` on.
-    #[inline]
-    fn shared_start(&self, idle_since: Time, slots: u64) -> Time {
-        idle_since + self.parameters.difs + self.parameters.slot * slots
-    }
-
     /// Handles the end of the ACK. All stations have heard both frames.
+    #[inline(always)]
     fn end_exchange(&mut self, station: u16, ack: &Acknowledgment) {
         let now = ack.end;
         self.busy.total += now.since(ack.start);
         let to = self.senders[usize::from(station)].served().to;
         self.senders[usize::from(to)].counters.airtime.ack += self.times.ack;
-        let has_packet = self.finish_service(now, station);
+        let has_packet = self.finish_service(now, station, true);
         self.medium.idle_since = now;
         if let Some((start, station)) = ack.next {
-            self.exchange = Some(Exchange { station, progress: Progress::Planned(start) });
+            self.set_progress(station, Progress::Planned(start));
             return;
         }
         self.medium.set(station, ack.backoff, has_packet);
         self.medium.find_contenders();
-        (self.exchange, self.next) = (None, Time::NEVER);
+        self.leave_exchange();
+        self.next = Time::NEVER;
         if let Some((slots, first)) = self.medium.first_contender() {
             self.next = self.shared_start(now, slots);
             if first != NOBODY {

@@ -59,7 +59,11 @@ impl Line {
         let before = self.advance_to(now);
         let Packet { id, frame, ecn_capable } = *packet;
         let waiting = Waiting { id, frame, ecn_capable, to, since: now };
-        let admitted = self.queue.enqueue(now, &waiting, actions);
+        let admitted = if let State::droptail(queue) = &mut self.queue {
+            queue.enqueue(now, &waiting, actions)
+        } else {
+            self.queue.enqueue(now, &waiting, actions)
+        };
         self.keep(now, before);
         admitted
     }
@@ -72,7 +76,11 @@ impl Line {
             return None;
         }
         let before = self.advance_to(now);
-        let first = self.queue.dequeue(now, actions);
+        let first = if let State::droptail(queue) = &mut self.queue {
+            queue.dequeue(now, actions)
+        } else {
+            self.queue.dequeue(now, actions)
+        };
         self.keep(now, before);
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }

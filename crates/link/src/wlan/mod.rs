@@ -27,12 +27,15 @@ mod access;
 mod accounts;
 mod announced;
 mod channels;
+mod collision;
+mod deadlines;
 mod delayed;
 mod exchange;
 mod fast_path;
 mod line;
 mod medium;
 pub mod parameters;
+mod planning;
 pub mod reach;
 mod station;
 pub mod statistics;
@@ -52,7 +55,7 @@ pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
 use reach::Reach;
 use retx_units::{Duration, QueueLengthHistory, Rate, StreamKey, Time};
-use station::{Activity, Radio, Sender};
+use station::{Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
 
@@ -170,6 +173,10 @@ pub struct Cell {
     uses_fast_path: bool,
     /// Exchange on the fast path; `next` is then the end of its data frame or of the next one.
     exchange: Option<fast_path::Exchange>,
+    /// Time from which the exchange is to be brought up to date.
+    catch_up_at: Time,
+    /// Collision on the fast path.
+    collision: collision::Collision,
     /// State of the medium on the fast path.
     medium: medium::SharedMedium,
     /// Fate of the next ACK or CTS, if it was drawn before the end of that frame.
@@ -216,6 +223,8 @@ impl Cell {
             busy: Busy::default(),
             uses_fast_path: false,
             exchange: None,
+            catch_up_at: Time::NEVER,
+            collision: collision::Collision::default(),
             medium: medium::SharedMedium::default(),
             response_fate: None,
             parameters,
@@ -286,51 +295,8 @@ impl Cell {
         if let Some(exchange) = self.exchange {
             return self.advance_exchange(now, exchange);
         }
-        self.handle_deadlines(now);
-    }
-
-    /// Handles the deadlines of all stations at `now`.
-    #[inline(never)]
-    fn handle_deadlines(&mut self, now: Time) {
-        self.forward_due(now);
-        while let Some((_, rate)) = self.rates.pop_if(|(at, _)| *at <= now) {
-            self.parameters.rate = rate;
-            self.control_rate = self.parameters.control_rate();
-            self.times = Times::new(&self.parameters);
-        }
-        let mut turns = std::mem::take(&mut self.turns);
-        for (station, due) in self.dues.iter().enumerate() {
-            if *due == now {
-                turns.push(station as u16);
-            }
-        }
-        self.each(now, &turns, Activity::Transmitting, Self::end_transmission);
-        self.each(now, &turns, Activity::Awaiting, Self::give_up_waiting);
-        turns.retain(|station| self.dues[usize::from(*station)] == now);
-        for station in &turns {
-            self.begin_transmission(now, *station);
-        }
-        for station in turns.drain(..) {
-            self.notify_start(now, station);
-        }
-        self.turns = turns;
-        self.find_next();
-        assert!(self.next > now, "time goes on");
-    }
-
-    /// Determines the next event.
-    fn find_next(&mut self) {
-        let delayed = self.delayed.as_ref().map_or(Time::NEVER, |delayed| delayed.next());
-        self.next = self.dues.iter().fold(delayed, |least, due| least.min(*due));
-        self.plan_exchange();
-    }
-
-    fn each(&mut self, now: Time, of: &[u16], activity: Activity, act: fn(&mut Self, Time, u16)) {
-        for station in of {
-            let index = usize::from(*station);
-            if self.dues[index] == now && self.radios[index].activity == activity {
-                act(self, now, *station);
-            }
+        if !self.begin_collision(now) {
+            self.handle_each_deadline(now);
         }
     }
 

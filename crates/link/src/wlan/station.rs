@@ -173,6 +173,8 @@ pub(super) struct Sender {
     pub cw: u32,
     pub head: Option<Head>,
     pub backoff_stream: RandomStream,
+    /// Next backoff, if it has been drawn already.
+    pub drawn: Option<u32>,
     pub counters: Counters,
     pub line: Line,
     /// Number of packets that the queue has dropped and whose drops the caller has not fetched yet.
@@ -188,6 +190,7 @@ impl Sender {
             cw: cw_min,
             head: None,
             backoff_stream,
+            drawn: None,
             counters: Counters::default(),
             line,
             unreported_drops: 0,
@@ -243,8 +246,18 @@ impl Sender {
     }
 
     /// Draws a number of slots, uniform in 0 … CW (IEEE 802.11-1999 §9.2.4).
+    #[inline]
     pub fn draw_backoff(&mut self) -> u32 {
-        self.backoff_stream.below(u64::from(self.cw) + 1) as u32
+        match self.drawn.take() {
+            Some(slots) => slots,
+            None => self.draw_backoff_from(self.cw),
+        }
+    }
+
+    /// Draws a number of slots, uniform in 0 … `window`.
+    #[inline]
+    pub fn draw_backoff_from(&mut self, window: u32) -> u32 {
+        self.backoff_stream.below(u64::from(window) + 1) as u32
     }
 
     pub fn restart_maxima(&mut self) {

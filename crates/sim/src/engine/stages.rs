@@ -35,6 +35,7 @@ impl Engine<'_> {
             match departure {
                 // A packet is delivered at the exit of the port, and dropped or marked at its
                 // entry.
+                Departure::Delivered { id } if self.enter_same_stage(index, id) => {}
                 Departure::Delivered { id } => {
                     self.move_to_next_hop(first + u32::from(port.exit), id)
                 }
@@ -55,8 +56,15 @@ impl Engine<'_> {
     /// those of the stage are over if it, or a target after it, has handled its events.
     pub(super) fn update_stage(&mut self, index: u32) {
         // Without fast paths, each event of the stage has been handled at its own time.
-        let over = self.last_turn >= (self.now, self.owners.target(Owner::Stage(index)));
-        self.stages[index as usize].stage.advance_to(self.now, over);
+        let target = self.owners.target(Owner::Stage(index));
+        let over = self.last_turn >= (self.now, target);
+        let stage = &mut self.stages[index as usize].stage;
+        let planned = stage.poll_timeout();
+        stage.advance_to(self.now, over);
+        let next = stage.poll_timeout();
+        if next != planned {
+            self.agenda.wake(target, next);
+        }
     }
 
     pub(super) fn rearm_stage(&mut self, index: u32) {

@@ -60,15 +60,18 @@ fn channels(stream: &mut RandomStream, worst: f64) -> Vec<channel::Config> {
     models
 }
 
-/// A cell of two to four stations in a row, which may or may not hear each other, with random frame
-/// losses.
+/// A cell of two to four stations in a row, which may or may not hear each other, with or without
+/// random frame losses.
 pub fn cell(stream: &mut RandomStream, worst: f64) -> wlan::Config {
     let stations = 2 + stream.below(3) as usize;
     let mut config = plans::cell(stations);
     config.short_retry_limit = pick(stream, &[None, Some(7), Some(4)]);
     config.long_retry_limit = pick(stream, &[None, Some(4)]);
     config.rts_threshold = pick(stream, &[0, 500, 2347]);
-    config.channel = vec![bernoulli(stream.uniform() * worst.min(0.3))];
+    let share = stream.uniform();
+    if share > 0.3 {
+        config.channel.push(bernoulli(share * worst.min(0.3)));
+    }
     if once_in(stream, 3) {
         config.channel.push(model(
             r#"{"model":"random_delay","share":0.2,"law":"exponential","delay":"30 ms"}"#,
