@@ -93,16 +93,24 @@ impl Cell {
         self.parameters.sifs + self.times.ack
     }
 
+    #[inline]
     pub(super) fn data_time(&mut self, bytes: u32) -> Duration {
-        let known = &mut self.times.data;
-        if known[0].0 != bytes {
-            known.swap(0, 1);
-            if known[0].0 != bytes {
-                let on_air = bytes + self.parameters.mac_overhead;
-                known[0] = (bytes, self.parameters.airtime(on_air, self.parameters.rate));
-            }
+        let [first, second] = &self.times.data;
+        match bytes {
+            _ if bytes == first.0 => first.1,
+            _ if bytes == second.0 => second.1,
+            _ => self.compute_data_time(bytes),
         }
-        known[0].1
+    }
+
+    #[inline(never)]
+    fn compute_data_time(&mut self, bytes: u32) -> Duration {
+        let on_air = bytes + self.parameters.mac_overhead;
+        let time = self.parameters.airtime(on_air, self.parameters.rate);
+        let known = &mut self.times.data;
+        known.swap(0, 1);
+        known[0] = (bytes, time);
+        time
     }
 
     fn airtime(&mut self, station: u16) -> Duration {
