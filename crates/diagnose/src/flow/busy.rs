@@ -4,6 +4,7 @@
 //! before the capture. But if the data in flight keep the bottleneck's queue from emptying,
 //! segments arrive back to back, spaced by their transmission times.
 
+use super::direction::{Direction, PacketContext};
 use super::recovery_spike::RecoverySpike;
 
 /// Fraction of a segment's transmission time by which the next segment may be late without causing
@@ -41,6 +42,13 @@ impl BusyPeriod {
     /// Length of the current busy period of the bottleneck; 0 after a gap.
     pub fn length_ns(&self, now_ns: i64) -> i64 {
         if self.last_ns.is_none() || now_ns > self.until_ns { 0 } else { now_ns - self.since_ns }
+    }
+}
+
+impl Direction {
+    /// True if a packet follows other data without a gap, so that its time of sending is unknown.
+    pub(super) fn is_queued(&self, now: &PacketContext) -> bool {
+        self.busy_period.as_ref().is_some_and(|run| run.length_ns(now.time_ns) > 0)
     }
 }
 

@@ -29,7 +29,7 @@ impl Direction {
         // The times are uncertain, but a sender does not retransmit what it knows to have arrived.
         let from_ns = now.sent_ns - self.release_tolerance_ns(now);
         // The time of sending is not known at all behind a busy bottleneck.
-        let is_queued = self.busy_period.as_ref().is_some_and(|run| run.length_ns(now.time_ns) > 0);
+        let is_queued = self.is_queued(now);
         let is_new = start >= self.scoreboard.end || is_queued;
         let has_received = |ack: &Ack| is_new || ack.ack <= start || ack.effective_ns < from_ns;
         let sent_to = self.scoreboard.end;

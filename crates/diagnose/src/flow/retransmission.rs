@@ -104,6 +104,7 @@ impl Direction {
             // If the capture is far from the sender, and the packets have no timestamps, the time
             // of sending is unknown: queues before the capture may have delayed the packet.
             is_time_unknown: is_far && now.timestamp_tick_ns == 0,
+            is_queued: self.is_queued(now),
             snd_max: self.scoreboard.end,
             is_followed: self.is_followed_at_once(now.time_ns),
             has_outlasted_timer: self.delay_spike.as_ref().is_some_and(|it| it.made_timeout(start)),

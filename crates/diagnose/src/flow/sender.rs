@@ -102,6 +102,9 @@ pub struct UnclassifiedRetransmission {
     /// True if queues of unknown length between the sender and the capture make the time of sending
     /// uncertain.
     pub is_time_unknown: bool,
+    /// True if the retransmission follows other data without a gap, behind a busy bottleneck before
+    /// the capture, so that the time of sending is unknown.
+    pub is_queued: bool,
     /// True if other data follow before an acknowledgment can have released them.
     pub is_followed: bool,
     /// True if the previous copy waited for longer than the timer lasts.

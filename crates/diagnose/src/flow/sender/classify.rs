@@ -39,8 +39,12 @@ impl Sender {
         }
         let has_evidence = !self.shows_no_loss(attempt)
             || (self.newest_ns > attempt.earliest_previous_ns && !attempt.has_outlasted_timer);
+        // If the sender had three duplicate ACKs, it had retransmitted. The data before the
+        // retransmission then waited with it, and their silence was not the sender's.
+        let waited_behind = attempt.is_queued && self.third_ns.is_some() && !is_late;
         // After such a long silence, no acknowledgment can have triggered the retransmission.
-        let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
+        let is_silent =
+            !waited_behind && silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
         // A timer alone retransmits the last segment while the first one is unacknowledged, if
         // nothing shows a loss. Far from the sender, the silence before it may not be visible.

@@ -275,6 +275,7 @@ mod tests {
             snd_max: 9_001,
             is_far: false,
             is_time_unknown: false,
+            is_queued: false,
             is_followed: false,
             has_outlasted_timer: false,
         };
@@ -305,6 +306,7 @@ mod tests {
             snd_max: 16_001,
             is_far: false,
             is_time_unknown: false,
+            is_queued: false,
             is_followed: true,
             has_outlasted_timer: false,
         };
@@ -418,6 +420,7 @@ mod tests {
             snd_max: 9_001,
             is_far: false,
             is_time_unknown: false,
+            is_queued: false,
             is_followed: false,
             has_outlasted_timer: false,
         };

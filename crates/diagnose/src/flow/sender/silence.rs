@@ -99,6 +99,7 @@ mod tests {
             snd_max: 5_001,
             is_far: false,
             is_time_unknown: false,
+            is_queued: false,
             is_followed: false,
             has_outlasted_timer: false,
         };
@@ -116,5 +117,43 @@ mod tests {
     #[test]
     fn new_data_do_not_restart_the_timer() {
         assert_eq!(classify_after(RTT_NS), (Kind::Timeout, RTT_NS + 240_000_000));
+    }
+
+    /// Three duplicate ACKs, and the retransmission of the missing data 350 ms later, far from the
+    /// sender. Before it, the path was silent for most of this time, which
+    /// is shorter than the RTO of about 600 ms.
+    fn classify_behind_silence(is_queued: bool) -> Kind {
+        let mut sender = Sender { snd_una: 1, ..Sender::default() };
+        let first = Ack { rtt_ns: Some(200_000_000), original_end: i64::MAX, ..Ack::default() };
+        sender.enqueue_ack(Ack { ack: 2_001, ..first });
+        for number in 1..4 {
+            let effective_ns = number * 1_000_000;
+            let duplicate = Ack { ack: 2_001, effective_ns, is_duplicate: true, ..first };
+            sender.enqueue_ack(Ack { rtt_ns: None, ..duplicate });
+        }
+        while sender.pop_effective_ack(5_000_000, 9_001).is_some() {}
+        let attempt = UnclassifiedRetransmission {
+            time_ns: 353_000_000,
+            start: 2_001,
+            end: 3_001,
+            previous_ns: -1_000_000,
+            is_previous_known: false,
+            earliest_previous_ns: -1_000_000,
+            snd_max: 9_001,
+            is_far: true,
+            is_time_unknown: true,
+            is_queued,
+            is_followed: false,
+            has_outlasted_timer: false,
+        };
+        sender.on_retransmission(&attempt).kind
+    }
+
+    /// New data that arrive just before the retransmission have waited with it. By itself, it was
+    /// sent after the silence.
+    #[test]
+    fn a_fast_retransmission_may_wait_behind_other_data() {
+        assert_eq!(classify_behind_silence(true), Kind::Fast);
+        assert_eq!(classify_behind_silence(false), Kind::Timeout);
     }
 }
