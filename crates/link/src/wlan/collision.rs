@@ -9,6 +9,9 @@
 //! waiting. Frames and retries are counted later, at the next event or arrival. If that comes
 //! before the collision is over, the earlier state of the radios is restored, and the general code
 //! handles the collision from its start. It then uses the backoffs that have been drawn.
+//!
+//! *Gain.* Without this path, a flow over four hops takes 10.7 % more instructions, and the uploads
+//! of ten stations 11.6 % (`benches/engine.rs` of `retx_sim`, under callgrind).
 
 use super::Cell;
 use super::station::{Access, Activity, Radio};
