@@ -597,3 +597,23 @@ def test_a_single_packet_has_no_rate(tmp_path: Path, cli: Cli) -> None:
     shown = cli("diagnose", str(tmp_path / "a.pcapng")).stdout
     assert ": 1 frame, 1 flow" in shown
     assert "bytes at one time; captured" in shown
+
+
+def test_outputs_are_not_the_captures_nor_each_other(tmp_path: Path, cli: Cli) -> None:
+    here = tmp_path / "cwd"
+    captures = [here / "a.pcapng", here / "b.csv"]
+    for number, file in enumerate(captures, 1):
+        retx.run(LOSSY, seed=number, pcap=file)
+    before = [file.read_bytes() for file in captures]
+    for arguments, words in [
+        (["--html", "a.pcapng"], "a.pcapng: is also a capture that is read: write to another file"),
+        (["--html", "../cwd/a.pcapng"], "is also a capture that is read"),
+        (["b.csv", "--plot", "cwnd=b.csv"], "b.csv: is also a capture that is read"),
+        (["--plot", "cwnd=x.png", "--plot", "rtt=x.png"], "is also written by another option"),
+        (["--out", "."], ".: holds a capture that is read: name another directory"),
+        (["--out", "o", "--html", "o/a.html"], "o/a.html: lies in o, which is written as a whole"),
+    ]:
+        done = cli("diagnose", "a.pcapng", *arguments)
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+    assert [file.read_bytes() for file in captures] == before
+    assert sorted(here.iterdir()) == captures

@@ -10,6 +10,8 @@ from conftest import Cli
 
 import retx
 from retx.diagnosing.truth import Case, Packet, captured
+from retx.errors import UsageError
+from retx.fitting.captures.capture import fit_capture
 
 OFFSET_S, SKEW = 3.75, 50e-6
 
@@ -130,3 +132,17 @@ def test_captures_without_a_common_flow_are_told_apart(tmp_path: Path, cli: Cli)
         refused = cli("fit", str(sender), str(receiver), *options)
         assert refused.returncode == 2
         assert refused.stderr == f"error: {sender} and {receiver}: {said}\n"
+
+
+def test_one_capture_is_not_taken_for_two(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = pair(tmp_path, Case("linux", "bernoulli", True, 0))["sender"][1]
+    monkeypatch.chdir(file.parent)
+    for function in (retx.diagnose, fit_capture):
+        with pytest.raises(UsageError, match=r"is named twice: name captures from two points"):
+            function(file, file.name)
+    for command in ("diagnose", "fit"):
+        done = cli(command, str(file), str(file))
+        assert done.returncode == 2
+        assert "is named twice" in done.stderr

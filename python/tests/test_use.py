@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import LOSSY
+from conftest import LOSSY, Cli
 
 import retx
 from retx.cli.entry import COMMANDS
@@ -154,3 +154,10 @@ def test_errors_are_one_line_unless_debugged(cli) -> None:
     plain, debugged = cli("run", "none.toml"), cli("--debug", "run", "none.toml")
     assert (plain.stderr.count("\n"), "Traceback" in plain.stderr) == (1, False)
     assert "Traceback" in debugged.stderr
+
+
+def test_init_names_the_file_that_cannot_be_written(cli: Cli, tmp_path: Path) -> None:
+    done = cli("init", "missing/mine.toml")
+    assert done.returncode == 2
+    assert "missing/mine.toml: No such file or directory" in done.stderr
+    assert not list((tmp_path / "cwd").iterdir())

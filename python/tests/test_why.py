@@ -296,8 +296,8 @@ def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": "soon"}, 'it must be a time, such as "10 s"'),
-        ({"budget": -1}, "it must be a time"),
+        ({"budget": "soon"}, 'it must be a time above 0, such as "10 s"'),
+        ({"budget": -1}, "it must be a time above 0"),
         ({"flow": "upload"}, "choose one of download"),
         ({"replications": 0}, "at least 1"),
     ],

@@ -14,6 +14,7 @@ from retx.errors import UsageError
 from retx.errors.meant import choice
 from retx.files.directory import check_place
 from retx.files.earlier import FIGURES
+from retx.scenarios.places import check_outputs
 from retx.terminal.streams import echo
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def command(
     from retx.diagnosing.diagnosis import diagnose
 
     figures = _drawings(plots or [], span, width)
+    read = [(file, "a capture that is read") for file in (capture, other) if file]
+    check_outputs(read, [html, *(figure.place(None) for figure in figures)], out)
     if out:
         check_place(out, replace=None)
     with opened_files([html]) as files:

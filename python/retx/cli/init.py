@@ -46,9 +46,10 @@ def command(file: File = Path("scenario.toml"), like: Like = None, force: Force 
     if file.exists() and not force:
         raise UsageError(f"{file}: exists already: choose another name, or add --force")
     text = FIRST.read_text(encoding="utf-8") if like is None else templates.text(like)
-    if write_schema(file.with_name(SCHEMA)):
-        text = f"#:schema ./{SCHEMA}\n{text}"
+    # The scenario is opened first, so that errors name the file that the user named.
     with new_file(file) as path:
+        if write_schema(file.with_name(SCHEMA)):
+            text = f"#:schema ./{SCHEMA}\n{text}"
         path.write_text(text.replace("FILE", str(file)), encoding="utf-8")
     echo(f"{file} is written. Run it: retx run {file}")
 

@@ -139,6 +139,22 @@ def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, An
     return content
 
 
+def captures(
+    capture: str | os.PathLike[str], other: str | os.PathLike[str] | None
+) -> tuple[Path, ...]:
+    """Paths of one capture, or of two captures.
+
+    Raises:
+        UsageError: Both are the same file, which would look like a path without losses and delay.
+    """
+    first = Path(capture)
+    if other is None:
+        return (first,)
+    if first.resolve() == Path(other).resolve():
+        raise UsageError(f"{first}: is named twice: name captures from two points, or only one")
+    return first, Path(other)
+
+
 def diagnose(
     capture: str | os.PathLike[str],
     other: str | os.PathLike[str] | None = None,
@@ -156,11 +172,10 @@ def diagnose(
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is not a capture, or has no such flow.
+        UsageError: The file is not a capture, has no such flow, or is named twice.
     """
     try:
-        given = (Path(capture),) if other is None else (Path(capture), Path(other))
-        files = tuple(map(seekable, given))
+        files = tuple(map(seekable, captures(capture, other)))
         content = answer(files)
     except ValueError as error:
         raise UsageError(with_names_shown(str(error))) from None

@@ -78,7 +78,7 @@ def _plan(budget: str | float | None, replications: int | None) -> Plan:
     except (TypeError, ValueError):
         allowed = float("nan")
     if not 0 < allowed < float("inf"):
-        raise UsageError(f'budget is {budget!r}: it must be a time, such as "10 s"')
+        raise UsageError(f'budget is {budget!r}: it must be a time above 0, such as "10 s"')
     return Plan(budget_s=allowed, draws=draws)
 
 

@@ -34,15 +34,32 @@ def check_places(
     Raises:
         UsageError: An output would overwrite something; the message says which.
     """
-    outputs = [Path(file) for file in files if file is not None]
-    if directory is None and not outputs:
-        return
-    seen = {place.resolve(): what for place, what in _inputs(scenario, overrides)}
+    outputs = [file for file in files if file is not None]
+    if directory is not None or outputs:
+        check_outputs(_inputs(scenario, overrides), outputs, directory)
+
+
+def check_outputs(
+    inputs: Iterable[tuple[Path, str]],
+    files: Iterable[str | os.PathLike[str] | None],
+    directory: str | os.PathLike[str] | None = None,
+) -> None:
+    """As `check_places`, for inputs of any kind.
+
+    Args:
+        inputs: Files that will be read, each with a description for messages.
+        files: Files that will be written; None stands for no file.
+        directory: Directory that will be written, or replaced, as a whole.
+
+    Raises:
+        UsageError: An output would overwrite something; the message says which.
+    """
+    seen = {place.resolve(): what for place, what in inputs}
     whole = None if directory is None else Path(directory).resolve()
     for place, what in seen.items():
         if whole in place.parents:
             raise UsageError(f"{directory}: holds {what}: name another directory")
-    for path in outputs:
+    for path in (Path(file) for file in files if file is not None):
         place = path.resolve()
         if place in seen:
             raise UsageError(f"{path}: is also {seen[place]}: write to another file")

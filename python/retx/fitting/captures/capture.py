@@ -124,13 +124,12 @@ def fit_capture(
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is not a capture, the captures have no flow in common, or the flow is
-            too short for a fit.
+        UsageError: The file is not a capture or is named twice, the captures have no flow in
+            common, or the flow is too short for a fit.
     """
-    from retx.diagnosing.diagnosis import diagnose
+    from retx.diagnosing.diagnosis import captures, diagnose
 
-    given = (Path(capture),) if other is None else (Path(capture), Path(other))
-    files = tuple(map(seekable, given))
+    files = tuple(map(seekable, captures(capture, other)))
     if flow is None:
         flows = diagnose(*files).flows
         if not flows:
