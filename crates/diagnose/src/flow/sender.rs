@@ -80,7 +80,7 @@ pub enum State {
 }
 
 /// A retransmission to classify.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct UnclassifiedRetransmission {
     /// Time of the retransmission.
     pub time_ns: i64,
@@ -96,14 +96,11 @@ pub struct UnclassifiedRetransmission {
     pub earliest_previous_ns: i64,
     /// Position after everything sent so far.
     pub snd_max: i64,
-    /// True if the capture is nearer to the receiver than to the sender. Packets may have been lost
-    /// before it.
+    /// True if the capture is nearer to the receiver, so that packets may be lost before it.
     pub is_far: bool,
-    /// True if queues of unknown length between the sender and the capture make the time of sending
-    /// uncertain.
+    /// True if queues of unknown length before the capture make the time of sending uncertain.
     pub is_time_unknown: bool,
-    /// True if the retransmission follows other data without a gap, behind a busy bottleneck before
-    /// the capture, so that the time of sending is unknown.
+    /// True if the retransmission follows other data without a gap, behind a busy bottleneck.
     pub is_queued: bool,
     /// True if other data follow before an acknowledgment can have released them.
     pub is_followed: bool,
@@ -116,7 +113,7 @@ pub struct UnclassifiedRetransmission {
 pub struct Classification {
     /// Kind of the retransmission.
     pub kind: Kind,
-    /// Number of consecutive timeouts, which is the backoff.
+    /// Number of consecutive timeouts.
     pub number: u32,
     /// Probability that `kind` is correct.
     pub confidence: f64,

@@ -266,18 +266,10 @@ mod tests {
             assert!(sender.pop_effective_ack(0, 9_001).is_some());
         }
         let attempt = UnclassifiedRetransmission {
-            time_ns: 0,
             start: 3_001,
             end: 4_001,
-            previous_ns: 0,
-            is_previous_known: false,
-            earliest_previous_ns: 0,
             snd_max: 9_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_queued: false,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Recovery);
     }
@@ -297,18 +289,12 @@ mod tests {
         sender.end_recovery(9_001, 15_001);
         assert_eq!(sender.state, State::Recovery(15_001));
         let attempt = UnclassifiedRetransmission {
-            time_ns: 0,
             start: 13_001,
             end: 14_001,
-            previous_ns: 0,
             is_previous_known: true,
-            earliest_previous_ns: 0,
             snd_max: 16_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_queued: false,
             is_followed: true,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         sender.sacked_to = 15_001;
         assert_eq!(sender.on_retransmission(&attempt).kind, Kind::Fast);
@@ -331,17 +317,13 @@ mod tests {
                 ..Sender::default()
             };
             let attempt = UnclassifiedRetransmission {
-                time_ns: 0,
                 start: 2_001,
                 end: 3_001,
-                previous_ns: 0,
-                is_previous_known: false,
-                earliest_previous_ns: 0,
                 snd_max: 99_001,
                 is_far: true,
                 is_time_unknown: true,
                 is_followed: true,
-                has_outlasted_timer: false,
+                ..UnclassifiedRetransmission::default()
             };
             assert_eq!(sender.on_retransmission(&attempt).kind, kind);
         }
@@ -358,14 +340,9 @@ mod tests {
             time_ns: 12_000_000,
             start: 2_001,
             end: 3_001,
-            previous_ns: 0,
             is_previous_known: true,
-            earliest_previous_ns: 0,
             snd_max: 9_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         let verdict = sender.on_retransmission(&attempt);
         assert_eq!((verdict.kind, verdict.begins_episode), (Kind::Recovery, false));
@@ -386,14 +363,9 @@ mod tests {
             time_ns: 999 * MS,
             start: 2_001,
             end: 3_001,
-            previous_ns: 0,
             is_previous_known: true,
-            earliest_previous_ns: 0,
             snd_max: 99_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         let verdict = sender.on_retransmission(&attempt);
         assert_eq!((verdict.kind, verdict.rto_ns), (Kind::Timeout, 1_000 * MS));
@@ -414,15 +386,9 @@ mod tests {
             time_ns: 100_000,
             start: 2_001,
             end: 3_001,
-            previous_ns: 0,
             is_previous_known: true,
-            earliest_previous_ns: 0,
             snd_max: 9_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_queued: false,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         assert!(sender.refutes_undo(&attempt));
         assert_eq!(sender.state, State::Loss(9_001));

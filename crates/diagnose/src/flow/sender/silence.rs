@@ -97,11 +97,7 @@ mod tests {
             is_previous_known: true,
             earliest_previous_ns: -1_000_000,
             snd_max: 5_001,
-            is_far: false,
-            is_time_unknown: false,
-            is_queued: false,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         let answer = sender.on_retransmission(&attempt);
         (answer.kind, answer.waited_ns)
@@ -137,14 +133,12 @@ mod tests {
             start: 2_001,
             end: 3_001,
             previous_ns: -1_000_000,
-            is_previous_known: false,
             earliest_previous_ns: -1_000_000,
             snd_max: 9_001,
             is_far: true,
             is_time_unknown: true,
             is_queued,
-            is_followed: false,
-            has_outlasted_timer: false,
+            ..UnclassifiedRetransmission::default()
         };
         sender.on_retransmission(&attempt).kind
     }
